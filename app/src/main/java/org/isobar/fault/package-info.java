@@ -1,0 +1,2 @@
+/** How the program says that something outside itself is wrong. */
+package org.isobar.fault;

@@ -1,0 +1,110 @@
+package org.isobar.random;
+
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Philox 4x32-10: 128 random bits as a pure function of a 64-bit key and a 128-bit counter (Salmon, Moraes, Dror, Shaw,
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+ *
+ * <p>Element {@code i} of a random field takes word {@code i mod 4} of the block with counter {@code i / 4}, so that
+ * four neighbours share one evaluation and any element can be had alone.
+ */
+public final class Philox {
+    private static final int ROUNDS = 10;
+    private static final long MULTIPLIER_0 = 0xD2511F53L;
+    private static final long MULTIPLIER_1 = 0xCD9E8D57L;
+    private static final int WEYL_0 = 0x9E3779B9;
+    private static final int WEYL_1 = 0xBB67AE85;
+    private static final double TWO_POW_MINUS_32 = 0x1p-32;
+
+    private Philox() { }
+
+    /**
+     * What random numbers are for: selects an independent stream.
+     *
+     * @param bits   key of the generator, mixed from the run's seed and the purpose
+     * @param stream upper half of the counter: the training step, say
+     */
+    public record Key(long bits, long stream) {
+        /** The stream of the given purpose ("blocks.0.mlp.drop1", say) in a run with the given seed. */
+        public static Key of(long seed, String purpose) {
+            long hash = 0xCBF29CE484222325L; // FNV-1a, 64 bits
+            for (byte b : purpose.getBytes(StandardCharsets.UTF_8)) {
+                hash = (hash ^ (b & 0xFF)) * 0x100000001B3L;
+            }
+            return new Key(mix(mix(seed) ^ hash), 0);
+        }
+
+        /** The same purpose at another step. */
+        public Key at(long step) {
+            return new Key(bits, step);
+        }
+    }
+
+    /** Finalizer of SplitMix64: a bijection of 64 bits that spreads every bit. */
+    static long mix(long z) {
+        z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
+        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+        return z ^ (z >>> 31);
+    }
+
+    /** Writes the four 32-bit words of counter block {@code block} into {@code words}. */
+    public static void block(Key key, long block, int[] words) {
+        int c0 = (int) block;
+        int c1 = (int) (block >>> 32);
+        int c2 = (int) key.stream();
+        int c3 = (int) (key.stream() >>> 32);
+        int k0 = (int) key.bits();
+        int k1 = (int) (key.bits() >>> 32);
+        for (int round = 0; round < ROUNDS; round++) {
+            long product0 = MULTIPLIER_0 * (c0 & 0xFFFFFFFFL);
+            long product1 = MULTIPLIER_1 * (c2 & 0xFFFFFFFFL);
+            int next0 = (int) (product1 >>> 32) ^ c1 ^ k0;
+            int next2 = (int) (product0 >>> 32) ^ c3 ^ k1;
+            c1 = (int) product1;
+            c3 = (int) product0;
+            c0 = next0;
+            c2 = next2;
+            k0 += WEYL_0;
+            k1 += WEYL_1;
+        }
+        words[0] = c0;
+        words[1] = c1;
+        words[2] = c2;
+        words[3] = c3;
+    }
+
+    /** The 32 random bits of element {@code index}. */
+    public static int bits(Key key, long index) {
+        int[] words = new int[4];
+        block(key, index >>> 2, words);
+        return words[(int) (index & 3)];
+    }
+
+    /** A uniform number in the open interval (0, 1) for element {@code index}. */
+    public static double uniform(Key key, long index) {
+        return unit(bits(key, index));
+    }
+
+    /** A standard normal number for element {@code index}, by Box and Muller from a counter block of its own. */
+    public static double normal(Key key, long index) {
+        int[] words = new int[4];
+        block(key, index, words);
+        return Math.sqrt(-2 * Math.log(unit(words[0]))) * Math.cos(2 * Math.PI * unit(words[1]));
+    }
+
+    /** A random permutation of 0 .. n-1 (Fisher and Yates), a pure function of the key. */
+    public static int[] permutation(Key key, int n) {
+        int[] order = new int[n];
+        for (int i = 0; i < n; i++) {
+            int j = (int) ((bits(key, i) & 0xFFFFFFFFL) * (i + 1L) >>> 32);
+            order[i] = order[j];
+            order[j] = i;
+        }
+        return order;
+    }
+
+    private static double unit(int bits) {
+        return ((bits & 0xFFFFFFFFL) + 0.5) * TWO_POW_MINUS_32;
+    }
+}
