@@ -86,11 +86,28 @@ public final class Philox {
         return unit(bits(key, index));
     }
 
-    /** A standard normal number for element {@code index}, by Box and Muller from a counter block of its own. */
+    /** A standard normal number for element {@code index}; see {@link #normals}. */
     public static double normal(Key key, long index) {
-        int[] words = new int[4];
-        block(key, index, words);
-        return Math.sqrt(-2 * Math.log(unit(words[0]))) * Math.cos(2 * Math.PI * unit(words[1]));
+        double[] four = new double[4];
+        normals(key, index >>> 2, new int[4], four);
+        return four[(int) (index & 3)];
+    }
+
+    /**
+     * The standard normal numbers of elements {@code 4 block} to {@code 4 block + 3}, by Box and Muller from the
+     * words of one counter block taken in pairs.
+     *
+     * @param words scratch of four words
+     * @param four  written
+     */
+    public static void normals(Key key, long block, int[] words, double[] four) {
+        block(key, block, words);
+        for (int pair = 0; pair < 4; pair += 2) {
+            double radius = Math.sqrt(-2 * Math.log(unit(words[pair])));
+            double angle = 2 * Math.PI * unit(words[pair + 1]);
+            four[pair] = radius * Math.cos(angle);
+            four[pair + 1] = radius * Math.sin(angle);
+        }
     }
 
     /** A random permutation of 0 .. n-1 (Fisher and Yates), a pure function of the key. */
@@ -104,7 +121,8 @@ public final class Philox {
         return order;
     }
 
-    private static double unit(int bits) {
+    /** The number in (0, 1) that 32 random bits stand for. */
+    public static double unit(int bits) {
         return ((bits & 0xFFFFFFFFL) + 0.5) * TWO_POW_MINUS_32;
     }
 }

@@ -1,0 +1,41 @@
+package org.isobar.nn;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Dropout;
+import org.isobar.device.Span;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Dropout of single values of an activation (B, T, C) (Srivastava et al., 2014). The mask is a function of
+ * seed, step, this layer's name and the global index; backward computes it again.
+ *
+ * @param name        purpose of the random numbers
+ * @param probability of dropping a value
+ */
+public record DropoutLayer(String name, double probability) {
+
+    /** {@code x = mask * x}, in place: on an activation in forward, on its gradient in backward. */
+    public void apply(Tensor x, Pass pass) {
+        Dropout mask = mask(x, pass);
+        if (!mask.isNone()) {
+            pass.ops().dropout(x, x, mask);
+        }
+    }
+
+    /** {@code mask * dy}: {@code dy} itself where nothing is dropped, else a tensor of scratch. */
+    public Tensor backward(Tensor dy, Arena.Scope scratch, Pass pass) {
+        Dropout mask = mask(dy, pass);
+        if (mask.isNone()) {
+            return dy;
+        }
+        Tensor dx = scratch.f32(dy.shape().extents());
+        pass.ops().dropout(dx, dy, mask);
+        return dx;
+    }
+
+    private Dropout mask(Tensor x, Pass pass) {
+        Shape shape = x.shape();
+        return pass.mask(name, probability, Span.whole(shape.extent(1)), Span.whole(shape.extent(2)));
+    }
+}

@@ -1,0 +1,53 @@
+package org.isobar.nn;
+
+import org.isobar.device.Write;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Layer normalization over channels (Ba, Kiros, Hinton, 2016): {@code y = (x - mean) / sqrt(var + eps) gamma + beta}.
+ *
+ * <p>Its output is cheap to make again, so callers do not keep it: they keep the {@link Statistics} and
+ * {@link #recompute} it in backward.
+ */
+public final class LayerNorm {
+    /** The tutorial's epsilon; the same in every layout. */
+    public static final double EPSILON = 1e-6;
+
+    private final Parameter gamma;
+    private final Parameter beta;
+
+    /**
+     * What backward needs besides the input.
+     *
+     * @param mean   (B, T)
+     * @param invStd (B, T): 1 / sqrt(var + eps)
+     */
+    public record Statistics(Tensor mean, Tensor invStd) { }
+
+    /** Declares {@code weight} (gamma) and {@code bias} (beta) at {@code here}. */
+    public LayerNorm(Scoped here, long channels) {
+        gamma = here.declare("weight", new Initializer.Constant(1), channels);
+        beta = here.declare("bias", new Initializer.Constant(0), channels);
+    }
+
+    /** {@code y = norm(x)}, both (B, T, C); the statistics are kept until the end of the pass. */
+    public Statistics forward(Tensor y, Tensor x, Pass pass) {
+        Shape shape = x.shape();
+        Tensor mean = pass.keep(shape.extent(0), shape.extent(1));
+        Tensor invStd = pass.keep(shape.extent(0), shape.extent(1));
+        pass.ops().layerNorm(y, mean, invStd, x, gamma.value(), beta.value(), EPSILON);
+        return new Statistics(mean, invStd);
+    }
+
+    /** {@code y = norm(x)} again. */
+    public void recompute(Tensor y, Tensor x, Statistics statistics, Pass pass) {
+        pass.ops().layerNormRecompute(y, x, statistics.mean(), statistics.invStd(), gamma.value(), beta.value());
+    }
+
+    /** {@code dx} from {@code dy}, overwriting or adding; adds to the gradients of gamma and beta. */
+    public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, Write write, Pass pass) {
+        pass.ops().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
+            statistics.invStd(), gamma.value(), write);
+    }
+}

@@ -1,0 +1,59 @@
+package org.isobar.nn;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Write;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, each half followed by dropout.
+ *
+ * <p>Kept: fc1's pre-activation. The GELU is computed again in backward, in the same pass over memory as its
+ * derivative.
+ */
+public final class Mlp implements Layer {
+    private final long hidden;
+    private final Linear fc1;
+    private final Linear fc2;
+    private final DropoutLayer hiddenDropout;
+    private final DropoutLayer outputDropout;
+
+    private record Kept(Tensor preActivation) { }
+
+    /** Declares {@code fc1} and {@code fc2} at {@code here}. */
+    public Mlp(Scoped here, long channels, long hidden, double dropout) {
+        this.hidden = hidden;
+        fc1 = new Linear(here.child("fc1"), channels, hidden, Linear.Bias.ZERO_INITIALIZED);
+        fc2 = new Linear(here.child("fc2"), hidden, channels, Linear.Bias.ZERO_INITIALIZED);
+        hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout);
+        outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout);
+    }
+
+    @Override
+    public void forward(Tensor y, Tensor x, Pass pass) {
+        Tensor preActivation = pass.keep(x.shape().extent(0), x.shape().extent(1), hidden);
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor h = scratch.f32(preActivation.shape().extents());
+            fc1.forwardGelu(h, preActivation, x, pass);
+            hiddenDropout.apply(h, pass);
+            fc2.forward(y, h, pass);
+            outputDropout.apply(y, pass);
+        }
+        pass.push(this, new Kept(preActivation));
+    }
+
+    @Override
+    public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
+        Tensor preActivation = pass.pop(this, Kept.class).preActivation();
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
+            Tensor h = scratch.f32(preActivation.shape().extents());
+            Tensor dh = scratch.f32(preActivation.shape().extents());
+            fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
+            hiddenDropout.apply(dh, pass);
+            pass.ops().geluBackward(dh, h, dh, preActivation); // dh is now fc1's dy
+            hiddenDropout.apply(h, pass);
+            fc2.backwardWeight(dFc2, h, pass);
+            fc1.backward(dx, dh, x, pass);
+        }
+    }
+}

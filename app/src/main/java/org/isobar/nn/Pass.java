@@ -1,0 +1,107 @@
+package org.isobar.nn;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Dropout;
+import org.isobar.device.Span;
+import org.isobar.device.TensorOps;
+import org.isobar.random.Philox;
+import org.isobar.tensor.Tensor;
+
+/**
+ * One forward pass and its backward pass: the operations, the memory, what layers keep in between, and the random
+ * masks of this step. A stack: layers take back what they kept in reverse order, and an unbalanced pass throws.
+ */
+public final class Pass {
+    private final TensorOps ops;
+    private final Arena kept;
+    private final Arena scratch;
+    private final Randomness randomness;
+    private final Deque<Entry> stack = new ArrayDeque<>();
+
+    /** What makes the random masks of this pass. */
+    public sealed interface Randomness { }
+
+    /** Evaluation: no masks. */
+    public record None() implements Randomness { }
+
+    /**
+     * Training: masks are keyed by seed, layer, step and the sample's place in the global batch.
+     *
+     * @param seed    of the run
+     * @param step    training step, counted over the whole run
+     * @param samples how this rank's samples lie in the global batch
+     */
+    public record Masks(long seed, long step, Span samples) implements Randomness { }
+
+    private record Entry(Object owner, Record saved) { }
+
+    /** A pass over empty arenas: {@code kept} lives from forward to backward, {@code scratch} within one layer. */
+    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness) {
+        this.ops = ops;
+        this.kept = kept;
+        this.scratch = scratch;
+        this.randomness = randomness;
+    }
+
+    /** The operations of the device at hand. */
+    public TensorOps ops() {
+        return ops;
+    }
+
+    /** A single-precision tensor that lives until the end of the pass. */
+    public Tensor keep(long... extents) {
+        return kept.f32(extents);
+    }
+
+    /** Opens a scope for tensors that are needed only until it closes. */
+    public Arena.Scope scratch() {
+        return scratch.scope();
+    }
+
+    /** Hands over what {@code owner} needs again in backward. */
+    public void push(Object owner, Record saved) {
+        stack.push(new Entry(owner, saved));
+    }
+
+    /** Takes back what {@code owner} handed over last. */
+    public <T extends Record> T pop(Object owner, Class<T> type) {
+        Entry entry = stack.poll();
+        if (entry == null || entry.owner() != owner) {
+            throw new IllegalStateException("unbalanced pass: " + owner + " takes back what "
+                + (entry == null ? "nobody" : entry.owner()) + " left");
+        }
+        return type.cast(entry.saved());
+    }
+
+    /** The mask of one purpose in this pass; none in evaluation or at probability 0. */
+    public Dropout mask(String purpose, double probability, Span... innerSpans) {
+        return switch (randomness) {
+            case None none -> Dropout.NONE;
+            case Masks masks when probability == 0 -> Dropout.NONE;
+            case Masks masks -> {
+                List<Span> spans = new ArrayList<>(List.of(innerSpans));
+                spans.addFirst(masks.samples());
+                yield new Dropout(probability, Philox.Key.of(masks.seed(), purpose).at(masks.step()), spans);
+            }
+        };
+    }
+
+    /** Ends the pass after backward: everything kept must have been taken back. */
+    public void finish() {
+        if (!stack.isEmpty()) {
+            throw new IllegalStateException("unbalanced pass: " + stack.peek().owner() + " never took back its own");
+        }
+        kept.reset();
+    }
+
+    /** Ends the pass without a backward pass. */
+    public void discard() {
+        stack.clear();
+        kept.reset();
+    }
+}

@@ -1,0 +1,78 @@
+package org.isobar.nn;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Write;
+import org.isobar.tensor.Tensor;
+
+/**
+ * A pre-norm transformer block: {@code z = x + attention(norm1(x))}, {@code y = z + mlp(norm2(z))}, each branch with
+ * stochastic depth.
+ *
+ * <p>Kept: z and the statistics of both norms; the norms' outputs are computed again in backward. The gradient of the
+ * residual stream stays in one tensor: each branch adds its part to it.
+ */
+public final class TransformerBlock implements Layer {
+    private final LayerNorm norm1;
+    private final SelfAttention attention;
+    private final DropPath attentionPath;
+    private final LayerNorm norm2;
+    private final Mlp mlp;
+    private final DropPath mlpPath;
+
+    private record Kept(LayerNorm.Statistics statistics1, Tensor z, LayerNorm.Statistics statistics2) { }
+
+    /**
+     * Declares {@code norm1}, {@code attn}, {@code norm2} and {@code mlp} at {@code here}.
+     *
+     * @param dropout  probability for attention, projection and both dropouts of the mlp
+     * @param dropPath probability of leaving out a branch
+     */
+    public TransformerBlock(Scoped here, long channels, long heads, long hidden, double dropout, double dropPath) {
+        norm1 = new LayerNorm(here.child("norm1"), channels);
+        attention = new SelfAttention(here.child("attn"), channels, heads, dropout);
+        attentionPath = new DropPath(here.name("attn.drop_path"), dropPath);
+        norm2 = new LayerNorm(here.child("norm2"), channels);
+        mlp = new Mlp(here.child("mlp"), channels, hidden, dropout);
+        mlpPath = new DropPath(here.name("mlp.drop_path"), dropPath);
+    }
+
+    @Override
+    public void forward(Tensor y, Tensor x, Pass pass) {
+        Tensor z = pass.keep(x.shape().extents());
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor normed = scratch.f32(x.shape().extents());
+            Tensor branch = scratch.f32(x.shape().extents());
+            LayerNorm.Statistics statistics1 = norm1.forward(normed, x, pass);
+            attention.forward(branch, normed, pass);
+            attentionPath.forward(z, x, branch, pass);
+            LayerNorm.Statistics statistics2 = norm2.forward(normed, z, pass);
+            mlp.forward(branch, normed, pass);
+            mlpPath.forward(y, z, branch, pass);
+            pass.push(this, new Kept(statistics1, z, statistics2));
+        }
+    }
+
+    /** As in {@link Layer}; {@code dx} may be {@code dy}, which saves a copy. */
+    @Override
+    public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
+        Kept kept = pass.pop(this, Kept.class);
+        if (!dx.aliases(dy)) {
+            pass.ops().copy(dx, dy);
+        }
+        branchBackward(dx, mlp, mlpPath, norm2, kept.z(), kept.statistics2(), pass);
+        branchBackward(dx, attention, attentionPath, norm1, x, kept.statistics1(), pass);
+    }
+
+    /** {@code dStream += d/dx of branch(norm(x)), applied to dStream}. */
+    private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
+        LayerNorm.Statistics statistics, Pass pass) {
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor normed = scratch.f32(x.shape().extents());
+            Tensor dNormed = scratch.f32(x.shape().extents());
+            Tensor dBranch = path.backward(dStream, scratch, pass);
+            norm.recompute(normed, x, statistics, pass);
+            branch.backward(dNormed, dBranch, normed, pass);
+            norm.backward(dStream, dNormed, x, statistics, Write.ADD, pass);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package org.isobar.vit;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Epilogue;
+import org.isobar.nn.DropoutLayer;
+import org.isobar.nn.Initializer;
+import org.isobar.nn.Parameter;
+import org.isobar.nn.Pass;
+import org.isobar.nn.Scoped;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Images to tokens: a convolution whose kernel and stride are the patch, which is a product with the patches as rows,
+ * then the learned position of each token is added (Dosovitskiy et al., 2021).
+ *
+ * <p>Nothing is kept: backward cuts the image into patches again.
+ */
+final class PatchEmbed {
+    private final VitConfig config;
+    private final Parameter positions;
+    private final Parameter weight;
+    private final Parameter bias;
+    private final DropoutLayer dropout;
+
+    /** Declares {@code pos_embed} and {@code patch_embed.proj} at the root {@code here}. */
+    PatchEmbed(Scoped here, VitConfig config) {
+        this.config = config;
+        long fanIn = (long) config.inChannels() * config.patch() * config.patch();
+        Initializer uniform = new Initializer.Uniform(1 / Math.sqrt(fanIn)); // PyTorch's default for convolutions
+        positions = here.store().declare(Shape.of(config.tokens(), config.embed()), new Parameter.Part(
+            here.name("pos_embed"), Shape.of(1, config.tokens(), config.embed()), new Initializer.Normal(0.02)));
+        weight = here.store().declare(Shape.of(config.embed(), fanIn), new Parameter.Part(
+            here.name("patch_embed.proj.weight"),
+            Shape.of(config.embed(), config.inChannels(), config.patch(), config.patch()), uniform));
+        bias = here.child("patch_embed").child("proj").declare("bias", uniform, config.embed());
+        dropout = new DropoutLayer(here.name("pos_drop"), config.dropout());
+    }
+
+    /** {@code tokens} (B, T, C) from {@code image} (B, Cin, H, W). */
+    void forward(Tensor tokens, Tensor image, Pass pass) {
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor patches = patches(image, scratch, pass);
+            pass.ops().linear(tokens, patches, weight.value(), new Epilogue.Bias(bias.value()));
+        }
+        pass.ops().addPositions(tokens, tokens, positions.value());
+        dropout.apply(tokens, pass);
+    }
+
+    /** Adds to the gradients of positions, weight and bias; {@code dTokens} is overwritten. */
+    void backward(Tensor dTokens, Tensor image, Pass pass) {
+        dropout.apply(dTokens, pass);
+        pass.ops().addPositionsBackward(positions.gradient(), dTokens);
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor patches = patches(image, scratch, pass);
+            pass.ops().linearBackwardWeight(weight.gradient(), dTokens, patches);
+            pass.ops().biasBackward(bias.gradient(), dTokens);
+        }
+    }
+
+    private Tensor patches(Tensor image, Arena.Scope scratch, Pass pass) {
+        long batch = image.shape().extent(0);
+        Tensor patches = scratch.f32(batch, config.tokens(), weight.shape().extent(1));
+        pass.ops().patchify(patches, image, config.inputPatches(batch));
+        return patches;
+    }
+}

@@ -1,0 +1,76 @@
+package org.isobar.vit;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.device.Arena;
+import org.isobar.nn.ParameterStore;
+import org.isobar.nn.Pass;
+import org.isobar.nn.Scoped;
+import org.isobar.nn.TransformerBlock;
+import org.isobar.tensor.Tensor;
+
+/**
+ * The tutorial's vision transformer: patch embedding, positions, pre-norm blocks, prediction head. Parameters bear the
+ * names of its PyTorch {@code state_dict}.
+ *
+ * <p>Kept: the input of each block and of the head, besides what these keep themselves.
+ */
+public final class VisionTransformer {
+    private final VitConfig config;
+    private final PatchEmbed embed;
+    private final List<TransformerBlock> blocks = new ArrayList<>();
+    private final PredictionHead head;
+
+    private record Kept(List<Tensor> streams) { }
+
+    /** Declares all parameters in {@code store}, in the order of the forward pass. */
+    public VisionTransformer(ParameterStore store, VitConfig config) {
+        this.config = config;
+        Scoped root = Scoped.root(store);
+        embed = new PatchEmbed(root, config);
+        for (int i = 0; i < config.depth(); i++) {
+            blocks.add(new TransformerBlock(root.child("blocks").child(Integer.toString(i)), config.embed(),
+                config.heads(), config.hidden(), config.dropout(), config.dropPath(i)));
+        }
+        head = new PredictionHead(root, config);
+    }
+
+    /** The shape of this model. */
+    public VitConfig config() {
+        return config;
+    }
+
+    /** {@code prediction} (B, Cout, H, W) from {@code image} (B, Cin, H, W). */
+    public void forward(Tensor prediction, Tensor image, Pass pass) {
+        List<Tensor> streams = new ArrayList<>();
+        Tensor stream = stream(image, pass);
+        embed.forward(stream, image, pass);
+        streams.add(stream);
+        for (TransformerBlock block : blocks) {
+            Tensor next = stream(image, pass);
+            block.forward(next, stream, pass);
+            streams.add(next);
+            stream = next;
+        }
+        head.forward(prediction, stream, pass);
+        pass.push(this, new Kept(streams));
+    }
+
+    /** Adds to all parameter gradients. The image's own gradient is nobody's input and is not computed. */
+    public void backward(Tensor dPrediction, Tensor image, Pass pass) {
+        List<Tensor> streams = pass.pop(this, Kept.class).streams();
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor dStream = scratch.f32(streams.getFirst().shape().extents());
+            head.backward(dStream, dPrediction, streams.getLast(), pass);
+            for (int i = blocks.size() - 1; i >= 0; i--) {
+                blocks.get(i).backward(dStream, dStream, streams.get(i), pass);
+            }
+            embed.backward(dStream, image, pass);
+        }
+    }
+
+    private Tensor stream(Tensor image, Pass pass) { // (B, T, C)
+        return pass.keep(image.shape().extent(0), config.tokens(), config.embed());
+    }
+}
