@@ -70,6 +70,12 @@ public final class VisionTransformer {
         }
     }
 
+    /** The tree of modules, as PyTorch prints the tutorial's model. */
+    @Override
+    public String toString() {
+        return ModelSummary.of(config);
+    }
+
     private Tensor stream(Tensor image, Pass pass) { // (B, T, C)
         return pass.keep(image.shape().extent(0), config.tokens(), config.embed());
     }

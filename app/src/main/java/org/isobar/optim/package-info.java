@@ -1,0 +1,2 @@
+/** How weights move: the optimizer and the learning-rate schedule. */
+package org.isobar.optim;

@@ -1,0 +1,46 @@
+package org.isobar.train;
+
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.device.Arena;
+import org.isobar.device.Span;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+import org.isobar.vit.VitConfig;
+
+/**
+ * What one training step needs, found by running it on a device that does no mathematics: exact, since it is the very
+ * code that trains.
+ *
+ * @param stateBytes   parameters, gradients, optimizer moments, predictions
+ * @param keptBytes    activations kept from forward to backward
+ * @param scratchBytes temporaries
+ * @param widestRow    largest innermost extent of any tensor
+ * @param stepFlops    floating-point operations of a step
+ */
+public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long widestRow, double stepFlops) {
+    private static final long UNBOUNDED = Long.MAX_VALUE / 4;
+
+    /** Bytes of all three arenas. */
+    public long bytes() {
+        return stateBytes + keptBytes + scratchBytes;
+    }
+
+    /** The plan of a training step of {@code batch} samples. */
+    public static MemoryPlan of(VitConfig config, int batch) {
+        try (DryRunDevice device = new DryRunDevice();
+            Arena state = device.arena("state", UNBOUNDED);
+            Arena kept = device.arena("activations", UNBOUNDED);
+            Arena scratch = device.arena("scratch", UNBOUNDED);
+            Arena images = device.arena("images", UNBOUNDED);
+            Replica replica = new Replica(device, config, batch, new Replica.Memory(state, kept, scratch))) {
+            Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
+            Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
+            replica.trainStep(input, target, new Replica.StepContext(0, 0, Span.whole(batch), 0));
+            double flops = device.flops();
+            replica.evaluate(input, target);
+            return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(),
+                device.widestRow(), flops);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package org.isobar.train;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+
+import org.isobar.device.Device;
+import org.isobar.fault.IoReason;
+import org.isobar.fault.UserException;
+import org.isobar.metrics.FieldPlot;
+import org.isobar.telemetry.ProgressBar;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
+import org.isobar.telemetry.TensorBoardWriter;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/** Everything that a run tells: log lines, TensorBoard events, the picture. */
+final class RunReport {
+    private static final int FIGURE_CHANNEL = 2; // t2m
+
+    private final Screen screen;
+    private final RunLog log;
+    private final TensorBoardWriter board;
+    private final Path picture;
+
+    /** A report that keeps the latest picture in {@code directory}. */
+    RunReport(Screen screen, RunLog log, TensorBoardWriter board, Path directory) {
+        this.screen = screen;
+        this.log = log;
+        this.board = board;
+        picture = directory.resolve("prediction.png");
+    }
+
+    /** A line of the log. */
+    void info(String line) {
+        log.info(line);
+    }
+
+    /** A number at a step of TensorBoard. */
+    void scalar(String tag, double value, long step) {
+        board.scalar(tag, value, step);
+    }
+
+    /** Forces TensorBoard's events to the disk. */
+    void flush() {
+        board.flush();
+    }
+
+    /** Where the latest picture lies. */
+    Path picture() {
+        return picture;
+    }
+
+    /** A progress bar on the screen, invisible where nobody watches. */
+    ProgressBar progress(ProgressBar.Plan plan) {
+        return new ProgressBar(screen, plan);
+    }
+
+    /** Target beside prediction of t2m of the first sample of a batch, to TensorBoard and to a file. */
+    void figure(Device device, Tensor target, Tensor prediction, long step) {
+        int height = Math.toIntExact(target.shape().extent(2));
+        int width = Math.toIntExact(target.shape().extent(3));
+        FieldPlot plot = FieldPlot.of(field(device, target), field(device, prediction), height, width);
+        board.image("Visualization, t2m", plot.png(), plot.height(), plot.width(), step);
+        try {
+            Path temporary = Files.write(picture.resolveSibling(picture.getFileName() + ".tmp"), plot.png());
+            Files.move(temporary, picture, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new UserException("cannot write picture " + picture + ": " + IoReason.of(e)
+                + "; free space, mend the permissions, or give --expdir another directory", e);
+        }
+    }
+
+    /** One channel of the first sample of images (B, C, H, W): t2m, or the last where there are fewer. */
+    private static float[] field(Device device, Tensor images) {
+        Shape shape = images.shape();
+        long pixels = shape.extent(2) * shape.extent(3);
+        long channel = Math.min(FIGURE_CHANNEL, shape.extent(1) - 1);
+        float[] values = new float[Math.toIntExact(pixels)];
+        device.download(MemorySegment.ofArray(values),
+            images.reshape(shape.extent(0) * shape.extent(1), pixels).slice(channel, 1));
+        return values;
+    }
+}

@@ -1,0 +1,149 @@
+package org.isobar.train;
+
+import org.isobar.config.RunConfig;
+import org.isobar.data.Batch;
+import org.isobar.data.DataLoader;
+import org.isobar.data.Era5Dataset;
+import org.isobar.device.Span;
+import org.isobar.fault.UserException;
+import org.isobar.optim.LearningRateSchedule;
+import org.isobar.telemetry.ProgressBar;
+import org.isobar.telemetry.TutorialLines;
+
+/** Epochs of training and validation, and what the log and TensorBoard are told of them. */
+final class Trainer {
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private final RunConfig config;
+    private final Replica replica;
+    private final LoaderPair data;
+    private final RunReport report;
+    private final LearningRateSchedule schedule;
+    private final Validator validator;
+    private final int epochs;
+    private final long stepsPerEpoch;
+    private long iterations;
+
+    /**
+     * The data of a run.
+     *
+     * @param training     batches that move the weights
+     * @param validation   batches that score them
+     * @param trainingData where the training batches come from, to name a bad sample
+     */
+    record LoaderPair(DataLoader training, DataLoader validation, Era5Dataset trainingData) { }
+
+    Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report) {
+        this.config = config;
+        this.replica = replica;
+        this.data = data;
+        this.report = report;
+        schedule = switch (config.training().lrSchedule()) {
+            case COSINE -> new LearningRateSchedule.Cosine(config.training().lr(), config.training().numIters(),
+                config.training().warmup());
+            case NONE -> new LearningRateSchedule.Constant(config.training().lr());
+        };
+        validator = new Validator(replica, data.validation());
+        stepsPerEpoch = data.training().steps();
+        epochs = epochs(config.training().numIters(), stepsPerEpoch);
+    }
+
+    private static int epochs(long iterations, long stepsPerEpoch) {
+        if (iterations < stepsPerEpoch) {
+            throw new UserException("num_iters " + iterations + " is less than one epoch of " + stepsPerEpoch
+                + " steps: nothing would be trained; raise --num_iters or lower limit_nsamples");
+        }
+        return Math.toIntExact(iterations / stepsPerEpoch);
+    }
+
+    /** Trains all epochs; returns the scores of the last validation. */
+    Validator.Scores run() {
+        report.info(TutorialLines.trainingStarts());
+        scoreBeforeTraining();
+        Validator.Scores scores = null;
+        ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
+            config.training().globalBatchSize());
+        for (int epoch = 0; epoch < epochs; epoch++) {
+            try (ProgressBar progress = report.progress(plan)) {
+                train(epoch, progress);
+            }
+            scores = validate(epoch == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE);
+        }
+        return scores;
+    }
+
+    /** The losses of one batch each with the initial weights, at step 0 of TensorBoard. */
+    private void scoreBeforeTraining() {
+        report.scalar("Loss/train", evaluateFirst(data.training()).loss(), 0);
+        Replica.Evaluation validation = evaluateFirst(data.validation());
+        report.scalar("Loss/valid", validation.loss(), 0);
+        report.scalar("RMSE(u10m)/valid", validation.rmse()[0], 0);
+    }
+
+    private Replica.Evaluation evaluateFirst(DataLoader loader) {
+        try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
+            return replica.evaluate(batch.input().toDevice(), batch.target().toDevice());
+        }
+    }
+
+    private void train(int epoch, ProgressBar progress) {
+        long start = System.nanoTime();
+        double lossSum = 0;
+        int step = 0;
+        try (DataLoader.Epoch batches = data.training().epoch(epoch)) {
+            while (batches.hasNext()) {
+                double loss;
+                try (Batch batch = batches.next()) {
+                    loss = step(batch);
+                }
+                lossSum += loss;
+                step++;
+                if (step == 2) {
+                    report.info(TutorialLines.forwardMemory(replica.device().memory().highWatermark()));
+                }
+                progress.step(epoch + 1, step, loss);
+            }
+        }
+        double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
+        double samplesPerSecond = config.training().globalBatchSize() * step / seconds;
+        report.info(TutorialLines.epochTime(epoch + 1, seconds, samplesPerSecond));
+        report.info(TutorialLines.trainLoss(lossSum / step));
+        report.scalar("Loss/train", lossSum / step, iterations);
+        report.scalar("Learning Rate", schedule.at(iterations), iterations);
+        report.scalar("Avg iters per sec", step / seconds, iterations);
+        report.scalar("Avg samples per sec", samplesPerSecond, iterations);
+    }
+
+    private double step(Batch batch) {
+        Span samples = Span.whole(config.training().localBatchSize());
+        double loss = replica.trainStep(batch.input().toDevice(), batch.target().toDevice(), new Replica.StepContext(
+            config.training().seed(), iterations, samples, schedule.at(iterations)));
+        iterations++;
+        if (!Double.isFinite(loss)) {
+            throw notFinite(loss, batch);
+        }
+        return loss;
+    }
+
+    private UserException notFinite(double loss, Batch batch) {
+        int culprit = Math.max(0, replica.firstNonFiniteSample());
+        long sample = batch.samples()[culprit];
+        String where = "the loss is " + loss + " at step " + iterations + ", sample " + sample + ": ";
+        return new UserException(where + data.trainingData().firstNonFinite(sample)
+            .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
+            .orElse("the data are finite, so training has diverged; lower lr, or lengthen warmup"));
+    }
+
+    private Validator.Scores validate(Validator.Baseline baseline) {
+        long start = System.nanoTime();
+        Validator.Scores scores = validator.run(baseline,
+            (target, prediction) -> report.figure(replica.device(), target, prediction, iterations));
+        double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
+        report.info(TutorialLines.validationLoss((float) scores.loss()));
+        report.info(TutorialLines.validationTime(seconds));
+        report.scalar("Loss/valid", scores.loss(), iterations);
+        report.scalar("RMSE(u10m)/valid", scores.rmse()[0], iterations);
+        report.flush();
+        return scores;
+    }
+}

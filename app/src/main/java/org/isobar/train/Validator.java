@@ -1,0 +1,87 @@
+package org.isobar.train;
+
+import org.isobar.data.Batch;
+import org.isobar.data.DataLoader;
+import org.isobar.tensor.Tensor;
+
+/** Scores a replica on the validation years: every whole batch, in order, without dropout. */
+final class Validator {
+    private final Replica replica;
+    private final DataLoader loader;
+
+    /**
+     * Means over all validation batches.
+     *
+     * @param loss        relative L2 loss
+     * @param rmse        latitude-weighted RMSE of each channel, normalized
+     * @param persistence the same score of the forecast that nothing changes, or null where it was not asked for
+     */
+    record Scores(double loss, double[] rmse, double[] persistence) { }
+
+    /** What is scored besides the model. */
+    enum Baseline {
+        /** Nothing. */
+        NONE,
+        /** The forecast that the weather stays as it is. */
+        PERSISTENCE
+    }
+
+    Validator(Replica replica, DataLoader loader) {
+        this.replica = replica;
+        this.loader = loader;
+    }
+
+    /**
+     * Scores all validation batches. {@code firstBatch} sees the first one while the replica still holds its
+     * prediction.
+     */
+    Scores run(Baseline baseline, BatchViewer firstBatch) {
+        double loss = 0;
+        double[] rmse = null;
+        double[] persistence = null;
+        int batches = 0;
+        try (DataLoader.Epoch epoch = loader.epoch(0)) {
+            while (epoch.hasNext()) {
+                try (Batch batch = epoch.next()) {
+                    Tensor input = batch.input().toDevice();
+                    Tensor target = batch.target().toDevice();
+                    Replica.Evaluation evaluation = replica.evaluate(input, target);
+                    if (batches == 0) {
+                        firstBatch.view(target, replica.prediction());
+                    }
+                    loss += evaluation.loss();
+                    rmse = add(rmse, evaluation.rmse());
+                    if (baseline == Baseline.PERSISTENCE) {
+                        persistence = add(persistence, replica.score(input, target));
+                    }
+                    batches++;
+                }
+            }
+        }
+        return new Scores(loss / batches, divide(rmse, batches), divide(persistence, batches));
+    }
+
+    /** Looks at a target and its prediction, both (B, C, H, W). */
+    interface BatchViewer {
+        void view(Tensor target, Tensor prediction);
+    }
+
+    private static double[] add(double[] sum, double[] values) {
+        if (sum == null) {
+            return values;
+        }
+        for (int i = 0; i < values.length; i++) {
+            sum[i] += values[i];
+        }
+        return sum;
+    }
+
+    private static double[] divide(double[] sum, int count) {
+        if (sum != null) {
+            for (int i = 0; i < sum.length; i++) {
+                sum[i] /= count;
+            }
+        }
+        return sum;
+    }
+}
