@@ -102,7 +102,8 @@ def golden(name):
             "embed_dim": config.embed_dim, "depth": config.depth, "num_heads": config.num_heads,
             "batch": batch, "steps": STEPS, "lr": LR, "num_iters": NUM_ITERS, "warmup": warmup,
         },
-        "parameters": sum(weight.numel() for weight in gold["weights"].values()),
+        "parameter_count": sum(weight.numel() for weight in gold["weights"].values()),
+        "parameters": list(gold["weights"]),  # in the order that j counts
         "learning_rates": gold["rates"],
         "losses": gold["losses"],
         "loss_after": gold["loss_after"],
