@@ -11,7 +11,8 @@ def encode(tensors):
     header, values = {}, b""
     for name, array in tensors.items():
         data = np.ascontiguousarray(array, "<f4").tobytes()
-        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(values), len(values) + len(data)]}
+        offsets = [len(values), len(values) + len(data)]
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": offsets}
         values += data
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # values start at a multiple of eight bytes

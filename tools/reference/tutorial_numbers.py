@@ -1,4 +1,4 @@
-"""Numbers of the tutorial's own model, single precision on a CPU, for the case `facts`, and the comparison with ours."""
+"""Numbers of the tutorial's own model, in single precision on a CPU, for the case `facts`."""
 import math
 
 LEARNING_RATES = [1e-3, 9.938441703e-4, 9.755282581e-4, 9.455032621e-4, 9.045084972e-4]
