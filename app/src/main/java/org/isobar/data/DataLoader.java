@@ -1,0 +1,175 @@
+package org.isobar.data;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NoSuchElementException;
+
+import org.isobar.device.Device;
+import org.isobar.fault.UserException;
+
+/**
+ * Batches of a data set in the order of a sampler, read ahead by a fixed number of threads into a fixed ring of
+ * buffers. The order and the contents do not depend on the number of threads; with none the calling thread reads. An
+ * epoch is used like this:
+ * <pre>
+ * try (DataLoader.Epoch epoch = loader.epoch(number)) {
+ *     while (epoch.hasNext()) {
+ *         Batch batch = epoch.next();
+ *         ...
+ *         batch.release();
+ *     }
+ * }
+ * </pre>
+ * One thread consumes; one epoch is open at a time. Close the loader before its data set and its device.
+ */
+public final class DataLoader implements AutoCloseable {
+    private static final int MOST_SLOTS = 4; // one in use, the rest ahead: a batch can be large
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final Era5Dataset dataset;
+    private final DistributedSampler sampler;
+    private final ReadAhead readAhead;
+    private final List<Batch> slots = new ArrayList<>();
+    private final List<Thread> workers = new ArrayList<>();
+    private Epoch current;
+
+    /**
+     * A loader with its buffers and threads.
+     *
+     * @param workers threads that read ahead; 0 to read in the calling thread
+     * @throws UserException if the data set is smaller than one global batch
+     */
+    public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
+        if (sampler.steps() == 0) {
+            throw new UserException("The data set at " + dataset.config().directory() + " holds " + dataset.size()
+                + " samples, fewer than one batch of " + sampler.globalBatch()
+                + ". Lower the batch size, or use more data (limit_nsamples cuts it, too).");
+        }
+        assert sampler.samples() == dataset.size() : "sampler of another data set";
+        this.dataset = dataset;
+        this.sampler = sampler;
+        try {
+            for (int i = 0; i < (workers == 0 ? 1 : Math.min(workers + 2, MOST_SLOTS)); i++) {
+                slots.add(new Batch(device, dataset.config(), sampler.localBatch()));
+            }
+        } catch (RuntimeException noMemory) {
+            slots.forEach(Batch::free);
+            throw noMemory;
+        }
+        readAhead = new ReadAhead(slots.size(), sampler.localBatch());
+        for (int i = 0; i < workers; i++) {
+            this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
+        }
+    }
+
+    /** Steps of an epoch. */
+    public int steps() {
+        return sampler.steps();
+    }
+
+    /** Starts to read the batches of an epoch. Close it before the next. */
+    public Epoch epoch(long number) {
+        if (current != null) {
+            throw new IllegalStateException("the epoch before has not been closed");
+        }
+        readAhead.start(sampler.epoch(number));
+        current = new Epoch();
+        return current;
+    }
+
+    /** The batches of one epoch in order. Closing it early drops those that are left. */
+    public final class Epoch implements AutoCloseable {
+        private int step;
+        private boolean inUse;
+
+        private Epoch() { }
+
+        /** Whether there is another batch. */
+        public boolean hasNext() {
+            return step < steps();
+        }
+
+        /**
+         * The next batch, when it has been read. The one before must have been released.
+         *
+         * @throws UserException if one of its samples cannot be read
+         */
+        public Batch next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException("the epoch has " + steps() + " steps");
+            }
+            if (current != this) {
+                throw new IllegalStateException("the epoch is closed");
+            }
+            if (inUse) {
+                throw new IllegalStateException("batch " + (step - 1) + " has not been released");
+            }
+            while (workers.isEmpty() && !readAhead.whole(step)) {
+                read(readAhead.take());
+            }
+            readAhead.await(step);
+            inUse = true;
+            Batch batch = slots.get(step % slots.size());
+            batch.onRelease(this::release);
+            step++;
+            return batch;
+        }
+
+        private void release() {
+            if (inUse) {
+                inUse = false;
+                readAhead.release();
+            }
+        }
+
+        /** Ends the epoch; waits for reads that are under way. */
+        @Override
+        public void close() {
+            if (current == this) {
+                current = null;
+                inUse = false;
+                readAhead.stop();
+            }
+        }
+    }
+
+    /** Stops the threads and frees the buffers. */
+    @Override
+    public void close() {
+        readAhead.end();
+        boolean ended = true;
+        for (Thread worker : workers) {
+            ended &= join(worker);
+        }
+        if (ended) { // else a read hangs, in a network file system say: leave it its memory
+            slots.forEach(Batch::free);
+        }
+        slots.clear();
+    }
+
+    private static boolean join(Thread worker) {
+        try {
+            return worker.join(PATIENCE);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    private void work() {
+        for (ReadAhead.Task task = readAhead.take(); task != null; task = readAhead.take()) {
+            read(task);
+        }
+    }
+
+    private void read(ReadAhead.Task task) {
+        Throwable failure = null;
+        try {
+            slots.get(task.step() % slots.size()).fill(dataset, task.index(), task.sample());
+        } catch (Throwable thrown) { // handed to the consumer
+            failure = thrown;
+        }
+        readAhead.finish(task, failure);
+    }
+}

@@ -1,0 +1,220 @@
+package org.isobar.data;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+import org.isobar.fault.UserException;
+
+/**
+ * All year files of a directory as one sequence of samples: a frame of weather and the frame {@code dt} steps later.
+ * The indexing is the tutorial's. With n time steps in the first file, sample i lies in file i / n, and its input is
+ * at time {@code t = (i mod n) mod (n - dt)}, moved to {@code t + dt} where that is below dt; so a few samples of
+ * each year are the same. Reading is thread-safe and, for contiguous files, allocates nothing.
+ */
+public final class Era5Dataset implements AutoCloseable {
+    private final DatasetConfig config;
+    private final Window input;
+    private final Window target;
+    private final Normalization normalization;
+    private final List<Era5File> files;
+    private final int samplesPerYear;
+    private final int size;
+
+    private Era5Dataset(DatasetConfig config, Normalization normalization, List<Era5File> files) {
+        this.config = config;
+        input = config.input();
+        target = config.target();
+        this.normalization = normalization;
+        this.files = files;
+        samplesPerYear = files.getFirst().times();
+        long all = (long) files.size() * samplesPerYear;
+        size = Math.toIntExact(Math.min(all, config.limit().orElse(all)));
+        files.forEach(this::checkExtents);
+        checkTimes();
+    }
+
+    /**
+     * Opens all files of the configured directory and checks that every sample exists.
+     *
+     * @throws UserException if anything about files or statistics is not as configured
+     */
+    public static Era5Dataset open(DatasetConfig config) {
+        List<Era5File> files = new ArrayList<>();
+        try {
+            for (Path path : yearFiles(config.directory())) {
+                files.add(Era5File.open(path));
+            }
+            Normalization normalization = Normalization.load(config.meansFile(), config.stdsFile(),
+                Math.max(config.inChannels(), config.outChannels()));
+            return new Era5Dataset(config, normalization, files);
+        } catch (RuntimeException failure) {
+            files.forEach(Era5File::close);
+            throw failure;
+        }
+    }
+
+    /** Number of samples. */
+    public int size() {
+        return size;
+    }
+
+    /** How the data is read. */
+    public DatasetConfig config() {
+        return config;
+    }
+
+    /** Time steps of the first file, and so samples of each year. */
+    public int samplesPerYear() {
+        return samplesPerYear;
+    }
+
+    /** The year files, in order. */
+    public List<Path> files() {
+        return files.stream().map(Era5File::path).toList();
+    }
+
+    /** The years of the files: the last four characters of their names. */
+    public List<Integer> years() {
+        return files.stream().map(file -> year(file.path())).toList();
+    }
+
+    /** Extents of a stored frame. */
+    public Window stored() {
+        return files.getFirst().stored();
+    }
+
+    /** What the tutorial logs about a data set, in its order. */
+    public List<String> logLines() {
+        List<String> lines = new ArrayList<>();
+        lines.add("Getting file stats from " + files.getFirst().path());
+        if (config.limit().isPresent()) {
+            lines.add("Overriding total number of samples to: " + size);
+        }
+        lines.add("Number of samples per year: " + samplesPerYear);
+        lines.add("Found data at path %s. Number of examples: %d. Image Shape: %d x %d x %d".formatted(
+            config.directory(), size, config.height(), config.width(), config.inChannels()));
+        return lines;
+    }
+
+    /** Index of the file that holds a sample. */
+    int fileOf(long sample) {
+        return (int) (sample / samplesPerYear);
+    }
+
+    /** Time step of a sample's input in its file. */
+    int timeOf(long sample) {
+        int local = (int) (sample % samplesPerYear) % (samplesPerYear - config.dt());
+        return local < config.dt() ? local + config.dt() : local;
+    }
+
+    /**
+     * Writes a sample, normalized, in single precision and native byte order: the input (inChannels, height, width)
+     * and the target (outChannels, height, width), each from its byte offset on.
+     */
+    public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+        Era5File file = files.get(fileOf(sample));
+        int time = timeOf(sample);
+        file.read(time, this.input, normalization, input, inputOffset);
+        file.read(time + config.dt(), this.target, normalization, target, targetOffset);
+    }
+
+    /** The first place in a sample, input before target, that holds NaN or an infinity; empty if there is none. */
+    public Optional<NonFinite> firstNonFinite(long sample) {
+        return firstNonFinite(sample, timeOf(sample), input)
+            .or(() -> firstNonFinite(sample, timeOf(sample) + config.dt(), target));
+    }
+
+    private Optional<NonFinite> firstNonFinite(long sample, int time, Window window) {
+        Era5File file = files.get(fileOf(sample));
+        float[] values = new float[Math.toIntExact(window.elements())];
+        file.read(time, window, normalization, MemorySegment.ofArray(values), 0);
+        for (int i = 0; i < values.length; i++) {
+            if (!Float.isFinite(values[i])) {
+                int column = i % window.width();
+                int row = i / window.width() % window.height();
+                int channel = i / window.width() / window.height();
+                return Optional.of(new NonFinite(sample, file.path(), time, channel, row, column, values[i]));
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Unmaps and closes the files. No read may be running. */
+    @Override
+    public void close() {
+        files.forEach(Era5File::close);
+    }
+
+    private static List<Path> yearFiles(Path directory) {
+        if (!Files.isDirectory(directory)) {
+            throw new UserException("There is no data directory " + directory
+                + ". Set --data_dir, or make a data set with `isobar synthesize`.");
+        }
+        List<Path> paths;
+        try (Stream<Path> entries = Files.list(directory)) {
+            paths = entries.filter(path -> path.getFileName().toString().endsWith(".h5"))
+                .filter(path -> !path.getFileName().toString().startsWith(".")).sorted().toList();
+        } catch (IOException failure) {
+            throw FileFault.of("read", directory, failure);
+        }
+        if (paths.isEmpty()) {
+            throw new UserException("Data directory " + directory + " holds no HDF5 files (*.h5). Set --data_dir to "
+                + "the directory above train and valid, or make a data set with `isobar synthesize`.");
+        }
+        paths.forEach(Era5Dataset::year);
+        return paths;
+    }
+
+    private static int year(Path path) {
+        String name = path.getFileName().toString();
+        String stem = name.substring(0, name.length() - ".h5".length());
+        String year = stem.substring(Math.max(0, stem.length() - 4));
+        try {
+            return Integer.parseInt(year);
+        } catch (NumberFormatException notAYear) {
+            throw new UserException("Data file " + path + " does not end in a year: '" + year
+                + "' is no number. Name it like 1979.h5, or take it out of the directory.", notAYear);
+        }
+    }
+
+    private void checkExtents(Era5File file) {
+        Window stored = file.stored();
+        int channels = Math.max(config.inChannels(), config.outChannels());
+        if (stored.channels() < channels) {
+            throw new UserException("Data file " + file.path() + " has " + stored.channels() + " channels, "
+                + channels + " are configured. Lower n_in_channels and n_out_channels, or use other data.");
+        }
+        if (stored.height() < config.height() || stored.width() < config.width()) {
+            throw new UserException("Data file " + file.path() + " holds images of " + stored.height() + " x "
+                + stored.width() + ", smaller than the configured img_size of " + config.height() + " x "
+                + config.width() + ". Lower img_size, or use other data.");
+        }
+    }
+
+    /** Every sample's target must exist, in every file. */
+    private void checkTimes() {
+        if (config.limit().orElse(1) < 1) {
+            throw new UserException("The number of samples is limited to " + config.limit().getAsLong()
+                + ", at least 1 is needed. Raise limit_nsamples.");
+        }
+        if (samplesPerYear <= config.dt()) {
+            throw new UserException("Data file " + files.getFirst().path() + " holds " + samplesPerYear
+                + " time steps, too few for dt = " + config.dt() + ". Lower dt, or use longer files.");
+        }
+        for (long sample = 0; sample < size; sample++) {
+            Era5File file = files.get(fileOf(sample));
+            int last = timeOf(sample) + config.dt();
+            if (last >= file.times()) {
+                throw new UserException("Data file " + file.path() + " holds " + file.times() + " time steps, but "
+                    + "sample " + sample + " needs step " + last + ": the first file has " + samplesPerYear
+                    + ", which counts for all. Complete the file, take it out of the directory, or lower dt.");
+            }
+        }
+    }
+}

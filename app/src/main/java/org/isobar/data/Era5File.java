@@ -1,0 +1,213 @@
+package org.isobar.data;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+import io.jhdf.HdfFile;
+import io.jhdf.api.Dataset;
+import io.jhdf.api.Node;
+import io.jhdf.api.dataset.ContiguousDataset;
+import io.jhdf.object.datatype.FloatingPoint;
+import org.isobar.fault.UserException;
+
+/**
+ * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
+ * 64-bit floating-point numbers in either byte order. Contiguous data is mapped and read in place; chunked (and
+ * compressed) data is read through jHDF, slice by slice. Reading is thread-safe.
+ */
+public final class Era5File implements AutoCloseable {
+    /** Name of the data set. */
+    public static final String FIELDS = "fields";
+
+    private final Path path;
+    private final int[] extents;
+    private final Encoding encoding;
+    private final Arena mapping = Arena.ofShared();
+    private HdfFile hdf; // open only as long as jHDF reads the data
+    private Dataset chunked; // null where the data is mapped
+    private MemorySegment mapped; // null where it is not
+
+    private Era5File(Path path, HdfFile hdf) throws IOException {
+        this.path = path;
+        Dataset fields = fields(path, hdf);
+        this.extents = fields.getDimensions();
+        this.encoding = encoding(path, fields);
+        if (fields instanceof ContiguousDataset contiguous) {
+            mapped = map(hdf.getUserBlockSize(), contiguous);
+            hdf.close();
+        } else {
+            this.hdf = hdf;
+            chunked = fields;
+        }
+    }
+
+    /**
+     * Opens a file and checks that it holds fields that can be read.
+     *
+     * @throws UserException if it does not
+     */
+    @SuppressWarnings("resource") // closed here on failure, else kept or closed by the new object
+    public static Era5File open(Path path) {
+        HdfFile hdf = null;
+        try {
+            checkReadable(path);
+            hdf = new HdfFile(path);
+            return new Era5File(path, hdf);
+        } catch (IOException failure) {
+            close(hdf);
+            throw FileFault.of("read", path, failure);
+        } catch (UserException known) {
+            close(hdf);
+            throw known;
+        } catch (RuntimeException damaged) { // jHDF: HdfException, but also buffer underflows in damaged files
+            close(hdf);
+            throw new UserException("Data file " + path + " is not an HDF5 file or is damaged (" + damaged.getMessage()
+                + "). Copy or make it again, or take it out of the directory.", damaged);
+        }
+    }
+
+    /** Where the file lies. */
+    public Path path() {
+        return path;
+    }
+
+    /** Number of time steps. */
+    public int times() {
+        return extents[0];
+    }
+
+    /** Extents of one stored frame. */
+    public Window stored() {
+        return new Window(extents[1], extents[2], extents[3]);
+    }
+
+    /**
+     * Writes a window of the frame at {@code time}, normalized, in single precision and native byte order, to
+     * {@code target} from byte {@code offset} on: shape (channels, height, width).
+     */
+    public void read(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+        if (mapped != null) {
+            readMapped(time, window, normalization, target, offset);
+        } else {
+            readSlices(time, window, normalization, target, offset);
+        }
+    }
+
+    private void readMapped(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+        long rowBytes = (long) extents[3] * encoding.bytes();
+        long channelBytes = extents[2] * rowBytes;
+        boolean wholeRows = window.width() == extents[3];
+        long run = wholeRows ? (long) window.height() * window.width() : window.width();
+        int runs = wholeRows ? 1 : window.height();
+        long to = offset;
+        for (int c = 0; c < window.channels(); c++) {
+            long from = ((long) time * extents[1] + c) * channelBytes;
+            for (int j = 0; j < runs; j++) {
+                encoding.normalize(mapped, from + j * rowBytes, run,
+                    normalization.means()[c], normalization.spreads()[c], target, to);
+                to += run * Float.BYTES;
+            }
+        }
+    }
+
+    private void readSlices(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+        long[] start = {time, 0, 0, 0};
+        int[] size = {1, window.channels(), window.height(), window.width()};
+        Object slice;
+        try {
+            synchronized (this) { // jHDF does not say that it is thread-safe
+                slice = chunked.getData(start, size);
+            }
+        } catch (RuntimeException damaged) {
+            throw new UserException("Data file " + path + " cannot be read at time step " + time + " ("
+                + damaged.getMessage() + "). It is damaged or uses a filter that jHDF lacks; make it again, with gzip "
+                + "or without compression.", damaged);
+        }
+        Encoding decoded = Encoding.of(encoding.bytes(), ByteOrder.nativeOrder());
+        long to = offset;
+        for (int c = 0; c < window.channels(); c++) {
+            for (int j = 0; j < window.height(); j++) {
+                MemorySegment row = slice instanceof float[][][][] floats ? MemorySegment.ofArray(floats[0][c][j])
+                    : MemorySegment.ofArray(((double[][][][]) slice)[0][c][j]);
+                decoded.normalize(row, 0, window.width(),
+                    normalization.means()[c], normalization.spreads()[c], target, to);
+                to += (long) window.width() * Float.BYTES;
+            }
+        }
+    }
+
+    /** Unmaps or closes the file. No read may be running. */
+    @Override
+    public void close() {
+        mapping.close();
+        close(hdf);
+    }
+
+    private static void close(HdfFile hdf) {
+        if (hdf != null) {
+            hdf.close();
+        }
+    }
+
+    private static void checkReadable(Path path) throws IOException {
+        if (!Files.exists(path)) {
+            throw new NoSuchFileException(path.toString());
+        }
+        if (!Files.isReadable(path)) {
+            throw new AccessDeniedException(path.toString());
+        }
+        if (!Files.isRegularFile(path)) {
+            throw new UserException("Data file " + path + " is not a file. Take it out of the directory.");
+        }
+    }
+
+    private static Dataset fields(Path path, HdfFile hdf) {
+        Node node = hdf.getChildren().get(FIELDS);
+        if (!(node instanceof Dataset fields)) {
+            throw new UserException("Data file " + path + " has no data set '" + FIELDS + "' (it has: "
+                + String.join(", ", hdf.getChildren().keySet())
+                + "). Store the weather as [time, channel, latitude, longitude] under that name.");
+        }
+        int[] extents = fields.getDimensions();
+        if (extents.length != 4 || fields.getSize() == 0) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " has shape "
+                + Arrays.toString(extents) + ", expected [time, channel, latitude, longitude]. Reshape it.");
+        }
+        return fields;
+    }
+
+    private static Encoding encoding(Path path, Dataset fields) {
+        int size = fields.getDataType().getSize();
+        if (!(fields.getDataType() instanceof FloatingPoint type) || size != 4 && size != 8
+            || type.getMantissaSize() != (size == 4 ? 23 : 52)) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " holds "
+                + fields.getDataType().getClass().getSimpleName() + " values of " + size
+                + " bytes, expected 32- or 64-bit floating-point numbers. Convert it to float32.");
+        }
+        return Encoding.of(size, type.getByteOrder());
+    }
+
+    private MemorySegment map(long userBlock, ContiguousDataset fields) throws IOException {
+        long bytes = fields.getSize() * encoding.bytes();
+        long address = fields.getDataAddress() + userBlock;
+        try (FileChannel channel = FileChannel.open(path)) {
+            if (fields.getDataAddress() < 0) {
+                throw new UserException("Data set '" + FIELDS + "' of " + path
+                    + " was declared but never written. Make the file again.");
+            }
+            if (channel.size() < address + bytes) {
+                throw new UserException("Data file " + path + " is cut off: '" + FIELDS + "' ends at byte "
+                    + (address + bytes) + ", the file at " + channel.size() + ". Copy or make it again.");
+            }
+            return channel.map(FileChannel.MapMode.READ_ONLY, address, bytes, mapping);
+        }
+    }
+}

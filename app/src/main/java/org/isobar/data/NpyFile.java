@@ -1,0 +1,145 @@
+package org.isobar.data;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+
+/**
+ * A NumPy array file of floating-point numbers in C order. Format: NEP 1 and {@code numpy.lib.format}, versions 1 to 3.
+ *
+ * @param dtype  type of the elements in the file
+ * @param shape  extents of the array
+ * @param values the elements, widened to double precision
+ */
+public record NpyFile(DType dtype, Shape shape, double[] values) {
+    private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
+    private static final int HEADER_ALIGNMENT = 64;
+    private static final Pattern DESCR = Pattern.compile("'descr'\\s*:\\s*'([^']*)'");
+    private static final Pattern FORTRAN = Pattern.compile("'fortran_order'\\s*:\\s*(True|False)");
+    private static final Pattern SHAPE = Pattern.compile("'shape'\\s*:\\s*\\(([^)]*)\\)");
+
+    /** Checks that there is a value for every element. */
+    public NpyFile {
+        assert shape.elements() == values.length : values.length + " values for shape " + shape;
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws UserException if it cannot be read, is no array file, or holds what this program does not use
+     */
+    public static NpyFile read(Path path) {
+        byte[] bytes;
+        try {
+            bytes = Files.readAllBytes(path);
+        } catch (IOException failure) {
+            throw FileFault.of("read", path, failure);
+        }
+        int versionEnd = MAGIC.length + 2;
+        if (bytes.length < versionEnd + 2 || !Arrays.equals(bytes, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
+            throw fault(path, "is not a NumPy array file", "Write it with numpy.save.");
+        }
+        int version = bytes[MAGIC.length];
+        ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        int lengthBytes = version == 1 ? 2 : 4;
+        long length = version == 1 ? buffer.getShort(versionEnd) & 0xFFFF
+            : bytes.length < versionEnd + 4 ? Long.MAX_VALUE : buffer.getInt(versionEnd) & 0xFFFFFFFFL;
+        if (version < 1 || version > 3) {
+            throw fault(path, "has format version " + version, "Versions 1 to 3 are known; write it again.");
+        }
+        if (length > bytes.length - versionEnd - lengthBytes) {
+            throw fault(path, "is cut off in its header", "Copy or write it again.");
+        }
+        int start = versionEnd + lengthBytes;
+        String header = new String(bytes, start, (int) length, StandardCharsets.UTF_8);
+        return parse(path, header, buffer.position(start + (int) length));
+    }
+
+    private static NpyFile parse(Path path, String header, ByteBuffer data) {
+        String descr = find(path, DESCR, header);
+        if (!descr.matches("[<>]f[48]")) {
+            throw fault(path, "holds elements of type '" + descr + "'", "Save it as float32 or float64.");
+        }
+        if (find(path, FORTRAN, header).equals("True")) {
+            throw fault(path, "is stored in Fortran order", "Save numpy.ascontiguousarray(array) instead.");
+        }
+        long[] extents;
+        long needed = descr.charAt(2) - '0';
+        try {
+            extents = Arrays.stream(find(path, SHAPE, header).split(","))
+                .map(String::strip).filter(text -> !text.isEmpty()).mapToLong(Long::parseLong).toArray();
+            for (long extent : extents) {
+                needed = Math.multiplyExact(needed, extent);
+            }
+        } catch (NumberFormatException | ArithmeticException impossible) {
+            throw fault(path, "has a header that cannot be understood: " + header.strip(), "Write it again.");
+        }
+        if (needed <= 0) {
+            throw fault(path, "is empty: shape " + Arrays.toString(extents), "Write it again.");
+        }
+        if (data.remaining() < needed) {
+            throw fault(path, "is cut off: its elements take " + needed + " bytes and it has " + data.remaining(),
+                "Copy or write it again.");
+        }
+        data.order(descr.charAt(0) == '<' ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
+        DType dtype = descr.endsWith("f4") ? DType.F32 : DType.F64;
+        double[] values = new double[(int) (needed / dtype.bytes())];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = dtype == DType.F32 ? data.getFloat() : data.getDouble();
+        }
+        return new NpyFile(dtype, Shape.of(extents), values);
+    }
+
+    /**
+     * Writes a file that {@code numpy.load} reads: version 1, little endian.
+     *
+     * @throws UserException if it cannot be written
+     */
+    public void write(Path path) {
+        String extents = Arrays.stream(shape.extents()).mapToObj(n -> n + ", ").collect(Collectors.joining());
+        String header = "{'descr': '<f" + dtype.bytes() + "', 'fortran_order': False, 'shape': (" + extents + "), }";
+        int prefix = MAGIC.length + 4;
+        int padded = -Math.floorDiv(-(prefix + header.length() + 1), HEADER_ALIGNMENT) * HEADER_ALIGNMENT;
+        header += " ".repeat(padded - prefix - header.length() - 1) + "\n";
+        ByteBuffer buffer = ByteBuffer.allocate(Math.addExact(padded, Math.multiplyExact(values.length, dtype.bytes())))
+            .order(ByteOrder.LITTLE_ENDIAN);
+        buffer.put(MAGIC).put((byte) 1).put((byte) 0).putShort((short) header.length());
+        buffer.put(header.getBytes(StandardCharsets.US_ASCII));
+        for (double value : values) {
+            if (dtype == DType.F32) {
+                buffer.putFloat((float) value);
+            } else {
+                buffer.putDouble(value);
+            }
+        }
+        buffer.flip();
+        AtomicFile.write(path, channel -> {
+            while (buffer.hasRemaining()) {
+                channel.write(buffer);
+            }
+        });
+    }
+
+    private static String find(Path path, Pattern pattern, String header) {
+        Matcher matcher = pattern.matcher(header);
+        if (!matcher.find()) {
+            throw fault(path, "has a header that cannot be understood: " + header.strip(), "Write it again.");
+        }
+        return matcher.group(1);
+    }
+
+    private static UserException fault(Path path, String wrong, String remedy) {
+        return new UserException("Array file " + path + " " + wrong + ". " + remedy);
+    }
+}

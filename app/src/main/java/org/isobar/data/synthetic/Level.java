@@ -1,0 +1,35 @@
+package org.isobar.data.synthetic;
+
+/** How a pressure level sees the waves: weaker and further east near the ground, planetary waves alone high up. */
+enum Level implements WaveField.Level {
+    /** 1000 hPa. */
+    L1000(0.6, 12, 24),
+    /** 850 hPa. */
+    L850(0.7, 8, 24),
+    /** 500 hPa: the reference. */
+    L500(1, 0, 24),
+    /** 50 hPa: westerlies let only the longest waves pass upwards (Charney and Drazin, J. Geophys. Res. 1961). */
+    L50(1.6, -20, 3),
+    /** Standing fields: every wave as it is. */
+    LANDSCAPE(1, 0, 1000);
+
+    private final double gain;
+    private final double tilt;
+    private final int cutoff;
+
+    Level(double gain, double degreesEast, int cutoff) {
+        this.gain = gain;
+        this.tilt = -Math.toRadians(degreesEast);
+        this.cutoff = cutoff;
+    }
+
+    @Override
+    public double gain(int m) {
+        return m <= cutoff ? gain : 0;
+    }
+
+    @Override
+    public double tilt() {
+        return tilt;
+    }
+}

@@ -1,0 +1,76 @@
+package org.isobar.data.synthetic;
+
+import java.util.List;
+
+/**
+ * A stream function on the sphere as a sum of waves, known at any time: for each row j and wave number m the complex
+ * amplitude {@code A(m, j, t) = sum over waves of c(t) structure(j)} and its slope by latitude. One instance holds the
+ * amplitudes of one moment and belongs to one thread.
+ */
+final class WaveField {
+    private final SphereGrid grid;
+    private final List<Wave> waves;
+    private final double[][] re;
+    private final double[][] im;
+    private final double[][] slopeRe;
+    private final double[][] slopeIm;
+
+    WaveField(SphereGrid grid, List<Wave> waves) {
+        this.grid = grid;
+        this.waves = waves;
+        int count = grid.maxWave() + 1;
+        re = new double[count][grid.height()];
+        im = new double[count][grid.height()];
+        slopeRe = new double[count][grid.height()];
+        slopeIm = new double[count][grid.height()];
+    }
+
+    /** How a pressure level sees the waves: {@code gain} for wave number m, shifted west by {@code tilt} radians. */
+    interface Level {
+        /** Amplitude factor of wave number {@code m}. */
+        double gain(int m);
+
+        /** Westward shift in radians. */
+        double tilt();
+    }
+
+    /** Sets the amplitudes to those of the given time. */
+    void moveTo(double hours) {
+        for (int m = 0; m < re.length; m++) {
+            java.util.Arrays.fill(re[m], 0);
+            java.util.Arrays.fill(im[m], 0);
+            java.util.Arrays.fill(slopeRe[m], 0);
+            java.util.Arrays.fill(slopeIm[m], 0);
+        }
+        for (Wave wave : waves) {
+            int m = wave.number();
+            double cRe = wave.re(hours);
+            double cIm = wave.im(hours);
+            for (int j = 0; j < grid.height(); j++) {
+                re[m][j] += cRe * wave.structure()[j];
+                im[m][j] += cIm * wave.structure()[j];
+                slopeRe[m][j] += cRe * wave.slope()[j];
+                slopeIm[m][j] += cIm * wave.slope()[j];
+            }
+        }
+    }
+
+    /** Writes the stream function of a level, all of shape (height, width), and its two derivatives by angle. */
+    void synthesize(Level level, float[] value, float[] byLatitude, float[] byLongitude) {
+        java.util.Arrays.fill(value, 0);
+        java.util.Arrays.fill(byLatitude, 0);
+        java.util.Arrays.fill(byLongitude, 0);
+        for (int j = 0; j < grid.height(); j++) {
+            for (int m = 0; m < re.length; m++) {
+                double cos = level.gain(m) * Math.cos(m * level.tilt());
+                double sin = level.gain(m) * Math.sin(m * level.tilt());
+                float a = (float) (re[m][j] * cos - im[m][j] * sin);
+                float b = (float) (re[m][j] * sin + im[m][j] * cos);
+                grid.addWave(value, j, m, a, b);
+                grid.addWave(byLongitude, j, m, -m * b, m * a);
+                grid.addWave(byLatitude, j, m, (float) (slopeRe[m][j] * cos - slopeIm[m][j] * sin),
+                    (float) (slopeRe[m][j] * sin + slopeIm[m][j] * cos));
+            }
+        }
+    }
+}
