@@ -1,0 +1,71 @@
+package org.isobar.telemetry;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.function.LongSupplier;
+
+/** One line in the terminal that says how far the run is. On a screen without a status line it draws nothing. */
+public final class ProgressBar implements AutoCloseable {
+    private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
+    private static final double NANOS_PER_SECOND = 1e9;
+    private static final int CELLS = 16;
+    private static final int COLUMNS = 79;
+
+    private final Screen screen;
+    private final LongSupplier nanoTime;
+    private final Plan plan;
+    private long epochStart;
+    private long lastDrawn;
+
+    /** How long the run is: epochs, training steps in each, samples in a step. */
+    public record Plan(int epochs, int steps, int samples) { }
+
+    /** A bar for a run of the given length. */
+    public ProgressBar(Screen screen, Plan plan) {
+        this(screen, plan, System::nanoTime);
+    }
+
+    ProgressBar(Screen screen, Plan plan, LongSupplier nanoTime) {
+        this.screen = screen;
+        this.plan = plan;
+        this.nanoTime = nanoTime;
+        startEpoch();
+    }
+
+    /** Speed is that of the current epoch: begin to measure it anew. */
+    public void startEpoch() {
+        epochStart = nanoTime.getAsLong();
+        lastDrawn = epochStart - REDRAW_NANOS;
+    }
+
+    /** Training step {@code step} of {@code epoch} is done, both counted from 1. Draws ten times a second at most. */
+    public void step(int epoch, int step, double loss) {
+        long now = nanoTime.getAsLong();
+        if (screen.isInteractive() && now - lastDrawn >= REDRAW_NANOS) {
+            lastDrawn = now;
+            screen.status(line(epoch, step, loss, (now - epochStart) / NANOS_PER_SECOND));
+        }
+    }
+
+    /** Takes the bar away. */
+    @Override
+    public void close() {
+        screen.status("");
+    }
+
+    private String line(int epoch, int step, double loss, double seconds) {
+        double samplesPerSecond = seconds > 0 ? step * (double) plan.samples / seconds : 0;
+        long stepsLeft = (plan.epochs - epoch) * (long) plan.steps + plan.steps - step;
+        int done = (int) ((long) CELLS * step / plan.steps);
+        String line = String.format(Locale.ROOT, "epoch %d/%d [%s%s] %d/%d  loss %.4f  %.1f samples/s  %s left",
+            epoch, plan.epochs, "=".repeat(done), " ".repeat(CELLS - done), step, plan.steps, loss, samplesPerSecond,
+            clock(Math.round(stepsLeft * seconds / step)));
+        return line.substring(0, Math.min(line.length(), COLUMNS)); // a wrapped line could not be erased
+    }
+
+    private static String clock(long seconds) {
+        Duration left = Duration.ofSeconds(seconds);
+        return left.toHours() == 0 ? "%d:%02d".formatted(left.toMinutes(), left.toSecondsPart())
+            : "%d:%02d:%02d".formatted(left.toHours(), left.toMinutesPart(), left.toSecondsPart());
+    }
+}

@@ -1,0 +1,193 @@
+package org.isobar.telemetry;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.time.InstantSource;
+
+import com.google.protobuf.CodedOutputStream;
+import org.isobar.fault.IoReason;
+import org.isobar.fault.UserException;
+
+/**
+ * A TensorBoard event file, with events as PyTorch's {@code SummaryWriter} writes them: one value an event, scalars as
+ * {@code simple_value}, pictures as {@code image}. Field numbers are those of TensorFlow's {@code event.proto} and
+ * {@code summary.proto}.
+ *
+ * <p>Every event is one write to the file, so that TensorBoard can read along; after a failed write the file is cut
+ * back to its last whole event.
+ */
+public final class TensorBoardWriter implements AutoCloseable {
+    private static final int EVENT_WALL_TIME = 1;
+    private static final int EVENT_STEP = 2;
+    private static final int EVENT_FILE_VERSION = 3;
+    private static final int EVENT_SUMMARY = 5;
+    private static final int SUMMARY_VALUE = 1;
+    private static final int VALUE_TAG = 1;
+    private static final int VALUE_SIMPLE = 2;
+    private static final int VALUE_IMAGE = 4;
+    private static final int IMAGE_HEIGHT = 1;
+    private static final int IMAGE_WIDTH = 2;
+    private static final int IMAGE_COLORSPACE = 3;
+    private static final int IMAGE_ENCODED = 4;
+    private static final int RGB = 3;
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private final Path file;
+    private final FileChannel channel;
+    private final InstantSource clock;
+
+    private TensorBoardWriter(Path file, FileChannel channel, InstantSource clock) {
+        this.file = file;
+        this.channel = channel;
+        this.clock = clock;
+    }
+
+    /**
+     * A writer of a new event file in {@code directory}, which is made if need be.
+     *
+     * @throws UserException if the file cannot be written
+     */
+    public static TensorBoardWriter open(Path directory) {
+        return open(directory, InstantSource.system());
+    }
+
+    static TensorBoardWriter open(Path directory, InstantSource clock) {
+        try {
+            Files.createDirectories(directory);
+            String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+            String name = "events.out.tfevents.%010d.%s.%d.".formatted(clock.instant().getEpochSecond(), host,
+                ProcessHandle.current().pid());
+            TensorBoardWriter writer = create(directory, name, clock);
+            writer.event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
+            return writer;
+        } catch (IOException e) {
+            throw unwritable(directory, e);
+        }
+    }
+
+    /** The last part of the name counts the files that this process opened within the same second. */
+    private static TensorBoardWriter create(Path directory, String name, InstantSource clock) throws IOException {
+        for (int count = 0; ; count++) {
+            Path file = directory.resolve(name + count);
+            try {
+                return new TensorBoardWriter(file,
+                    FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), clock);
+            } catch (FileAlreadyExistsException e) {
+                continue; // another writer of this process: take the next number
+            }
+        }
+    }
+
+    /** The event file. */
+    public Path file() {
+        return file;
+    }
+
+    /**
+     * A number at a step.
+     *
+     * @throws UserException if the file cannot be written
+     */
+    public void scalar(String tag, double value, long step) {
+        value(tag, step, message -> message.writeFloat(VALUE_SIMPLE, (float) value));
+    }
+
+    /**
+     * A picture at a step: an RGB image of {@code height} x {@code width} pixels, encoded as PNG.
+     *
+     * @throws UserException if the file cannot be written
+     */
+    public void image(String tag, byte[] png, int height, int width, long step) {
+        value(tag, step, message -> message.writeByteArray(VALUE_IMAGE, encode(image -> {
+            image.writeInt32(IMAGE_HEIGHT, height);
+            image.writeInt32(IMAGE_WIDTH, width);
+            image.writeInt32(IMAGE_COLORSPACE, RGB);
+            image.writeByteArray(IMAGE_ENCODED, png);
+        })));
+    }
+
+    /**
+     * Forces all events to the disk.
+     *
+     * @throws UserException if the disk refuses
+     */
+    public void flush() {
+        try {
+            channel.force(false);
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try (channel) {
+            channel.force(false);
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
+    }
+
+    private void value(String tag, long step, Fields fields) {
+        event(event -> {
+            if (step != 0) { // proto3: a field of value 0 is left out
+                event.writeInt64(EVENT_STEP, step);
+            }
+            byte[] value = encode(message -> {
+                message.writeString(VALUE_TAG, tag);
+                fields.write(message);
+            });
+            event.writeByteArray(EVENT_SUMMARY, encode(summary -> summary.writeByteArray(SUMMARY_VALUE, value)));
+        });
+    }
+
+    private synchronized void event(Fields fields) {
+        try {
+            Instant now = clock.instant();
+            long end = channel.position();
+            byte[] event = encode(message -> {
+                message.writeDouble(EVENT_WALL_TIME, now.getEpochSecond() + now.getNano() / NANOS_PER_SECOND);
+                fields.write(message);
+            });
+            append(TfRecord.frame(event), end);
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
+    }
+
+    private void append(ByteBuffer record, long end) throws IOException {
+        try {
+            while (record.hasRemaining()) {
+                channel.write(record);
+            }
+        } catch (IOException e) {
+            channel.truncate(end);
+            throw e;
+        }
+    }
+
+    /** The fields of a protocol buffer message. */
+    private interface Fields {
+        void write(CodedOutputStream message) throws IOException;
+    }
+
+    private static byte[] encode(Fields fields) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        CodedOutputStream message = CodedOutputStream.newInstance(bytes);
+        fields.write(message);
+        message.flush();
+        return bytes.toByteArray();
+    }
+
+    private static UserException unwritable(Path path, IOException e) {
+        return new UserException("cannot write TensorBoard events to " + path + ": " + IoReason.of(e)
+            + "; free space, mend the permissions, or give --expdir another directory", e);
+    }
+}

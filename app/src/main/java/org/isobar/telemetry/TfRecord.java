@@ -1,0 +1,33 @@
+package org.isobar.telemetry;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/**
+ * The framing of TensorFlow's record files: length (8 bytes, little-endian), masked checksum of the length (4), data,
+ * masked checksum of the data (4). Source: tensorflow/core/lib/io/record_writer.h and hash/crc32c.h.
+ */
+final class TfRecord {
+    private static final int FRAME_BYTES = Long.BYTES + 2 * Integer.BYTES;
+    private static final int MASK_ROTATION = 15;
+    private static final int MASK_DELTA = 0xA282EAD8;
+
+    private TfRecord() { }
+
+    /** The whole record around {@code data}, ready to be written. */
+    static ByteBuffer frame(byte[] data) {
+        ByteBuffer record = ByteBuffer.allocate(FRAME_BYTES + data.length).order(ByteOrder.LITTLE_ENDIAN);
+        record.putLong(data.length);
+        record.putInt(maskedChecksum(record.array(), Long.BYTES));
+        record.put(data);
+        record.putInt(maskedChecksum(data, data.length));
+        return record.flip();
+    }
+
+    private static int maskedChecksum(byte[] data, int length) {
+        CRC32C checksum = new CRC32C();
+        checksum.update(data, 0, length);
+        return Integer.rotateRight((int) checksum.getValue(), MASK_ROTATION) + MASK_DELTA;
+    }
+}

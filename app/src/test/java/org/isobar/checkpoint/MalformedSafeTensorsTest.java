@@ -1,0 +1,197 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+
+import org.isobar.fault.UserException;
+import org.isobar.tensor.Shape;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every way in which a file can break the format gives one clear message, and never another exception. */
+class MalformedSafeTensorsTest {
+    @TempDir
+    private Path directory;
+
+    private String failure(Path path) {
+        UserException failure = assertThrows(UserException.class, () -> SafeTensors.open(path));
+        String prefix = path + " is not a whole safetensors file: ";
+        String suffix = "; copy or write it again";
+        String message = failure.getMessage();
+        assertTrue(message.startsWith(prefix) && message.endsWith(suffix), message);
+        return message.substring(prefix.length(), message.length() - suffix.length());
+    }
+
+    private static String entry(String name, String type, String shape, String offsets) {
+        return "\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":%s}".formatted(name, type, shape, offsets);
+    }
+
+    /** The data of the file has 8 bytes in each case. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        F32 | [2]           | [0,8]     | a fit, so that the others fail for the reason they name
+        F32 | [3]           | [0,8]     | tensor w: [3] of F32 does not fill its 8 bytes
+        F32 | [2,2]         | [0,8]     | tensor w: [2,2] of F32 does not fill its 8 bytes
+        F16 | [2]           | [0,8]     | tensor w: [2] of F16 does not fill its 8 bytes
+        F64 | [2]           | [0,8]     | tensor w: [2] of F64 does not fill its 8 bytes
+        F32 | [4]           | [0,16]    | it is cut short: its tensors need 16 bytes, and 8 are there
+        F32 | [1]           | [0,4]     | 4 bytes follow tensor w
+        F32 | [1]           | [4,8]     | between the header and tensor w 4 bytes belong to no tensor
+        F32 | [2]           | [8,0]     | tensor w: data_offsets is not [begin, end]
+        F32 | [2]           | [0,8,8]   | tensor w: data_offsets is not [begin, end]
+        F32 | [2]           | []        | tensor w: data_offsets is not [begin, end]
+        F32 | [2]           | 8         | tensor w: data_offsets is not an array
+        F32 | [2]           | [-8,0]    | tensor w: data_offsets holds -8
+        F32 | [2]           | [0,8.0]   | tensor w: data_offsets holds 8.0
+        F32 | [2]           | [0,"8"]   | tensor w: data_offsets holds "8"
+        F32 | [2]           | [0,1e99]  | tensor w: data_offsets holds 1.0E99
+        F32 | [2]           | [0,99999999999999999999] | tensor w: data_offsets holds 99999999999999999999
+        F32 | [-2]          | [0,8]     | tensor w: shape holds -2
+        F32 | [2.0]         | [0,8]     | tensor w: shape holds 2.0
+        F32 | [null]        | [0,8]     | tensor w: shape holds null
+        F32 | {}            | [0,8]     | tensor w: shape is not an array
+        F32 | [0]           | [0,0]     | tensor w is empty
+        F32 | [4294967296,4294967296]     | [0,8] | tensor w is larger than any file
+        F32 | [2305843009213693952,2]     | [0,8] | tensor w is larger than any file
+        f32 | [2]           | [0,8]     | tensor w has the unknown type "f32"
+        C64 | [1]           | [0,8]     | tensor w has the unknown type "C64"
+        """)
+    void refusesEntriesThatDoNotFit(String type, String shape, String offsets, String reason) throws IOException {
+        Path path = SafeTensorsFiles.write(directory, "{" + entry("w", type, shape, offsets) + "}", new byte[8]);
+        if (reason.startsWith("a fit")) {
+            SafeTensors.open(path).close();
+        } else {
+            assertEquals(reason, failure(path));
+        }
+    }
+
+    @Test
+    void refusesTensorsThatOverlapOrLeaveHoles() throws IOException {
+        String first = entry("a", "F32", "[2]", "[0,8]");
+        assertEquals("tensor b overlaps tensor a", failure(SafeTensorsFiles.write(directory,
+            "{" + entry("b", "F32", "[2]", "[4,12]") + "," + first + "}", new byte[12])));
+        assertEquals("tensor b overlaps tensor a", failure(SafeTensorsFiles.write(directory,
+            "{" + first + "," + entry("b", "F32", "[2]", "[0,8]") + "}", new byte[8])));
+        assertEquals("between tensor a and tensor b 4 bytes belong to no tensor", failure(SafeTensorsFiles.write(
+            directory, "{" + first + "," + entry("b", "F32", "[1]", "[12,16]") + "}", new byte[16])));
+    }
+
+    @Test
+    void refusesNamesGivenTwice() throws IOException {
+        String reason = failure(SafeTensorsFiles.write(directory,
+            "{" + entry("w", "F32", "[1]", "[0,4]") + "," + entry("w", "F32", "[1]", "[4,8]") + "}", new byte[8]));
+        assertEquals("its header is not valid JSON: Duplicate field 'w'", reason);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "{\"w\":5}", "{\"w\":{}}", "{\"w\":{\"dtype\":\"F32\",\"shape\":[2]}}",
+        "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1}}",
+    })
+    void refusesEntriesWithOtherFields(String header) throws IOException {
+        assertEquals("tensor w has not exactly the fields dtype, shape and data_offsets",
+            failure(SafeTensorsFiles.write(directory, header, new byte[8])));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"__metadata__\":[]}", "{\"__metadata__\":{\"a\":1}}", "{\"__metadata__\":{\"a\":null}}"})
+    void refusesMetadataThatIsNotText(String header) throws IOException {
+        assertTrue(failure(SafeTensorsFiles.write(directory, header, new byte[0])).startsWith("__metadata__ "));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "[]", " {}", "null", "\uFEFF{}"})
+    void refusesHeadersThatAreNoObject(String header) throws IOException {
+        assertEquals("its header does not begin with '{'",
+            failure(SafeTensorsFiles.write(directory, header, new byte[0])));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{", "{\"w\"", "{} {}", "{}x", "{'w':1}", "{\"w\":NaN}", "{\0}"})
+    void refusesHeadersThatAreNotJson(String header) throws IOException {
+        assertTrue(failure(SafeTensorsFiles.write(directory, header, new byte[0])).startsWith(
+            "its header is not valid JSON: "));
+    }
+
+    @Test
+    void refusesHeadersThatAreNotUtf8AndOnesWithoutBottom() throws IOException {
+        byte[] latin = "{\"größe\":1}".getBytes(StandardCharsets.ISO_8859_1);
+        assertEquals("its header is not UTF-8",
+            failure(SafeTensorsFiles.write(directory, latin.length, latin, new byte[0])));
+        assertTrue(failure(SafeTensorsFiles.write(directory, "{\"w\":" + "[".repeat(100_000), new byte[0])).startsWith(
+            "its header is not valid JSON: "));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-1, 18446744073709551615", "100000001, 100000001", "9223372036854775807, 9223372036854775807"})
+    void refusesHeaderLengthsBeyondReason(long length, String shown) throws IOException {
+        assertEquals("its header claims " + shown + " bytes",
+            failure(SafeTensorsFiles.write(directory, length, "{}".getBytes(StandardCharsets.UTF_8), new byte[0])));
+    }
+
+    @Test
+    void aFileCutAnywhereIsRefused() throws IOException {
+        Path whole = directory.resolve("whole.safetensors");
+        SafeTensorsWriter.write(whole, List.of(new SafeTensorsWriter.NamedTensor("w", Shape.of(2),
+            MemorySegment.ofArray(new float[] {1, 2}))), Map.of());
+        byte[] bytes = Files.readAllBytes(whole);
+        Path cut = directory.resolve("cut.safetensors");
+        for (int length = 0; length < bytes.length; length++) {
+            Files.write(cut, Arrays.copyOf(bytes, length));
+            String reason = failure(cut);
+            assertEquals(length < 8 ? "it has " + length + " bytes" : "it is cut short", length < 8 ? reason
+                : reason.substring(0, "it is cut short".length()), reason);
+        }
+    }
+
+    @Test
+    void aChangedByteIsRefusedOrHarmless() throws IOException {
+        byte[] whole = Files.readAllBytes(SafeTensorsFiles.write(directory,
+            "{" + entry("a", "F32", "[2]", "[0,8]") + "," + entry("b", "F16", "[2]", "[8,12]") + "}", new byte[12]));
+        Path path = directory.resolve("changed.safetensors");
+        Random random = new Random(7);
+        int refused = 0;
+        for (int i = 0; i < 500; i++) {
+            byte[] changed = whole.clone();
+            changed[random.nextInt(changed.length - 12)] = (byte) random.nextInt();
+            Files.write(path, changed);
+            try {
+                SafeTensors.open(path).close();
+            } catch (UserException e) {
+                refused++;
+            }
+        }
+        assertTrue(refused > 400, "refused: " + refused);
+    }
+
+    @Test
+    void saysWhyAFileCannotBeRead() {
+        Path missing = directory.resolve("missing.safetensors");
+        assertEquals("cannot read weights " + missing
+            + ": No such file or directory; check the path and its permissions",
+            assertThrows(UserException.class, () -> SafeTensors.open(missing)).getMessage());
+        assertTrue(assertThrows(UserException.class, () -> SafeTensors.open(directory)).getMessage()
+            .startsWith("cannot read weights " + directory + ": "));
+    }
+
+    @Test
+    void anEmptyListOfTensorsIsAFile() throws IOException {
+        try (SafeTensors weights = SafeTensors.open(SafeTensorsFiles.write(directory, "{}", new byte[0]))) {
+            assertEquals(List.of(), weights.names());
+        }
+    }
+}

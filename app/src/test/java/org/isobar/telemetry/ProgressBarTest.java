@@ -1,0 +1,114 @@
+package org.isobar.telemetry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+
+import org.junit.jupiter.api.Test;
+
+/** What a terminal receives, byte for byte, under a clock of the test. */
+class ProgressBarTest {
+    private static final String ERASE = "\r\033[K";
+    private static final long MILLISECOND = 1_000_000;
+
+    private final ByteArrayOutputStream terminal = new ByteArrayOutputStream();
+    private final AtomicLong nanos = new AtomicLong();
+
+    private ProgressBar bar(Screen screen, int epochs, int steps, int samples) {
+        return new ProgressBar(screen, new ProgressBar.Plan(epochs, steps, samples), nanos::get);
+    }
+
+    private Screen screen() {
+        return Screen.interactive(terminal, new PrintStream(terminal, true, StandardCharsets.UTF_8));
+    }
+
+    private String shown() {
+        String text = terminal.toString(StandardCharsets.UTF_8);
+        terminal.reset();
+        return text;
+    }
+
+    @Test
+    void tellsEpochStepLossSpeedAndTimeLeft() {
+        ProgressBar bar = bar(screen(), 3, 100, 4);
+        nanos.addAndGet(10_000 * MILLISECOND);
+        bar.step(1, 25, 0.98765);
+        assertEquals(ERASE + "epoch 1/3 [====            ] 25/100  loss 0.9877  10.0 samples/s  1:50 left", shown());
+        bar.startEpoch();
+        nanos.addAndGet(2_000_000 * MILLISECOND);
+        bar.step(3, 50, 0.5);
+        assertEquals(ERASE + "epoch 3/3 [========        ] 50/100  loss 0.5000  0.1 samples/s  33:20 left", shown());
+        bar.startEpoch();
+        nanos.addAndGet(2_000_000 * MILLISECOND);
+        bar.step(1, 50, 0.5);
+        assertTrue(shown().endsWith(" 2:46:40 left"));
+        bar.close();
+        assertEquals(ERASE, shown());
+        bar.close();
+        assertEquals("", shown());
+    }
+
+    @Test
+    void drawsTenTimesASecondAtMost() {
+        ProgressBar bar = bar(screen(), 1, 1000, 1);
+        int drawn = 0;
+        for (int step = 1; step <= 1000; step++) {
+            nanos.addAndGet(MILLISECOND);
+            bar.step(1, step, 1);
+            drawn += shown().isEmpty() ? 0 : 1;
+        }
+        assertEquals(10, drawn);
+    }
+
+    @Test
+    void givesWayToLogLines() {
+        Screen screen = screen();
+        ProgressBar bar = bar(screen, 1, 10, 1);
+        try (RunLog log = new RunLog(screen)) {
+            bar.step(1, 1, 1);
+            String line = shown();
+            log.info("message");
+            String text = shown();
+            assertTrue(text.matches("(?s)" + quote(ERASE) + ".* - root - INFO - message\n" + quote(line)), text);
+            bar.close();
+            shown();
+            log.info("alone");
+            assertFalse(shown().contains("\033"));
+        }
+    }
+
+    @Test
+    void isNoWiderThanATerminal() {
+        ProgressBar bar = bar(screen(), 1000, 1_000_000, 1000);
+        nanos.addAndGet(1000 * MILLISECOND);
+        bar.step(100, 100_000, 123456.789);
+        assertEquals(ERASE.length() + 79, shown().length());
+    }
+
+    @Test
+    void drawsNothingWhereNobodyWatches() {
+        ProgressBar bar = bar(Screen.plain(terminal), 1, 10, 1);
+        bar.step(1, 1, 1);
+        bar.close();
+        assertEquals("", shown());
+    }
+
+    @Test
+    void slurmAndDumbTerminalsHaveNoBar() {
+        assertTrue(Screen.welcomesStatus(Map.of("TERM", "xterm-256color", "HOME", "/")));
+        assertFalse(Screen.welcomesStatus(Map.of("TERM", "xterm", "SLURM_JOB_ID", "7")));
+        assertFalse(Screen.welcomesStatus(Map.of("TERM", "dumb")));
+        assertFalse(Screen.welcomesStatus(Map.of()));
+    }
+
+    private static String quote(String text) {
+        return Pattern.quote(text);
+    }
+}

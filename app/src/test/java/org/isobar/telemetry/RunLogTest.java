@@ -1,0 +1,147 @@
+package org.isobar.telemetry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Lines, files, failures. */
+class RunLogTest {
+    private static final Pattern LINE =
+        Pattern.compile("(\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d,\\d{3}) - root - (\\w+) - (.*)");
+
+    @TempDir
+    private Path directory;
+
+    private final ByteArrayOutputStream console = new ByteArrayOutputStream();
+
+    @Test
+    void writesLinesAsPythonsLoggingDoes() {
+        LocalDateTime before = LocalDateTime.now().minusSeconds(1);
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.info("Starting Training Loop...");
+            log.warn("  a {} b %d");
+            log.error("worse");
+        }
+        List<String> lines = lines(console.toString(StandardCharsets.UTF_8));
+        assertEquals(List.of("INFO: Starting Training Loop...", "WARNING:   a {} b %d", "ERROR: worse"),
+            lines.stream().map(RunLogTest::withoutTime).toList());
+        LocalDateTime time = LocalDateTime.parse(lines.getFirst().substring(0, 23),
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss,SSS"));
+        assertTrue(time.isAfter(before) && time.isBefore(LocalDateTime.now().plusSeconds(1)), "local time: " + time);
+    }
+
+    @Test
+    void appendsToTheFileFromItsOpeningOn() throws IOException {
+        Path file = directory.resolve("base/1GPU/00/out.log");
+        for (String run : List.of("first", "second")) {
+            try (RunLog log = new RunLog(Screen.plain(console))) {
+                log.info("before " + run);
+                log.openFile(file);
+                log.info(run);
+                assertTrue(Files.readString(file).endsWith(run + "\n"), "written at once");
+            }
+        }
+        assertEquals(List.of("INFO: first", "INFO: second"),
+            Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
+        assertEquals(4, lines(console.toString(StandardCharsets.UTF_8)).size());
+    }
+
+    @Test
+    void writesTheStackTraceOfWhatNobodyExpected() throws IOException {
+        Path file = directory.resolve("out.log");
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.openFile(file);
+            log.error("step 7 failed", new IllegalStateException("odd", new ArithmeticException("deep")));
+        }
+        String text = Files.readString(file);
+        assertTrue(text.contains(" - root - ERROR - step 7 failed\njava.lang.IllegalStateException: odd\n\tat "), text);
+        assertTrue(text.contains("Caused by: java.lang.ArithmeticException: deep"), text);
+        assertTrue(text.contains("RunLogTest.writesTheStackTraceOfWhatNobodyExpected(RunLogTest.java:"), text);
+    }
+
+    @Test
+    void aFullDiskIsAnErrorAndTheScreenStillTakesLines() {
+        PrintStream standardError = System.err;
+        ByteArrayOutputStream noise = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(noise, true, StandardCharsets.UTF_8));
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.openFile(Path.of("/dev/full"));
+            UserException failure = assertThrows(UserException.class, () -> log.info("lost in the file"));
+            assertEquals("cannot write log /dev/full: No space left on device; free space, mend the permissions, "
+                + "or give --expdir another directory", failure.getMessage());
+            log.error("report of the failure");
+        } finally {
+            System.setErr(standardError);
+        }
+        assertEquals(List.of("INFO: lost in the file", "ERROR: report of the failure"),
+            lines(console.toString(StandardCharsets.UTF_8)).stream().map(RunLogTest::withoutTime).toList());
+        assertEquals("", noise.toString(StandardCharsets.UTF_8), "nothing of the logging library's own");
+    }
+
+    @Test
+    void aFileThatCannotBeOpenedIsAUsersMistake() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            UserException below = assertThrows(UserException.class, () -> log.openFile(file.resolve("out.log")));
+            assertTrue(below.getMessage().startsWith("cannot write log " + file + "/out.log: "), below.getMessage());
+            UserException folder = assertThrows(UserException.class, () -> log.openFile(directory));
+            assertTrue(folder.getMessage().contains(directory + ": Is a directory; "), folder.getMessage());
+            log.info("still here");
+        }
+        assertTrue(console.toString(StandardCharsets.UTF_8).endsWith(" - root - INFO - still here\n"));
+    }
+
+    @Test
+    void logsInOneJvmAreApart() throws IOException {
+        IntStream.range(0, 4).parallel().forEach(rank -> {
+            try (RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
+                log.openFile(directory.resolve(rank + ".log"));
+                IntStream.range(0, 50).forEach(i -> log.info("rank " + rank));
+            }
+        });
+        for (int rank = 0; rank < 4; rank++) {
+            List<String> lines = Files.readAllLines(directory.resolve(rank + ".log"));
+            assertEquals(50, lines.size());
+            String expected = "INFO: rank " + rank;
+            assertTrue(lines.stream().allMatch(line -> withoutTime(line).equals(expected)), lines.getFirst());
+        }
+    }
+
+    @Test
+    void aLongMessageKeepsItsLines() {
+        String model = "VisionTransformer(\n" + "  (norm): LayerNorm\n".repeat(2000) + ")";
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.info(model);
+        }
+        assertTrue(console.toString(StandardCharsets.UTF_8).endsWith(" - root - INFO - " + model + "\n"));
+        assertFalse(console.toString(StandardCharsets.UTF_8).contains("\033"));
+    }
+
+    private static List<String> lines(String text) {
+        return text.lines().toList();
+    }
+
+    private static String withoutTime(String line) {
+        Matcher matcher = LINE.matcher(line);
+        assertTrue(matcher.matches(), line);
+        return matcher.group(2) + ": " + matcher.group(3);
+    }
+}
