@@ -1,0 +1,2 @@
+/** The training loop, in small pieces. */
+package org.isobar.train;
