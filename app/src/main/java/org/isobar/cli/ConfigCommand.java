@@ -1,0 +1,31 @@
+package org.isobar.cli;
+
+import java.io.PrintWriter;
+
+import org.isobar.config.RunConfig;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code isobar config}: prints what {@code train} would run with, and runs nothing. */
+@Command(name = "config", description = "Print the configuration that train would run with.", sortOptions = false,
+    mixinStandardHelpOptions = true)
+final class ConfigCommand implements Runnable {
+    private final Launch launch;
+    @Spec
+    private CommandSpec spec;
+
+    ConfigCommand(Launch launch) {
+        this.launch = launch;
+    }
+
+    @Override
+    public void run() {
+        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
+        PrintWriter out = spec.commandLine().getOut();
+        config.block().forEach(out::println);
+        out.println("Writes to " + config.output().experimentDirectory());
+        config.warnings().forEach(out::println);
+        out.flush();
+    }
+}

@@ -1,0 +1,79 @@
+package org.isobar.cli;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParseResult;
+
+/**
+ * The options that make up a run's configuration, the tutorial's and ours. But for the first three, {@code --KEY text}
+ * sets the preset's key of that name; what the text may be is the key's affair, so it stands in {@code config} alone.
+ */
+final class ConfigOptions {
+    private static final String FILE = "--yaml_config";
+    private static final String PRESET = "--config";
+    private static final String SET = "--set";
+
+    private ConfigOptions() { }
+
+    static void declare(CommandSpec spec) {
+        option(spec, "FILE", "Presets (default: ./config/ViT.yaml, else the one beside the launcher).", FILE);
+        option(spec, "NAME", "Preset to run (default: base).", PRESET);
+        spec.addOption(OptionSpec.builder(SET).paramLabel("KEY=VALUE").type(List.class).auxiliaryTypes(String.class)
+            .description("Set any key of the preset; may be repeated.").build());
+
+        option(spec, "TAG", "Name of this run among those of its preset (default: 00).", "--run_num");
+        option(spec, "none|fp16|bf16", "Mixed precision.", "--amp_mode");
+        flag(spec, "Fused Adam.", "--enable_fused");
+        flag(spec, "Compile the model.", "--enable_jit");
+        option(spec, "N", "Samples per step and process; overrides global_batch_size.", "--local_batch_size");
+        option(spec, "N", "Optimizer steps.", "--num_iters");
+        option(spec, "N", "Threads that read ahead; 0 reads in the training thread.", "--num_data_workers");
+        option(spec, "pytorch|dali", "Data loader.", "--data_loader_config");
+        option(spec, "MB", "Largest gradient message (default: 25).", "--bucket_cap_mb");
+        flag(spec, "Do not keep buffers in step between processes.", "--disable_broadcast_buffers");
+        flag(spec, "Do not reduce gradients between data-parallel processes.", "--noddp");
+        option(spec, "N", "Processes that share each layer's weights (default: 1).",
+            "--tensor_parallel", "--row_parallel_size");
+        option(spec, "N", "Processes that share each image's tokens (default: 1).", "--context_parallel");
+        option(spec, "AXES", "Order of processes, fastest first (default: tp-cp-dp).", "--parallel_order");
+
+        option(spec, "auto|cpu|cuda", "Where to compute (default: auto).", "--device");
+        option(spec, "N", "Compute threads (default: all cores).", "--threads");
+        option(spec, "N", "Seed of weights, dropout and data order.", "--seed");
+        option(spec, "FILE", "Start from these weights (safetensors).", "--init_weights");
+        option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
+        option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");
+    }
+
+    /** The configuration that the parsed options ask for. */
+    static RunConfig resolve(ParseResult parsed, Launch launch) {
+        String file = parsed.matchedOptionValue(FILE, launch.defaultPresets().toString());
+        String preset = parsed.matchedOptionValue(PRESET, "base");
+        ConfigRequest request = new ConfigRequest(Path.of(file), preset, launch.environment());
+        for (OptionSpec option : parsed.matchedOptions()) {
+            if (!Set.of(FILE, PRESET, SET).contains(option.names()[0])) {
+                request = request.with(option.names()[0].substring("--".length()), option.getValue().toString());
+            }
+        }
+        for (String assignment : parsed.matchedOptionValue(SET, List.<String>of())) {
+            request = request.set(assignment);
+        }
+        return ConfigLoader.load(request);
+    }
+
+    private static void option(CommandSpec spec, String value, String description, String... names) {
+        spec.addOption(OptionSpec.builder(names[0], names).paramLabel(value).type(String.class)
+            .description(description).build());
+    }
+
+    private static void flag(CommandSpec spec, String description, String name) {
+        spec.addOption(OptionSpec.builder(name).type(boolean.class).description(description).build());
+    }
+}

@@ -1,0 +1,111 @@
+package org.isobar.cli;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+
+import org.isobar.config.Nearest;
+import org.isobar.fault.UserException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/**
+ * The program. Exit codes: 0 done; 2 the user can mend it (a {@link UserException} or a wrong option), told in one
+ * message; 1 a failure of ours, with its stack trace; 130 and 143 ended by SIGINT and SIGTERM.
+ */
+@Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
+    mixinStandardHelpOptions = true, versionProvider = Main.Version.class, synopsisSubcommandLabel = "COMMAND")
+public final class Main implements Runnable {
+    private static final int OUR_FAILURE = 1;
+    private static final int USER_CAN_MEND = 2;
+
+    @Spec
+    private CommandSpec spec;
+
+    private Main() { }
+
+    /** Runs one command and exits. The launcher says in property {@code isobar.home} where it lies. */
+    public static void main(String[] args) {
+        Launch launch = new Launch(Path.of(System.getProperty("isobar.home", "")), System.getenv());
+        System.exit(execute(commandLine(launch), args));
+    }
+
+    /** The one place where commands are registered. */
+    static CommandLine commandLine(Launch launch) {
+        CommandLine main = new CommandLine(new Main())
+            .addSubcommand(configured(new TrainCommand(launch)))
+            .addSubcommand(configured(new ConfigCommand(launch)));
+        main.setParameterExceptionHandler(Main::reject);
+        main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));
+        return main;
+    }
+
+    static int execute(CommandLine main, String... args) {
+        try {
+            return main.execute(args);
+        } catch (Error e) {
+            return report(e, main);
+        }
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(), "Which command?");
+    }
+
+    private static CommandLine configured(Object command) {
+        CommandLine commandLine = new CommandLine(command);
+        ConfigOptions.declare(commandLine.getCommandSpec());
+        return commandLine;
+    }
+
+    private static int reject(ParameterException mistake, String[] args) {
+        CommandLine command = mistake.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println("isobar: " + mistake.getMessage() + hint(mistake));
+        err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
+        err.flush();
+        return USER_CAN_MEND;
+    }
+
+    private static String hint(ParameterException mistake) {
+        if (!(mistake instanceof UnmatchedArgumentException unmatched)) {
+            return "";
+        }
+        CommandLine command = mistake.getCommandLine();
+        List<String> known = Stream.concat(
+            command.getCommandSpec().optionsMap().keySet().stream(),
+            command.getSubcommands().keySet().stream()).toList();
+        return Nearest.hint(unmatched.getUnmatched().getFirst().split("=", 2)[0], known);
+    }
+
+    private static int report(Throwable failure, CommandLine command) {
+        PrintWriter err = command.getErr();
+        if (failure instanceof UserException) {
+            err.println("isobar: " + failure.getMessage());
+        } else {
+            err.println("isobar: an unexpected failure; please report it with what follows.");
+            failure.printStackTrace(err);
+        }
+        err.flush();
+        return failure instanceof UserException ? USER_CAN_MEND : OUR_FAILURE;
+    }
+
+    /** The version that the jar's manifest states, and the Java that runs it. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Main.class.getPackage().getImplementationVersion();
+            return new String[] {
+                "isobar " + Objects.requireNonNullElse(version, "(not packaged)"),
+                "Java " + Runtime.version() + ", " + System.getProperty("java.vm.name")};
+        }
+    }
+}

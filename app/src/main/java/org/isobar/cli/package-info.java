@@ -1,0 +1,2 @@
+/** The command line. Nothing but this package knows picocli. */
+package org.isobar.cli;

@@ -1,0 +1,125 @@
+package org.isobar.config;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+import org.isobar.fault.UserException;
+
+/**
+ * Turns a preset and what is laid over it into a {@link RunConfig}. Everything that can be known to be wrong without
+ * touching data, log directory or device is found here.
+ */
+public final class ConfigLoader {
+    private final ConfigRequest request;
+    private final Settings settings;
+    private final int world;
+    private final int modelParallel;
+
+    private ConfigLoader(ConfigRequest request) {
+        this.request = request;
+        Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
+        Settings given = new Settings(request.yamlFile(), request.preset(), Roots.apply(preset, request));
+        world = worldSize(request.environment());
+        modelParallel = given.get(Keys.TENSOR_PARALLEL) * given.get(Keys.CONTEXT_PARALLEL);
+        Consistency.checkModel(given);
+        settings = shareBatch(given, Math.max(1, world / modelParallel));
+        Consistency.checkBuilt(settings, world);
+    }
+
+    /** A given local batch size rules the global one; else each of the replicas takes its share of the global one. */
+    private static Settings shareBatch(Settings given, int replicas) {
+        Consistency.checkBatch(given, replicas);
+        int local = given.get(Keys.LOCAL_BATCH_SIZE).orElseGet(() -> given.get(Keys.GLOBAL_BATCH_SIZE) / replicas);
+        return given.with(Keys.LOCAL_BATCH_SIZE, local).with(Keys.GLOBAL_BATCH_SIZE, local * replicas);
+    }
+
+    /**
+     * Resolves and checks a run's configuration.
+     *
+     * @throws UserException if the file cannot be read, or a key, a value or a combination of values is wrong
+     */
+    public static RunConfig load(ConfigRequest request) {
+        return new ConfigLoader(request).resolve();
+    }
+
+    private RunConfig resolve() {
+        return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
+            data(), parallel(), output(), settings.get(Keys.DEVICE),
+            settings.get(Keys.THREADS).map(OptionalInt::of).orElseGet(OptionalInt::empty), entries(),
+            Effects.withoutEffect(settings));
+    }
+
+    private ModelConfig model() {
+        List<Integer> image = settings.get(Keys.IMG_SIZE);
+        return new ModelConfig(settings.get(Keys.EMBED_DIM), settings.get(Keys.DEPTH), settings.get(Keys.DROPOUT),
+            settings.get(Keys.PATCH_SIZE), settings.get(Keys.NUM_HEADS), image.getFirst(), image.getLast(),
+            settings.get(Keys.N_IN_CHANNELS), settings.get(Keys.N_OUT_CHANNELS));
+    }
+
+    private TrainingConfig training() {
+        return new TrainingConfig(settings.get(Keys.GLOBAL_BATCH_SIZE),
+            settings.get(Keys.LOCAL_BATCH_SIZE).orElseThrow(), settings.get(Keys.NUM_ITERS),
+            settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED), settings.get(Keys.ENABLE_JIT),
+            settings.get(Keys.LR), settings.get(Keys.LR_SCHEDULE), settings.get(Keys.WARMUP),
+            settings.get(Keys.SEED), settings.get(Keys.INIT_WEIGHTS));
+    }
+
+    private DataConfig data() {
+        return new DataConfig(settings.get(Keys.TRAIN_DATA_PATH), settings.get(Keys.VALID_DATA_PATH),
+            settings.get(Keys.INF_DATA_PATH), settings.get(Keys.GLOBAL_MEANS_PATH),
+            settings.get(Keys.GLOBAL_STDS_PATH), settings.get(Keys.TIME_MEANS_PATH), settings.get(Keys.DT),
+            settings.get(Keys.NUM_DATA_WORKERS), settings.get(Keys.DATA_LOADER_CONFIG),
+            optionalLong(Keys.LIMIT_NSAMPLES), optionalLong(Keys.LIMIT_NSAMPLES_VAL), synthetic());
+    }
+
+    private Optional<SyntheticData> synthetic() {
+        if (!settings.isAnyGiven(Keys.SYNTHETIC)) {
+            return Optional.empty();
+        }
+        return Optional.of(new SyntheticData(settings.get(Keys.SYNTHETIC_SEED),
+            settings.get(Keys.SYNTHETIC_TRAIN_YEARS), settings.get(Keys.SYNTHETIC_VALID_YEARS),
+            settings.get(Keys.SYNTHETIC_TEST_YEARS), settings.get(Keys.SYNTHETIC_SAMPLES_PER_YEAR)));
+    }
+
+    private ParallelConfig parallel() {
+        return new ParallelConfig(settings.get(Keys.TENSOR_PARALLEL), settings.get(Keys.CONTEXT_PARALLEL),
+            settings.get(Keys.PARALLEL_ORDER), settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
+            settings.get(Keys.DISABLE_BROADCAST_BUFFERS));
+    }
+
+    private OutputConfig output() {
+        boolean parallelGiven =
+            settings.isAnyGiven(List.of(Keys.TENSOR_PARALLEL, Keys.CONTEXT_PARALLEL, Keys.PARALLEL_ORDER));
+        String scale = parallelGiven ? modelParallel + "MP" : world + "GPU";
+        Path expdir = settings.get(Keys.EXPDIR);
+        String runNum = settings.get(Keys.RUN_NUM);
+        return new OutputConfig(expdir, runNum, expdir.resolve(request.preset()).resolve(scale).resolve(runNum));
+    }
+
+    /** What the log lists: every key that is given or has a value anyhow. */
+    private Map<String, String> entries() {
+        Map<String, String> entries = new LinkedHashMap<>();
+        for (Key<?> key : Keys.ALL) {
+            boolean idle = Keys.SYNTHETIC.contains(key) && !settings.isAnyGiven(Keys.SYNTHETIC);
+            if (settings.isGiven(key) || !idle && !settings.get(key).equals(Optional.empty())) {
+                entries.put(key.name(), PythonText.of(settings.get(key)));
+            }
+        }
+        return entries;
+    }
+
+    private OptionalLong optionalLong(Key<Optional<Long>> key) {
+        return settings.get(key).map(OptionalLong::of).orElseGet(OptionalLong::empty);
+    }
+
+    private static int worldSize(Map<String, String> environment) {
+        String text = environment.getOrDefault("WORLD_SIZE", "1");
+        return ValueType.count(1).reader().apply(text).orElseThrow(() -> new UserException(
+            "WORLD_SIZE is '" + text + "', but it is the number of processes: a whole number of at least 1."));
+    }
+}

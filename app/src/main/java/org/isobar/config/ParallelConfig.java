@@ -1,0 +1,18 @@
+package org.isobar.config;
+
+/**
+ * How the work is spread over processes.
+ *
+ * @param tensorParallel processes that share each layer's weights
+ * @param contextParallel processes that share each image's tokens
+ * @param parallelOrder axes of the process grid, fastest first, such as {@code tp-cp-dp}
+ * @param noddp leave the gradients of data-parallel replicas unreduced
+ * @param bucketCapMb largest gradient message, in MB
+ */
+public record ParallelConfig(
+    int tensorParallel,
+    int contextParallel,
+    String parallelOrder,
+    boolean noddp,
+    int bucketCapMb,
+    boolean disableBroadcastBuffers) { }

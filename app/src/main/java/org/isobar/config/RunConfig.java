@@ -1,0 +1,41 @@
+package org.isobar.config;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+
+/**
+ * Everything that one run is told, resolved and checked.
+ *
+ * @param name the preset
+ * @param yamlFile the file it stands in, absolute
+ * @param threads compute threads, all cores where absent
+ * @param entries every key in effect and its value as Python would print it, in the order of the log
+ * @param warnings sentences about options that have no effect in this run
+ */
+public record RunConfig(
+    String name,
+    Path yamlFile,
+    ModelConfig model,
+    TrainingConfig training,
+    DataConfig data,
+    ParallelConfig parallel,
+    OutputConfig output,
+    DeviceChoice device,
+    OptionalInt threads,
+    Map<String, String> entries,
+    List<String> warnings) {
+
+    /** The configuration block of the log, line by line, in the tutorial's format. */
+    public List<String> block() {
+        List<String> lines = new ArrayList<>();
+        lines.add("------------------ Configuration ------------------");
+        lines.add("Configuration file: " + yamlFile);
+        lines.add("Configuration name: " + name);
+        entries.forEach((key, value) -> lines.add(key + " " + value));
+        lines.add("---------------------------------------------------");
+        return lines;
+    }
+}

@@ -1,0 +1,9 @@
+package org.isobar.config;
+
+/**
+ * A key's value before its type is known.
+ *
+ * @param raw a {@code String}, or a {@code List} of raw values
+ * @param origin where it stands: {@code line 12}, {@code --lr}, {@code DATADIR}
+ */
+record Setting(Object raw, String origin) { }

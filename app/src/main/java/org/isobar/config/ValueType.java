@@ -1,0 +1,109 @@
+package org.isobar.config;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.DoublePredicate;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * What a key's value may be. A raw value is what the YAML says before anybody interprets it, a {@code String} or a
+ * {@code List} of raw values: the key's type alone decides what {@code 5E-4}, {@code None} or {@code 010} mean,
+ * whatever version of YAML the writer had in mind.
+ *
+ * @param expected what is accepted, to complete the sentence "but it takes ..."
+ * @param reader the value, or nothing where the raw value is not of this type
+ */
+record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
+    static final ValueType<Boolean> FLAG = scalar("true or false", text -> switch (text.toLowerCase(Locale.ROOT)) {
+        case "true" -> Optional.of(true);
+        case "false" -> Optional.of(false);
+        default -> Optional.empty();
+    });
+    static final ValueType<String> TEXT =
+        scalar("a text", text -> Optional.of(text).filter(given -> !given.isBlank()));
+    static final ValueType<Path> PATH = scalar("a path", ValueType::path);
+    /** Axes of the process grid, each at most once. */
+    static final ValueType<String> AXES = scalar("distinct axes of tp, cp, dp and pp, fastest first, as in tp-cp-dp",
+        text -> {
+            List<String> axes = List.of(text.split("-", -1));
+            boolean distinct = Set.copyOf(axes).size() == axes.size();
+            return distinct && Set.of("tp", "cp", "dp", "pp").containsAll(axes) ? Optional.of(text) : Optional.empty();
+        });
+    /** Rows and columns, that is latitudes and longitudes. */
+    static final ValueType<List<Integer>> IMAGE_SIZE =
+        new ValueType<>("[latitudes, longitudes], two whole numbers of at least 1", ValueType::imageSize);
+
+    private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?");
+    private static final Set<String> NONE = Set.of("", "~", "none", "null");
+
+    static ValueType<Long> whole(long smallest, long largest) {
+        String range = smallest == Long.MIN_VALUE ? "" : " of at least " + smallest;
+        return scalar("a whole number" + range, text -> {
+            try {
+                return Optional.of(Long.valueOf(text)).filter(n -> n >= smallest && n <= largest);
+            } catch (NumberFormatException e) {
+                return Optional.empty();
+            }
+        });
+    }
+
+    static ValueType<Integer> count(int smallest) {
+        ValueType<Long> whole = whole(smallest, Integer.MAX_VALUE);
+        return new ValueType<>(whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
+    }
+
+    static ValueType<Double> real(String range, DoublePredicate accepted) {
+        return scalar("a number " + range, text -> Optional.of(text)
+            .filter(DECIMAL.asMatchPredicate())
+            .map(Double::valueOf)
+            .filter(number -> Double.isFinite(number) && accepted.test(number)));
+    }
+
+    static <E extends Enum<E>> ValueType<E> oneOf(Class<E> choices) {
+        List<E> constants = Arrays.asList(choices.getEnumConstants());
+        String names = constants.stream().map(PythonText::of).collect(Collectors.joining(", "));
+        return scalar("one of: " + names,
+            text -> constants.stream().filter(constant -> constant.name().equalsIgnoreCase(text)).findFirst());
+    }
+
+    static ValueType<String> only(String choice) {
+        return scalar("nothing but " + choice, text -> Optional.of(choice).filter(text::equalsIgnoreCase));
+    }
+
+    /** The same, or None. */
+    ValueType<Optional<T>> optional() {
+        return new ValueType<>(expected + ", or None", raw -> isNone(raw)
+            ? Optional.of(Optional.empty()) : reader.apply(raw).map(Optional::of));
+    }
+
+    private static <T> ValueType<T> scalar(String expected, Function<String, Optional<T>> reader) {
+        return new ValueType<>(expected, raw -> raw instanceof String text ? reader.apply(text) : Optional.empty());
+    }
+
+    private static boolean isNone(Object raw) {
+        return raw instanceof String text && NONE.contains(text.toLowerCase(Locale.ROOT));
+    }
+
+    private static Optional<Path> path(String text) {
+        try {
+            return text.isBlank() ? Optional.empty() : Optional.of(Path.of(text));
+        } catch (InvalidPathException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Optional<List<Integer>> imageSize(Object raw) {
+        if (!(raw instanceof List<?> sides) || sides.size() != 2) {
+            return Optional.empty();
+        }
+        List<Integer> read = sides.stream().flatMap(side -> count(1).reader.apply(side).stream()).toList();
+        return read.size() == 2 ? Optional.of(read) : Optional.empty();
+    }
+}

@@ -1,0 +1,122 @@
+package org.isobar.config;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import org.isobar.fault.UserException;
+import org.yaml.snakeyaml.error.Mark;
+import org.yaml.snakeyaml.error.MarkedYAMLException;
+import org.yaml.snakeyaml.error.YAMLException;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+
+/**
+ * Reads a file of presets, with anchors and merge keys resolved. It stops at YAML's nodes, which know their lines, and
+ * leaves every scalar the text it is.
+ */
+final class YamlFile {
+    private final Path file;
+    private final Merger merger = new Merger();
+
+    YamlFile(Path file) {
+        this.file = file;
+    }
+
+    /** The settings of one preset; those of nested maps under dotted names, such as {@code synthetic.seed}. */
+    Map<String, Setting> preset(String name) {
+        Map<String, Node> presets = new LinkedHashMap<>();
+        try {
+            Node root = merger.compose(new StringReader(read()));
+            if (!(root instanceof MappingNode map)) {
+                throw new UserException(file + " holds no presets: expected 'NAME:' and below it, indented, keys.");
+            }
+            merger.flatten(map);
+            map.getValue().forEach(entry -> presets.put(text(entry.getKeyNode()), entry.getValueNode()));
+            if (!presets.containsKey(name)) {
+                throw new UserException("%s has no preset '%s'.%s It has: %s.".formatted(
+                    file, name, Nearest.hint(name, presets.keySet()), String.join(", ", presets.keySet())));
+            }
+            Map<String, Setting> settings = new LinkedHashMap<>();
+            collect(presets.get(name), "", settings);
+            return settings;
+        } catch (MarkedYAMLException e) {
+            throw broken(e);
+        } catch (YAMLException e) {
+            throw new UserException(file + " is not valid YAML: " + e.getMessage(), e);
+        }
+    }
+
+    /** A value as YAML has it, for {@code --set KEY=VALUE}. */
+    static Object value(String text, String origin) {
+        try {
+            return raw(new Merger().compose(new StringReader(text)));
+        } catch (YAMLException e) {
+            throw new UserException(origin + " is not valid YAML; write it as it would stand in the file.", e);
+        }
+    }
+
+    private String read() {
+        try {
+            return Files.readString(file);
+        } catch (NoSuchFileException e) {
+            throw new UserException(
+                "There is no configuration file " + file + ". Name one with --yaml_config=FILE.", e);
+        } catch (AccessDeniedException e) {
+            throw new UserException("No permission to read the configuration file " + file + ".", e);
+        } catch (CharacterCodingException e) {
+            throw new UserException("The configuration file " + file + " is not UTF-8 text.", e);
+        } catch (IOException e) {
+            throw new UserException("Cannot read the configuration file " + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    private void collect(Node node, String prefix, Map<String, Setting> settings) {
+        if (!(node instanceof MappingNode map) || map.isTwoStepsConstruction()) {
+            throw new UserException(file + ", " + line(node) + ": expected keys and values.");
+        }
+        merger.flatten(map);
+        for (NodeTuple entry : map.getValue()) {
+            String key = prefix + text(entry.getKeyNode());
+            if (entry.getValueNode() instanceof MappingNode nested) {
+                collect(nested, key + ".", settings);
+            } else {
+                settings.put(key, new Setting(raw(entry.getValueNode()), line(entry.getKeyNode())));
+            }
+        }
+    }
+
+    private static Object raw(Node node) {
+        return switch (node) {
+            case ScalarNode scalar -> scalar.getValue();
+            case SequenceNode list when !list.isTwoStepsConstruction() -> list.getValue().stream()
+                .map(YamlFile::raw).toList();
+            case null -> "";
+            default -> "{...}";
+        };
+    }
+
+    private static String text(Node key) {
+        return key instanceof ScalarNode scalar ? scalar.getValue() : "{...}";
+    }
+
+    private static String line(Node node) {
+        return "line " + (node.getStartMark().getLine() + 1);
+    }
+
+    private UserException broken(MarkedYAMLException e) {
+        Mark mark = e.getProblemMark() == null ? e.getContextMark() : e.getProblemMark();
+        String remedy = e.getProblem().contains("TAB") ? " YAML is indented with spaces, never with tabs." : "";
+        return new UserException("%s, line %d, column %d: not valid YAML: %s.%s".formatted(
+            file, mark.getLine() + 1, mark.getColumn() + 1, e.getProblem(), remedy), e);
+    }
+}
