@@ -6,9 +6,6 @@ import jdk.incubator.vector.VectorSpecies;
 
 /** Elementary functions of whole vectors. Each is one straight line of instructions, with no branch and no table. */
 final class VectorMath {
-    /** The widest vectors of this machine; every loop of this back end uses them. */
-    static final VectorSpecies<Float> F32 = FloatVector.SPECIES_PREFERRED;
-
     private static final float LOG2_E = 0x1.715476p0f;
     /** The upper nine bits of ln 2, so that small integers times it are exact, and what is left. */
     private static final float LN2_UPPER = 0.693359375f;

@@ -37,11 +37,11 @@ class VectorMathTest {
 
     @Test
     void everyLaneIsComputed() {
-        float[] x = new float[VectorMath.F32.length()];
+        float[] x = new float[Lanes.F32.length()];
         for (int i = 0; i < x.length; i++) {
             x[i] = i - 3;
         }
-        FloatVector y = VectorMath.exp(FloatVector.fromArray(VectorMath.F32, x, 0));
+        FloatVector y = VectorMath.exp(FloatVector.fromArray(Lanes.F32, x, 0));
         for (int i = 0; i < x.length; i++) {
             assertEquals(exp(x[i]), y.lane(i));
         }
@@ -56,7 +56,7 @@ class VectorMathTest {
     @Test
     void millsRatioStaysHarmlessBeyondItsRange() {
         for (float x = 13.2f; x < 1e30f; x *= 1.5f) {
-            float ratio = VectorMath.millsRatio(FloatVector.broadcast(VectorMath.F32, x)).lane(0);
+            float ratio = VectorMath.millsRatio(FloatVector.broadcast(Lanes.F32, x)).lane(0);
             assertTrue(ratio >= 0 && ratio < 0.1, "M(" + x + ") = " + ratio);
         }
     }
@@ -66,14 +66,14 @@ class VectorMathTest {
         int first = Math.min(Float.floatToRawIntBits(low), Float.floatToRawIntBits(high));
         int last = Math.max(Float.floatToRawIntBits(low), Float.floatToRawIntBits(high));
         double worst = 0;
-        int lanes = VectorMath.F32.length();
+        int lanes = Lanes.F32.length();
         float[] x = new float[lanes];
         float[] y = new float[lanes];
         for (long bits = first; bits <= last; bits += (long) STRIDE * lanes) {
             for (int lane = 0; lane < lanes; lane++) {
                 x[lane] = Float.intBitsToFloat((int) Math.min(bits + (long) lane * STRIDE, last));
             }
-            f.apply(FloatVector.fromArray(VectorMath.F32, x, 0)).intoArray(y, 0);
+            f.apply(FloatVector.fromArray(Lanes.F32, x, 0)).intoArray(y, 0);
             for (int lane = 0; lane < lanes; lane++) {
                 double truth = exact.applyAsDouble(x[lane]);
                 worst = Math.max(worst, Math.abs(y[lane] - truth) / Math.ulp((float) truth));
@@ -83,6 +83,6 @@ class VectorMathTest {
     }
 
     private static float exp(float x) {
-        return VectorMath.exp(FloatVector.broadcast(VectorMath.F32, x)).lane(0);
+        return VectorMath.exp(FloatVector.broadcast(Lanes.F32, x)).lane(0);
     }
 }
