@@ -10,11 +10,17 @@ import java.nio.charset.StandardCharsets;
  * four neighbours share one evaluation and any element can be had alone.
  */
 public final class Philox {
-    private static final int ROUNDS = 10;
-    private static final long MULTIPLIER_0 = 0xD2511F53L;
-    private static final long MULTIPLIER_1 = 0xCD9E8D57L;
-    private static final int WEYL_0 = 0x9E3779B9;
-    private static final int WEYL_1 = 0xBB67AE85;
+    /** Rounds of mixing; with these four constants, all that an implementation on other hardware must know. */
+    public static final int ROUNDS = 10;
+    /** Multiplier of counter word 0. */
+    public static final long MULTIPLIER_0 = 0xD2511F53L;
+    /** Multiplier of counter word 2. */
+    public static final long MULTIPLIER_1 = 0xCD9E8D57L;
+    /** Added to key word 0 after each round. */
+    public static final int WEYL_0 = 0x9E3779B9;
+    /** Added to key word 1 after each round. */
+    public static final int WEYL_1 = 0xBB67AE85;
+
     private static final double TWO_POW_MINUS_32 = 0x1p-32;
 
     private Philox() { }

@@ -1,0 +1,168 @@
+package org.isobar.backend.cpu;
+
+import static org.isobar.backend.cpu.Lanes.WIDTH;
+import static org.isobar.backend.cpu.Lanes.load;
+import static org.isobar.backend.cpu.Lanes.slice;
+import static org.isobar.backend.cpu.Lanes.store;
+import static org.isobar.backend.cpu.Lanes.widen;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+
+import org.isobar.tensor.Tensor;
+
+/** The relative L2 loss, its gradient, and the latitude-weighted error. Differences and sums are taken in double. */
+final class CpuLoss {
+    private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
+    private static final int WIDE = Lanes.F64.length();
+    /** What the tutorial takes for pi. */
+    private static final double PI = 3.1416;
+
+    private final WorkerPool pool;
+    private final Workspace workspace;
+
+    CpuLoss(WorkerPool pool, Workspace workspace) {
+        this.pool = pool;
+        this.workspace = workspace;
+    }
+
+    void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        MemorySegment predictions = Segments.of(prediction);
+        MemorySegment targets = Segments.of(target);
+        int batch = Math.toIntExact(prediction.shape().extent(0));
+        long sample = prediction.elements() / batch;
+        int chunks = Chunks.count(sample, Chunks.ELEMENTS);
+        MemorySegment sums = workspace.doubles(batch * chunks, 2);
+        Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
+            long base = b * sample;
+            MemorySegment targetPart = slice(targets, base + from, base + to);
+            long at = 2 * (b * chunks + from / Chunks.ELEMENTS);
+            sums.setAtIndex(DOUBLE, at, squaredDistance(slice(predictions, base + from, base + to), targetPart));
+            sums.setAtIndex(DOUBLE, at + 1, squaredNorm(targetPart));
+        });
+        MemorySegment norm = Segments.of(norms);
+        double total = 0;
+        for (int b = 0; b < batch; b++) {
+            double distance = 0;
+            double size = 0;
+            for (long chunk = (long) b * chunks; chunk < (b + 1L) * chunks; chunk++) {
+                distance += sums.getAtIndex(DOUBLE, 2 * chunk);
+                size += sums.getAtIndex(DOUBLE, 2 * chunk + 1);
+            }
+            norm.setAtIndex(DOUBLE, 2L * b, Math.sqrt(distance));
+            norm.setAtIndex(DOUBLE, 2L * b + 1, Math.sqrt(size));
+            total += Math.sqrt(distance) / Math.sqrt(size);
+        }
+        Segments.of(loss).setAtIndex(DOUBLE, 0, total / batch);
+    }
+
+    void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, Tensor scale) {
+        MemorySegment gradients = Segments.of(dPrediction);
+        MemorySegment predictions = Segments.of(prediction);
+        MemorySegment targets = Segments.of(target);
+        MemorySegment norm = Segments.of(norms);
+        long batch = prediction.shape().extent(0);
+        long sample = prediction.elements() / batch;
+        double lossScale = Lanes.scalar(Segments.of(scale), 0);
+        Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
+            double distance = norm.getAtIndex(DOUBLE, 2L * b);
+            double size = norm.getAtIndex(DOUBLE, 2L * b + 1);
+            float factor = distance == 0 ? 0 : (float) (lossScale / batch / (distance * size));
+            long base = b * sample;
+            scaledDifference(slice(gradients, base + from, base + to), slice(predictions, base + from, base + to),
+                slice(targets, base + from, base + to), factor);
+        });
+    }
+
+    void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        MemorySegment predictions = Segments.of(prediction);
+        MemorySegment targets = Segments.of(target);
+        int batch = Math.toIntExact(prediction.shape().extent(0));
+        int channels = Math.toIntExact(prediction.shape().extent(1));
+        int height = Math.toIntExact(prediction.shape().extent(2));
+        int width = Math.toIntExact(prediction.shape().extent(3));
+        long field = (long) height * width;
+        MemorySegment scratch = workspace.doubles(1, height + (long) batch * channels);
+        latitudeWeights(scratch, height);
+        pool.run(batch * channels, task -> {
+            double sum = 0;
+            for (int j = 0; j < height; j++) {
+                long row = task * field + (long) j * width;
+                sum += scratch.getAtIndex(DOUBLE, j)
+                    * squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width));
+            }
+            scratch.setAtIndex(DOUBLE, height + (long) task, Math.sqrt(sum / field));
+        });
+        MemorySegment result = Segments.of(rmse);
+        for (int c = 0; c < channels; c++) {
+            double sum = 0;
+            for (int b = 0; b < batch; b++) {
+                sum += scratch.getAtIndex(DOUBLE, height + (long) b * channels + c);
+            }
+            result.setAtIndex(DOUBLE, c, sum / batch);
+        }
+    }
+
+    /** Weights that average to one, by the cosine of each row's latitude. */
+    private static void latitudeWeights(MemorySegment weights, int height) {
+        double total = 0;
+        for (int j = 0; j < height; j++) {
+            double cosine = Math.cos(PI / 180 * (90 - 180.0 * j / (height - 1)));
+            weights.setAtIndex(DOUBLE, j, cosine);
+            total += cosine;
+        }
+        for (int j = 0; j < height; j++) {
+            weights.setAtIndex(DOUBLE, j, weights.getAtIndex(DOUBLE, j) * height / total);
+        }
+    }
+
+    /** Sum of (x - y)^2. */
+    private static double squaredDistance(MemorySegment x, MemorySegment y) {
+        DoubleVector sums = DoubleVector.zero(Lanes.F64);
+        int n = Lanes.count(x);
+        int i = 0;
+        for (; i <= n - WIDE; i += WIDE) {
+            DoubleVector difference = widen(x, i).sub(widen(y, i));
+            sums = difference.fma(difference, sums);
+        }
+        double sum = Lanes.sum(sums);
+        for (; i < n; i++) {
+            double difference = Lanes.scalar(x, i) - Lanes.scalar(y, i);
+            sum += difference * difference;
+        }
+        return sum;
+    }
+
+    /** Sum of x^2. */
+    private static double squaredNorm(MemorySegment x) {
+        DoubleVector sums = DoubleVector.zero(Lanes.F64);
+        int n = Lanes.count(x);
+        int i = 0;
+        for (; i <= n - WIDE; i += WIDE) {
+            DoubleVector value = widen(x, i);
+            sums = value.fma(value, sums);
+        }
+        double sum = Lanes.sum(sums);
+        for (; i < n; i++) {
+            sum += Lanes.scalar(x, i) * Lanes.scalar(x, i);
+        }
+        return sum;
+    }
+
+    /** z = factor (x - y). */
+    private static void scaledDifference(MemorySegment z, MemorySegment x, MemorySegment y, float factor) {
+        int n = Lanes.count(z);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            store(z, i, load(x, i).sub(load(y, i)).mul(factor));
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            FloatVector difference = load(x, i, rest).sub(load(y, i, rest));
+            store(z, i, difference.mul(factor), rest);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package org.isobar.backend.cpu;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * Scratch memory of a device for the partial sums of one operation at a time. It belongs to the thread that issues the
+ * operations; the tasks of an operation may share what that thread took. Reserved before the first step, it allocates
+ * nothing in one.
+ */
+final class Workspace implements AutoCloseable {
+    /** The most chunks into which an operation cuts the rows that it sums over. */
+    static final int CHUNKS = 64;
+
+    private static final long CACHE_LINE = 64;
+
+    private Arena arena = Arena.ofShared();
+    private MemorySegment memory = arena.allocate(CACHE_LINE, CACHE_LINE);
+
+    /** Makes room for two sums over each column of rows of at most {@code widestRow} elements, in each chunk. */
+    void reserve(long widestRow) {
+        doubles(CHUNKS, 2 * widestRow);
+    }
+
+    /**
+     * Room for {@code chunks} rows of {@code width} doubles, one row behind the other. The contents are undefined and
+     * last until the next call. Grows what is too small: in operations, at most on first use.
+     */
+    MemorySegment doubles(int chunks, long width) {
+        long bytes = Math.multiplyExact(chunks * width, ValueLayout.JAVA_DOUBLE.byteSize());
+        if (bytes > memory.byteSize()) {
+            arena.close();
+            arena = Arena.ofShared();
+            memory = arena.allocate(bytes, CACHE_LINE);
+        }
+        return memory.asSlice(0, bytes);
+    }
+
+    /** Frees the memory. */
+    @Override
+    public void close() {
+        arena.close();
+    }
+}
