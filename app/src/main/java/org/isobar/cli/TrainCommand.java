@@ -1,5 +1,8 @@
 package org.isobar.cli;
 
+import java.util.concurrent.Callable;
+
+import org.isobar.telemetry.Screen;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -7,7 +10,7 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
 @Command(name = "train", description = "Train a preset.", sortOptions = false, mixinStandardHelpOptions = true)
-final class TrainCommand implements Runnable {
+final class TrainCommand implements Callable<Integer> {
     private final Launch launch;
     @Spec
     private CommandSpec spec;
@@ -17,7 +20,8 @@ final class TrainCommand implements Runnable {
     }
 
     @Override
-    public void run() {
-        TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch));
+    public Integer call() {
+        return TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch),
+            Screen.standard(launch.environment()));
     }
 }

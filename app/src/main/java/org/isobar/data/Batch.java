@@ -9,9 +9,9 @@ import org.isobar.tensor.Shape;
 
 /**
  * The samples of one step, in memory that a device can read. The buffers belong to the {@link DataLoader}, which fills
- * them again after {@link #release}.
+ * them again after {@link #close}.
  */
-public final class Batch {
+public final class Batch implements AutoCloseable {
     private final HostBuffer input; // (B, Cin, H, W)
     private final HostBuffer target; // (B, Cout, H, W)
     private final long inputBytes;
@@ -50,7 +50,8 @@ public final class Batch {
     }
 
     /** Gives the buffers back to be filled again: nothing may read them from now on. */
-    public void release() {
+    @Override
+    public void close() {
         onRelease.run();
     }
 

@@ -15,9 +15,9 @@ import org.isobar.fault.UserException;
  * <pre>
  * try (DataLoader.Epoch epoch = loader.epoch(number)) {
  *     while (epoch.hasNext()) {
- *         Batch batch = epoch.next();
- *         ...
- *         batch.release();
+ *         try (Batch batch = epoch.next()) {
+ *             ...
+ *         }
  *     }
  * }
  * </pre>
@@ -91,7 +91,7 @@ public final class DataLoader implements AutoCloseable {
         }
 
         /**
-         * The next batch, when it has been read. The one before must have been released.
+         * The next batch, when it has been read. The one before must have been closed.
          *
          * @throws UserException if one of its samples cannot be read
          */
@@ -103,7 +103,7 @@ public final class DataLoader implements AutoCloseable {
                 throw new IllegalStateException("the epoch is closed");
             }
             if (inUse) {
-                throw new IllegalStateException("batch " + (step - 1) + " has not been released");
+                throw new IllegalStateException("batch " + (step - 1) + " has not been closed");
             }
             while (workers.isEmpty() && !readAhead.whole(step)) {
                 read(readAhead.take());

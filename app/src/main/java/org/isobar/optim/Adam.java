@@ -1,21 +1,19 @@
 package org.isobar.optim;
 
-import java.lang.foreign.ValueLayout;
+import java.lang.foreign.MemorySegment;
 
 import org.isobar.device.AdamConstants;
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.device.HostBuffer;
 import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.DType;
-import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
  * Adam (Kingma and Ba, 2015) with the tutorial's constants, over all parameters at once. The update reads the learning
  * rate and the step count from memory, not from the call.
  */
-public final class Adam implements AutoCloseable {
+public final class Adam {
     /** The tutorial's: betas (0.9, 0.95), epsilon 1e-8, no weight decay. */
     public static final AdamConstants CONSTANTS = new AdamConstants(0.9, 0.95, 1e-8);
 
@@ -23,7 +21,7 @@ public final class Adam implements AutoCloseable {
     private final ParameterStore parameters;
     private final Tensor moment1;
     private final Tensor moment2;
-    private final HostBuffer control; // (2), F64: learning rate, count
+    private final Tensor control; // (2), F64: learning rate, count
     private long count;
 
     /** An optimizer whose moments, zero at first, lie in {@code arena}. */
@@ -32,7 +30,7 @@ public final class Adam implements AutoCloseable {
         this.parameters = parameters;
         moment1 = arena.f32(parameters.elements());
         moment2 = arena.f32(parameters.elements());
-        control = device.hostBuffer(DType.F64, Shape.of(2));
+        control = arena.allocate(DType.F64, 2);
         device.ops().fill(moment1, 0);
         device.ops().fill(moment2, 0);
     }
@@ -40,15 +38,7 @@ public final class Adam implements AutoCloseable {
     /** Moves the parameters by their gradients at the given learning rate. */
     public void step(double learningRate) {
         count++;
-        control.segment().setAtIndex(ValueLayout.JAVA_DOUBLE, 0, learningRate);
-        control.segment().setAtIndex(ValueLayout.JAVA_DOUBLE, 1, count);
-        device.ops().adam(parameters.values(), parameters.gradients(), moment1, moment2, control.toDevice(),
-            CONSTANTS);
-    }
-
-    /** Frees the host's memory; the moments belong to their arena. */
-    @Override
-    public void close() {
-        control.close();
+        device.upload(control, MemorySegment.ofArray(new double[] {learningRate, count}));
+        device.ops().adam(parameters.values(), parameters.gradients(), moment1, moment2, control, CONSTANTS);
     }
 }

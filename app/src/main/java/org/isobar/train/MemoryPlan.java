@@ -1,7 +1,11 @@
 package org.isobar.train;
 
+import java.util.Locale;
+
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Arena;
+import org.isobar.device.Device;
+import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
@@ -24,6 +28,25 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     /** Bytes of all three arenas. */
     public long bytes() {
         return stateBytes + keptBytes + scratchBytes;
+    }
+
+    /**
+     * Checks that the device can hold the plan.
+     *
+     * @throws OutOfDeviceMemoryException if it cannot
+     */
+    public void check(Device device) {
+        long available = device.memory().available();
+        if (bytes() > available) {
+            throw new OutOfDeviceMemoryException(String.format(Locale.ROOT, "this run needs %.2f GB of memory "
+                + "(%.2f parameters and optimizer, %.2f activations, %.2f temporaries) and the device has %.2f GB free; "
+                + "lower the batch size (--local_batch_size), embed_dim or depth, or raise patch_size", gigabytes(bytes()),
+                gigabytes(stateBytes), gigabytes(keptBytes), gigabytes(scratchBytes), gigabytes(available)));
+        }
+    }
+
+    private static double gigabytes(long bytes) {
+        return bytes / 0x1p30;
     }
 
     /** The plan of a training step of {@code batch} samples. */

@@ -157,10 +157,15 @@ public final class Replica implements AutoCloseable {
         return values;
     }
 
-    /** Frees the optimizer and all memory. */
+    /** The tree of the model's modules. */
+    @Override
+    public String toString() {
+        return model.toString();
+    }
+
+    /** Frees all memory. */
     @Override
     public void close() {
-        adam.close();
         memory.close();
     }
 }

@@ -63,10 +63,10 @@ final class RunReport {
     void figure(Device device, Tensor target, Tensor prediction, long step) {
         int height = Math.toIntExact(target.shape().extent(2));
         int width = Math.toIntExact(target.shape().extent(3));
-        FieldPlot plot = FieldPlot.of(field(device, target), field(device, prediction), height, width);
-        board.image("Visualization, t2m", plot.png(), plot.height(), plot.width(), step);
+        byte[] png = FieldPlot.png("2m temperature", field(device, target), field(device, prediction), height, width);
+        board.image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
         try {
-            Path temporary = Files.write(picture.resolveSibling(picture.getFileName() + ".tmp"), plot.png());
+            Path temporary = Files.write(picture.resolveSibling(picture.getFileName() + ".tmp"), png);
             Files.move(temporary, picture, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             throw new UserException("cannot write picture " + picture + ": " + IoReason.of(e)

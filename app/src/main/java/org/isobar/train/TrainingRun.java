@@ -4,13 +4,16 @@ import java.nio.file.Path;
 import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
+import org.isobar.config.DataConfig;
+import org.isobar.config.ModelConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
+import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
 import org.isobar.fault.UserException;
-import org.isobar.metrics.Channels;
+import org.isobar.telemetry.ProcessMemory;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
@@ -24,12 +27,14 @@ public final class TrainingRun {
     private final RunConfig config;
     private final Screen screen;
     private final RunLog log;
+    private final VitConfig model;
     private final Path directory;
 
     private TrainingRun(RunConfig config, Screen screen, RunLog log) {
         this.config = config;
         this.screen = screen;
         this.log = log;
+        model = vit(config.model());
         directory = config.output().experimentDirectory();
     }
 
@@ -50,20 +55,73 @@ public final class TrainingRun {
     }
 
     private void run() {
-        log.info(TutorialLines.grid(1, 1, 1, 1));
         log.openFile(directory.resolve("out.log"));
+        log.info(TutorialLines.grid(1, 1, 1, 1));
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
-        MissingData.synthesize(config, log);
-        try (Device device = Backend.open(config.device(), config.threads(), log::info);
-            TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
-            log.info("rank %d, begin data loader init".formatted(RANK));
-            Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
-            Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
+        DemoData.makeIfMissing(config, log::info);
+        try (Device device = Backend.valueOf(config.device().name()).open(config.threads(), log::info)) {
+            log.info(TutorialLines.loaderBegins(RANK));
+            try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
+                Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
+                DataLoader trainingLoader = loader(device, training, true);
+                DataLoader validationLoader = loader(device, validation, false)) {
+                log.info(TutorialLines.loaderReady(RANK));
+                train(device, new Trainer.LoaderPair(trainingLoader, validationLoader, training));
+            }
         }
     }
 
+    private static VitConfig vit(ModelConfig model) {
+        return new VitConfig(model.height(), model.width(), model.patchSize(), model.inChannels(), model.outChannels(),
+            model.embedDim(), model.depth(), model.numHeads(), model.mlpRatio() * model.embedDim(), model.dropout());
+    }
+
     private Era5Dataset open(Path path, OptionalLong limit) {
-        return null;
+        DataConfig data = config.data();
+        Era5Dataset dataset = Era5Dataset.open(new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(),
+            model.height(), model.width(), model.inChannels(), model.outChannels(), data.dt(), limit));
+        dataset.logLines().forEach(log::info);
+        return dataset;
+    }
+
+    private DataLoader loader(Device device, Era5Dataset dataset, boolean shuffle) {
+        DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(), 1, 0,
+            shuffle, config.training().seed());
+        return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
+    }
+
+    private void train(Device device, Trainer.LoaderPair data) {
+        MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize());
+        plan.check(device);
+        device.reserve(plan.widestRow());
+        try (Replica replica = new Replica(device, model, config.training().localBatchSize(),
+                Replica.Memory.of(device, plan));
+            TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
+            replica.initialize(config.training().seed());
+            config.training().initWeights().ifPresent(
+                file -> WeightsFile.load(file, replica.parameters(), device));
+            log.info(replica.toString());
+            log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
+            RunReport report = new RunReport(screen, log, board, directory);
+            Validator.Scores scores = new Trainer(config, replica, data, report).run();
+            Path weights = directory.resolve("model.safetensors");
+            WeightsFile.save(weights, replica.parameters(), device);
+            conclude(scores, weights, report);
+        }
+    }
+
+    private void conclude(Validator.Scores scores, Path weights, RunReport report) {
+        ProcessMemory memory = ProcessMemory.now();
+        log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
+            TutorialLines.gigabytes(memory.anonymous()), TutorialLines.gigabytes(memory.file())));
+        if (scores.persistence() != null) {
+            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(scores.rmse()[0],
+                scores.persistence()[0], scores.rmse()[0] / scores.persistence()[0], DemoData.noiseFloor(config)));
+        }
+        log.info("Weights: " + weights);
+        log.info("Picture: " + report.picture());
+        log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
+        log.info(TutorialLines.done(RANK));
     }
 }

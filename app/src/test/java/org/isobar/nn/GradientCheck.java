@@ -69,16 +69,20 @@ final class GradientCheck implements AutoCloseable {
         assertEquals(0, scratch.used(), "scratch left open");
         compare("input", x, read(dx));
         Map<String, Tensor> gradients = store.gradientDict();
-        store.stateDict().forEach((name, value) -> compare(name, value, read(gradients.get(name))));
+        store.stateDict().forEach((name, value) -> {
+            if (!name.endsWith("k.bias")) { // zero in exact arithmetic: nothing but rounding to compare
+                compare(name, value, read(gradients.get(name)));
+            }
+        });
     }
 
     private void compare(String name, Tensor variable, float[] gradient) {
         double norm = norm(gradient);
-        assertTrue(norm > 1e-6 || name.endsWith("k.bias"), name + " has no gradient");
+        assertTrue(norm > 1e-6, name + " has no gradient");
         float[] noise = random("direction " + name, variable, 1);
         double noiseNorm = norm(noise);
         double[] direction = IntStream.range(0, noise.length)
-            .mapToDouble(i -> gradient[i] / Math.max(norm, 1e-6) + noise[i] / noiseNorm).toArray();
+            .mapToDouble(i -> gradient[i] / norm + noise[i] / noiseNorm).toArray();
         double expected = IntStream.range(0, noise.length).mapToDouble(i -> gradient[i] * direction[i]).sum();
         float[] original = read(variable);
         double step = 1e-2 * Math.max(norm(original), 1) / Math.sqrt(2);
@@ -87,7 +91,7 @@ final class GradientCheck implements AutoCloseable {
             best = Math.min(best, Math.abs(difference(variable, original, direction, h) - expected));
         }
         write(variable, original);
-        assertEquals(0, best, TOLERANCE * Math.max(Math.abs(expected), outputNorm() * 1e-3), name);
+        assertEquals(0, best, TOLERANCE * Math.abs(expected), name);
     }
 
     private double difference(Tensor variable, float[] original, double[] direction, double h) {
@@ -103,10 +107,6 @@ final class GradientCheck implements AutoCloseable {
         double plus = loss.getAsDouble();
         write(variable, moved(original, direction, -h));
         return (plus - loss.getAsDouble()) / (2 * h);
-    }
-
-    private double outputNorm() {
-        return norm(read(dy));
     }
 
     private static float[] moved(float[] original, double[] direction, double h) {

@@ -1,0 +1,224 @@
+package org.isobar.verify;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntToDoubleFunction;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import org.isobar.checkpoint.SafeTensors;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.Span;
+import org.isobar.nn.Pass;
+import org.isobar.optim.LearningRateSchedule;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.MemoryPlan;
+import org.isobar.train.Replica;
+import org.isobar.vit.VitConfig;
+
+/**
+ * A case that PyTorch has computed in double precision (tools/reference): losses, scores, the prediction, every
+ * gradient, and the weights after some steps of Adam, from weights and images given by formulas. Running it measures
+ * how far a device is from them.
+ */
+public final class GoldenCase {
+    private final String name;
+    private final JsonNode gold;
+    private final VitConfig config;
+    private final int batch;
+
+    /**
+     * How far something is from gold.
+     *
+     * @param what      "gradient of norm.weight", say
+     * @param error     ||difference|| / ||gold||
+     * @param tolerance the most that is allowed
+     */
+    public record Deviation(String what, double error, double tolerance) {
+        /** Whether the error is within the tolerance. */
+        public boolean isAcceptable() {
+            return error <= tolerance;
+        }
+    }
+
+    private GoldenCase(String name, JsonNode gold) {
+        this.name = name;
+        this.gold = gold;
+        JsonNode c = gold.get("config");
+        int embed = c.get("embed_dim").asInt();
+        config = new VitConfig(c.get("img_size").get(0).asInt(), c.get("img_size").get(1).asInt(),
+            c.get("patch_size").asInt(), c.get("n_in_channels").asInt(), c.get("n_out_channels").asInt(), embed,
+            c.get("depth").asInt(), c.get("num_heads").asInt(), 4 * embed, 0);
+        batch = c.get("batch").asInt();
+    }
+
+    /** All cases. */
+    public static List<GoldenCase> all() {
+        List<GoldenCase> cases = new ArrayList<>();
+        for (JsonNode name : json("index").get("cases")) {
+            cases.add(new GoldenCase(name.asText(), json(name.asText())));
+        }
+        return cases;
+    }
+
+    /** The case's name. */
+    public String name() {
+        return name;
+    }
+
+    /** Runs the case on a device that nothing else has reserved memory on. */
+    public List<Deviation> run(Device device) {
+        MemoryPlan plan = MemoryPlan.of(config, batch);
+        device.reserve(plan.widestRow());
+        Shape inputs = Shape.of(batch, config.inChannels(), config.height(), config.width());
+        Shape targets = Shape.of(batch, config.outChannels(), config.height(), config.width());
+        try (Replica replica = new Replica(device, config, batch, Replica.Memory.of(device, plan));
+            HostBuffer input = device.hostBuffer(DType.F32, inputs);
+            HostBuffer target = device.hostBuffer(DType.F32, targets);
+            SafeTensors tensors = tensors(name)) {
+            fill(input.segment(), i -> Math.sin(0.013 * i));
+            fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));
+            initialize(replica);
+            return new Run(replica, input.toDevice(), target.toDevice(), tensors).deviations();
+        }
+    }
+
+    /** Element i of parameter j is base + 0.02 sin(0.37 i + 1.3 (j + 1)), with base 1 for the norms' weights. */
+    private void initialize(Replica replica) {
+        replica.initialize(0);
+        Map<String, Tensor> weights = replica.parameters().stateDict();
+        int j = 0;
+        for (JsonNode parameter : gold.get("parameters")) {
+            double phase = 1.3 * ++j;
+            String weight = parameter.asText();
+            double base = weight.contains("norm") && weight.endsWith("weight") ? 1 : 0;
+            Tensor tensor = weights.get(weight);
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment host = arena.allocate(tensor.bytes(), Float.BYTES);
+                fill(host, i -> base + 0.02 * Math.sin(0.37 * i + phase));
+                replica.device().upload(tensor, host);
+            }
+        }
+    }
+
+    private static void fill(MemorySegment host, IntToDoubleFunction formula) {
+        for (int i = 0; i < host.byteSize() / Float.BYTES; i++) {
+            host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) formula.applyAsDouble(i));
+        }
+    }
+
+    /** One run of the case on a replica. */
+    private final class Run {
+        private static final double OUTPUT_TOLERANCE = 1e-5;
+        private static final double GRADIENT_TOLERANCE = 1e-4;
+
+        private final Replica replica;
+        private final Tensor input;
+        private final Tensor target;
+        private final SafeTensors tensors;
+        private final List<Deviation> deviations = new ArrayList<>();
+
+        Run(Replica replica, Tensor input, Tensor target, SafeTensors tensors) {
+            this.replica = replica;
+            this.input = input;
+            this.target = target;
+            this.tensors = tensors;
+        }
+
+        List<Deviation> deviations() {
+            Replica.Evaluation evaluation = replica.evaluate(input, target);
+            compare("prediction", "output", replica.prediction(), OUTPUT_TOLERANCE);
+            compare("score of channel ", evaluation.rmse());
+            replica.gradients(input, target, new Pass.None());
+            compareAll("gradient of ", "grad.", replica.parameters().gradientDict());
+            int steps = gold.get("losses").size();
+            JsonNode c = gold.get("config");
+            LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
+                c.get("num_iters").asLong(), c.get("warmup").asLong());
+            for (int step = 0; step < steps; step++) {
+                double loss = replica.trainStep(input, target,
+                    new Replica.StepContext(0, step, Span.whole(batch), schedule.at(step)));
+                compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
+            }
+            compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
+            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict());
+            return deviations;
+        }
+
+        private void compare(String what, double[] scores) {
+            for (int i = 0; i < scores.length; i++) {
+                compare(what + i, scores[i], gold.get("rmse").get(i).asDouble());
+            }
+        }
+
+        private void compare(String what, double value, double expected) {
+            deviations.add(new Deviation(what, Math.abs(value - expected) / Math.abs(expected), OUTPUT_TOLERANCE));
+        }
+
+        private void compareAll(String what, String prefix, Map<String, Tensor> named) {
+            named.forEach((weight, tensor) -> {
+                if (tensors.names().contains(prefix + weight)) {
+                    compare(what + weight, prefix + weight, tensor, GRADIENT_TOLERANCE);
+                }
+            });
+        }
+
+        private void compare(String what, String key, Tensor tensor, double tolerance) {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment expected = arena.allocate(tensor.bytes(), Float.BYTES);
+                MemorySegment actual = arena.allocate(tensor.bytes(), Float.BYTES);
+                tensors.read(key, expected);
+                replica.device().download(actual, tensor);
+                deviations.add(new Deviation(what, relativeError(actual, expected), tolerance));
+            }
+        }
+    }
+
+    private static double relativeError(MemorySegment actual, MemorySegment expected) {
+        double difference = 0;
+        double norm = 0;
+        for (long i = 0; i < expected.byteSize() / Float.BYTES; i++) {
+            double e = expected.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            double d = actual.getAtIndex(ValueLayout.JAVA_FLOAT, i) - e;
+            difference += d * d;
+            norm += e * e;
+        }
+        return Math.sqrt(difference / norm);
+    }
+
+    private static JsonNode json(String resource) {
+        try (InputStream stream = GoldenCase.class.getResourceAsStream("golden/" + resource + ".json")) {
+            return new ObjectMapper().readTree(stream);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The tensors of a case; a resource of a jar must be a file of its own to be mapped. */
+    private static SafeTensors tensors(String resource) {
+        try (InputStream stream = GoldenCase.class.getResourceAsStream("golden/" + resource + ".safetensors")) {
+            Path file = Files.createTempFile("isobar-" + resource, ".safetensors");
+            try {
+                Files.copy(stream, file, StandardCopyOption.REPLACE_EXISTING);
+                return SafeTensors.open(file);
+            } finally {
+                Files.delete(file); // the mapping keeps it alive
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
