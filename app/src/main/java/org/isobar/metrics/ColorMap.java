@@ -10,7 +10,7 @@ final class ColorMap {
         this.colors = colors;
     }
 
-    /** "Turbo", the tutorial's choice (A. Mikhailov, 2019). */
+    /** "Turbo", the tutorial's choice (A. Mikhailov, 2019); {@code tools/reference/turbo_table.py} makes its table. */
     static ColorMap turbo() {
         return new ColorMap(Resources.lines("turbo.txt").stream()
             .mapToInt(line -> Integer.parseInt(line, HEXADECIMAL)).toArray());
