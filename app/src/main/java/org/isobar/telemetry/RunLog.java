@@ -7,7 +7,6 @@ import java.nio.file.StandardOpenOption;
 
 import org.apache.logging.log4j.Level;
 import org.apache.logging.log4j.LoggingException;
-import org.apache.logging.log4j.core.Appender;
 import org.apache.logging.log4j.core.ErrorHandler;
 import org.apache.logging.log4j.core.LogEvent;
 import org.apache.logging.log4j.core.Logger;
@@ -15,7 +14,6 @@ import org.apache.logging.log4j.core.LoggerContext;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.appender.FileAppender;
 import org.apache.logging.log4j.core.appender.OutputStreamAppender;
-import org.apache.logging.log4j.core.config.Configuration;
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilder;
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFactory;
 import org.apache.logging.log4j.core.config.builder.impl.BuiltConfiguration;
@@ -36,7 +34,7 @@ public final class RunLog implements AutoCloseable {
 
     private final LoggerContext context = new LoggerContext("run");
     private final Logger logger;
-    private Path file;
+    private FileAppender file;
 
     /** A log that shows its lines on the given screen. */
     public RunLog(Screen screen) {
@@ -44,7 +42,7 @@ public final class RunLog implements AutoCloseable {
         builder.setStatusLevel(Level.OFF).setShutdownHook("disable").add(builder.newRootLogger(Level.INFO));
         context.start(builder.build(false));
         logger = context.getRootLogger();
-        add(OutputStreamAppender.newBuilder().setName("screen").setTarget(screen.lines()).setIgnoreExceptions(false)
+        attach(OutputStreamAppender.newBuilder().setName("screen").setTarget(screen.lines()).setIgnoreExceptions(false)
             .setLayout(layout()).build());
     }
 
@@ -53,16 +51,16 @@ public final class RunLog implements AutoCloseable {
      *
      * @throws UserException if the file cannot be written
      */
-    public void openFile(Path path) {
-        try {
+    public synchronized void openFile(Path path) {
+        try { // Log4j says that a file cannot be opened, but not why
             Files.createDirectories(path.toAbsolutePath().getParent());
             Files.newOutputStream(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND).close();
         } catch (IOException e) {
-            throw unwritable(path, e);
+            throw unwritable(path.toString(), e);
         }
-        file = path;
-        add(FileAppender.newBuilder().setName("file").withFileName(path.toString()).setIgnoreExceptions(false)
-            .setLayout(layout()).setConfiguration(context.getConfiguration()).build());
+        file = FileAppender.newBuilder().setName("file").withFileName(path.toString()).setIgnoreExceptions(false)
+            .setLayout(layout()).setConfiguration(context.getConfiguration()).build();
+        attach(file);
     }
 
     /** A line of level INFO. */
@@ -87,7 +85,8 @@ public final class RunLog implements AutoCloseable {
 
     /** Closes the file; the log takes no more lines. */
     @Override
-    public void close() {
+    public synchronized void close() {
+        detachFile();
         context.stop();
     }
 
@@ -99,36 +98,37 @@ public final class RunLog implements AutoCloseable {
         }
     }
 
-    /** Later lines, the report of this very failure among them, must still reach the screen. */
-    private UserException giveUp(LoggingException failure) {
-        Path lost = file;
-        if (lost == null) {
-            return unwritable(Path.of("the screen"), cause(failure));
+    private synchronized UserException giveUp(LoggingException failure) {
+        String where = file == null ? "on the screen" : file.getFileName();
+        detachFile(); // later lines, the report of this very failure among them, must still reach the screen
+        return unwritable(where, cause(failure));
+    }
+
+    private void detachFile() {
+        if (file != null) {
+            logger.removeAppender(file);
+            file.stop();
+            file = null;
         }
-        file = null;
-        Appender appender = context.getConfiguration().getAppenders().get("file");
-        logger.removeAppender(appender);
-        appender.stop();
-        return unwritable(lost, cause(failure));
     }
 
-    private static IOException cause(Throwable failure) {
-        return failure instanceof IOException io ? io : failure.getCause() == null ? new IOException(failure)
-            : cause(failure.getCause());
+    private static IOException cause(LoggingException failure) {
+        Throwable cause = failure;
+        while (!(cause instanceof IOException) && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause instanceof IOException io ? io : new IOException(cause);
     }
 
-    private static UserException unwritable(Path path, IOException e) {
-        return new UserException("cannot write log " + path + ": " + IoReason.of(e)
+    private static UserException unwritable(String where, IOException e) {
+        return new UserException("cannot write log " + where + ": " + IoReason.of(e)
             + "; free space, mend the permissions, or give --expdir another directory", e);
     }
 
-    private void add(AbstractAppender appender) {
+    private void attach(AbstractAppender appender) {
         appender.setHandler(new Rethrow());
         appender.start();
-        Configuration configuration = context.getConfiguration();
-        configuration.addAppender(appender);
-        configuration.getRootLogger().addAppender(appender, null, null);
-        context.updateLoggers();
+        logger.addAppender(appender);
     }
 
     private static PatternLayout layout() {

@@ -43,7 +43,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     private final FileChannel channel;
     private final InstantSource clock;
 
-    private TensorBoardWriter(Path file, FileChannel channel, InstantSource clock) {
+    TensorBoardWriter(Path file, FileChannel channel, InstantSource clock) {
         this.file = file;
         this.channel = channel;
         this.clock = clock;
@@ -168,8 +168,16 @@ public final class TensorBoardWriter implements AutoCloseable {
                 channel.write(record);
             }
         } catch (IOException e) {
-            channel.truncate(end);
+            cutBack(end, e);
             throw e;
+        }
+    }
+
+    private void cutBack(long end, IOException cause) {
+        try {
+            channel.truncate(end);
+        } catch (IOException e) {
+            cause.addSuppressed(e);
         }
     }
 

@@ -8,8 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -88,6 +90,17 @@ class TensorBoardWriterTest {
         UserException failure = assertThrows(UserException.class, () -> TensorBoardWriter.open(file));
         assertTrue(failure.getMessage().startsWith("cannot write TensorBoard events to " + file + ": File exists; "),
             failure.getMessage());
+    }
+
+    @Test
+    void aFullDiskIsAnError() throws IOException {
+        Path full = Path.of("/dev/full");
+        try (FileChannel channel = FileChannel.open(full, StandardOpenOption.WRITE)) {
+            TensorBoardWriter writer = new TensorBoardWriter(full, channel, Instant::now);
+            UserException failure = assertThrows(UserException.class, () -> writer.scalar("Loss/train", 1, 0));
+            assertEquals("cannot write TensorBoard events to /dev/full: No space left on device; free space, mend the "
+                + "permissions, or give --expdir another directory", failure.getMessage());
+        }
     }
 
     @Test

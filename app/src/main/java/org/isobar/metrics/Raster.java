@@ -1,0 +1,69 @@
+package org.isobar.metrics;
+
+import java.util.Arrays;
+
+/** A picture in memory: rows of red, green and blue bytes from the top, white at first. Colours are 0xRRGGBB. */
+final class Raster {
+    static final int CHANNELS = 3;
+    private static final int BYTE_MASK = 0xFF;
+
+    private final int width;
+    private final int height;
+    private final byte[] rgb;
+
+    Raster(int width, int height) {
+        this.width = width;
+        this.height = height;
+        rgb = new byte[CHANNELS * width * height];
+        Arrays.fill(rgb, (byte) BYTE_MASK);
+    }
+
+    int width() {
+        return width;
+    }
+
+    int height() {
+        return height;
+    }
+
+    /** Bytes of a row, which begin at {@code row * rowBytes()} of {@link #bytes}. */
+    int rowBytes() {
+        return CHANNELS * width;
+    }
+
+    byte[] bytes() {
+        return rgb;
+    }
+
+    int color(int x, int y) {
+        int at = CHANNELS * (y * width + x);
+        return (rgb[at] & BYTE_MASK) << 16 | (rgb[at + 1] & BYTE_MASK) << 8 | rgb[at + 2] & BYTE_MASK;
+    }
+
+    /** Lays a colour over a pixel; {@code opacity} 1 replaces it. */
+    void blend(int x, int y, int color, double opacity) {
+        int at = CHANNELS * (y * width + x);
+        for (int channel = 0; channel < CHANNELS; channel++) {
+            int over = color >> 8 * (CHANNELS - 1 - channel) & BYTE_MASK;
+            int under = rgb[at + channel] & BYTE_MASK;
+            rgb[at + channel] = (byte) Math.round(under + opacity * (over - under));
+        }
+    }
+
+    /** Fills a rectangle. */
+    void fill(int left, int top, int across, int down, int color) {
+        for (int y = top; y < top + down; y++) {
+            for (int x = left; x < left + across; x++) {
+                blend(x, y, color, 1);
+            }
+        }
+    }
+
+    /** Draws a line of one pixel around, and outside, a rectangle. */
+    void frame(int left, int top, int across, int down, int color) {
+        fill(left - 1, top - 1, across + 2, 1, color);
+        fill(left - 1, top + down, across + 2, 1, color);
+        fill(left - 1, top, 1, down, color);
+        fill(left + across, top, 1, down, color);
+    }
+}

@@ -1,0 +1,40 @@
+package org.isobar.fault;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reasons of exceptions that the file system really throws; a superuser is never denied, so that one is made. */
+class IoReasonTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    void saysInWordsWhatIsWrong() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        assertEquals("No such file or directory", reason(() -> Files.readString(directory.resolve("none"))));
+        assertEquals("File exists", reason(() -> Files.createFile(file)));
+        assertEquals("Not a directory", reason(() -> Files.readString(file.resolve("below"))));
+        assertEquals("Not a directory", reason(() -> Files.newDirectoryStream(file).close()));
+        assertEquals("Is a directory", reason(() -> Files.readString(directory)));
+        assertEquals("No space left on device", reason(() -> Files.writeString(Path.of("/dev/full"), "text")));
+        assertEquals("Permission denied", IoReason.of(new AccessDeniedException("/secret")));
+        assertEquals("IOException", IoReason.of(new IOException()));
+    }
+
+    /** Input and output that fails. */
+    private interface Io {
+        void run() throws IOException;
+    }
+
+    private static String reason(Io io) {
+        return IoReason.of(assertThrows(IOException.class, io::run));
+    }
+}

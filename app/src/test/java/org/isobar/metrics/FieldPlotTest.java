@@ -1,0 +1,133 @@
+package org.isobar.metrics;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.awt.image.BufferedImage;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.util.Arrays;
+import javax.imageio.ImageIO;
+
+import org.junit.jupiter.api.Test;
+
+/**
+ * The picture as a decoder sees it. Fields of 2 x 4 points fill boxes of 514 x 257 pixels, whose left upper corners are
+ * (62, 171) and (662, 171).
+ */
+class FieldPlotTest {
+    private static final int CELL = 128;
+    private static final int TOP = 171;
+    private static final int TARGET = 62;
+    private static final int PREDICTION = 662;
+    private static final int WHITE = 0xFFFFFF;
+    private static final int LOWEST = 0x30123B;
+    private static final int HIGHEST = 0x7A0402;
+
+    private static BufferedImage plot(float[] target, float[] prediction, int height, int width) throws IOException {
+        byte[] png = FieldPlot.png("t2m", target, prediction, height, width);
+        return ImageIO.read(new ByteArrayInputStream(png));
+    }
+
+    private static int color(BufferedImage picture, int left, int row, int column) {
+        return picture.getRGB(left + column * CELL + CELL / 2, TOP + row * CELL + CELL / 2) & WHITE;
+    }
+
+    @Test
+    void colorsAreThoseOfMatplotlib() {
+        ColorMap turbo = ColorMap.turbo();
+        assertEquals(LOWEST, turbo.color(0));
+        assertEquals(LOWEST, turbo.color(-1));
+        assertEquals(0xA4FC3B, turbo.color(0.5));
+        assertEquals(HIGHEST, turbo.color(1));
+        assertEquals(HIGHEST, turbo.color(2));
+    }
+
+    @Test
+    void eachFieldHasItsOwnRangeAndNorthIsAtTheTop() throws IOException {
+        float[] target = {0, 1, 2, 3, 4, 5, 6, 7};
+        float[] prediction = {700, 600, 500, 400, 300, 200, 100, 0};
+        BufferedImage picture = plot(target, prediction, 2, 4);
+        assertEquals(FieldPlot.WIDTH, picture.getWidth());
+        assertEquals(FieldPlot.HEIGHT, picture.getHeight());
+        ColorMap turbo = ColorMap.turbo();
+        for (int row = 0; row < 2; row++) {
+            for (int column = 0; column < 4; column++) {
+                double unit = (4 * row + column) / 7.0;
+                assertEquals(turbo.color(unit), color(picture, TARGET, row, column));
+                assertEquals(turbo.color(1 - unit), color(picture, PREDICTION, row, column));
+            }
+        }
+        assertEquals(LOWEST, color(picture, TARGET, 0, 0));
+        assertEquals(HIGHEST, color(picture, TARGET, 1, 3));
+    }
+
+    @Test
+    void whatIsNotFiniteStaysWhite() throws IOException {
+        float[] target = {Float.NaN, 1, 2, Float.POSITIVE_INFINITY, 4, 5, 6, 7};
+        float[] nothing = new float[8];
+        Arrays.fill(nothing, Float.NaN);
+        BufferedImage picture = plot(target, nothing, 2, 4);
+        assertEquals(WHITE, color(picture, TARGET, 0, 0));
+        assertEquals(LOWEST, color(picture, TARGET, 0, 1));
+        assertEquals(WHITE, color(picture, TARGET, 0, 3));
+        assertEquals(HIGHEST, color(picture, TARGET, 1, 3));
+        assertEquals(WHITE, color(picture, PREDICTION, 1, 2));
+    }
+
+    @Test
+    void aFieldOfOneValueHasOneColor() throws IOException {
+        BufferedImage picture = plot(new float[8], new float[] {3, 3, 3, 3, 3, 3, 3, 3}, 2, 4);
+        assertEquals(LOWEST, color(picture, TARGET, 0, 0));
+        assertEquals(LOWEST, color(picture, PREDICTION, 1, 3));
+    }
+
+    @Test
+    void titlesStandAboveTheFields() throws IOException {
+        BufferedImage picture = plot(new float[8], new float[8], 2, 4);
+        assertTrue(ink(picture, TARGET, TARGET + 514) > 200, "ERA5 target");
+        assertTrue(ink(picture, PREDICTION, PREDICTION + 514) > 200, "ViT prediction");
+        assertNotEquals(ink(picture, TARGET, TARGET + 514), ink(picture, PREDICTION, PREDICTION + 514));
+    }
+
+    private static int ink(BufferedImage picture, int left, int right) {
+        int dark = 0;
+        for (int y = TOP - 30; y < TOP - 2; y++) {
+            for (int x = left; x < right; x++) {
+                dark += (picture.getRGB(x, y) & 0xFF) < 128 ? 1 : 0;
+            }
+        }
+        return dark;
+    }
+
+    @Test
+    void shapesOfAllKindsHaveRoom() throws IOException {
+        for (int[] shape : new int[][] {{1, 1}, {1, 3000}, {3000, 1}, {721, 1440}, {5, 4}}) {
+            float[] field = new float[shape[0] * shape[1]];
+            BufferedImage picture = plot(field, field, shape[0], shape[1]);
+            assertEquals(FieldPlot.WIDTH, picture.getWidth(), Arrays.toString(shape));
+        }
+        assertThrows(IllegalArgumentException.class, () -> plot(new float[5], new float[6], 2, 3));
+    }
+
+    @Test
+    void pixelsOfACrowdedFieldShowTheMeanOfTheirCells() {
+        Field field = new Field(new float[] {0, 2, 4, 6, 1, 1, Float.NaN, 3}, 2, 4);
+        assertEquals(1, field.mean(0, 1, 0.5, 0.5 + 1e-9) / 5 * 3, 1e-12, "mean of 1, 1, 3");
+        assertEquals(3, field.mean(0, 1, 0, 0.5), 1e-12);
+        assertEquals(0.5, field.mean(0, 1 / 3.0, 0, 0.5), 1e-12, "a whole 0 and a third of 2");
+        assertTrue(Double.isNaN(field.mean(0.5, 0.75, 0.5, 1)));
+    }
+
+    @Test
+    void ticksAreRoundNumbersAndFew() {
+        assertEquals(1, FieldPlot.tickStep(1));
+        assertEquals(1, FieldPlot.tickStep(8));
+        assertEquals(2, FieldPlot.tickStep(9));
+        assertEquals(50, FieldPlot.tickStep(360));
+        assertEquals(100, FieldPlot.tickStep(720));
+        assertEquals(200, FieldPlot.tickStep(1440));
+    }
+}
