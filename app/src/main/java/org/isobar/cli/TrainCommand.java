@@ -6,7 +6,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = "train", description = "Train a preset.", sortOptions = false, mixinStandardHelpOptions = true)
+@Command(name = "train", description = "Train a preset.", sortOptions = false, abbreviateSynopsis = true,
+    mixinStandardHelpOptions = true)
 final class TrainCommand implements Runnable {
     private final Launch launch;
     @Spec
