@@ -9,7 +9,7 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar config}: prints what {@code train} would run with, and runs nothing. */
 @Command(name = "config", description = "Print the configuration that train would run with.", sortOptions = false,
-    mixinStandardHelpOptions = true)
+    abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class ConfigCommand implements Runnable {
     private final Launch launch;
     @Spec

@@ -69,7 +69,7 @@ final class ConfigOptions {
     }
 
     private static void option(CommandSpec spec, String value, String description, String... names) {
-        spec.addOption(OptionSpec.builder(names[0], names).paramLabel(value).type(String.class)
+        spec.addOption(OptionSpec.builder(names).paramLabel(value).type(String.class)
             .description(description).build());
     }
 

@@ -57,7 +57,8 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "Which command?");
+        throw new ParameterException(spec.commandLine(),
+            "Name a command: " + String.join(", ", spec.subcommands().keySet()));
     }
 
     private static CommandLine configured(Object command) {
@@ -69,7 +70,7 @@ public final class Main implements Runnable {
     private static int reject(ParameterException mistake, String[] args) {
         CommandLine command = mistake.getCommandLine();
         PrintWriter err = command.getErr();
-        err.println("isobar: " + mistake.getMessage() + hint(mistake));
+        err.println("isobar: " + mistake.getMessage() + "." + hint(mistake));
         err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
         err.flush();
         return USER_CAN_MEND;

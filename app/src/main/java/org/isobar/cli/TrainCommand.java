@@ -9,7 +9,8 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = "train", description = "Train a preset.", sortOptions = false, mixinStandardHelpOptions = true)
+@Command(name = "train", description = "Train a preset.", sortOptions = false, abbreviateSynopsis = true,
+    mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
     private final Launch launch;
     @Spec

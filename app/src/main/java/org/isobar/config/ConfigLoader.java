@@ -18,16 +18,16 @@ public final class ConfigLoader {
     private final ConfigRequest request;
     private final Settings settings;
     private final int world;
-    private final int modelParallel;
+    private final long modelParallel;
 
     private ConfigLoader(ConfigRequest request) {
         this.request = request;
         Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
         Settings given = new Settings(request.yamlFile(), request.preset(), Roots.apply(preset, request));
         world = worldSize(request.environment());
-        modelParallel = given.get(Keys.TENSOR_PARALLEL) * given.get(Keys.CONTEXT_PARALLEL);
+        modelParallel = (long) given.get(Keys.TENSOR_PARALLEL) * given.get(Keys.CONTEXT_PARALLEL);
         Consistency.checkModel(given);
-        settings = shareBatch(given, Math.max(1, world / modelParallel));
+        settings = shareBatch(given, (int) Math.max(1, world / modelParallel));
         Consistency.checkBuilt(settings, world);
     }
 

@@ -61,6 +61,6 @@ final class Consistency {
             .filter(divisor -> numbers.stream().allMatch(number -> number % divisor == 0))
             .mapToObj(Integer::toString)
             .toList();
-        return all.stream().limit(12).collect(Collectors.joining(", ")) + (all.size() > 12 ? ", ..." : "");
+        return all.stream().limit(12).collect(Collectors.joining(", ")) + (all.size() > 12 ? " and so on" : "");
     }
 }

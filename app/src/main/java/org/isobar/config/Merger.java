@@ -1,32 +1,49 @@
 package org.isobar.config;
 
 import java.io.Reader;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.SequenceNode;
 
-/** SnakeYAML's resolution of merge keys ({@code <<: *base}) and refusal of duplicate keys, on nodes. */
+/** SnakeYAML's resolution of merge keys ({@code <<: *base}) and its refusal of duplicate keys, on nodes. */
 final class Merger extends SafeConstructor {
-    Merger() {
+    private final Set<Node> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    private Merger() {
         super(options());
+        setAllowDuplicateKeys(false);
     }
 
-    /** The document's root, null where there is none. */
-    Node compose(Reader document) {
-        return new Yaml(options()).compose(document);
+    /** The document's root, null where there is none; its maps hold what their merge keys stand for. */
+    static Node compose(Reader document) {
+        Node root = new Yaml(options()).compose(document);
+        new Merger().merge(root);
+        return root;
     }
 
-    /** Replaces the merge keys of this one map by what they stand for. */
-    void flatten(MappingNode map) {
-        flattenMapping(map);
+    /** In the document's order, so that what a map merges is itself merged already. */
+    private void merge(Node node) {
+        if (!seen.add(node)) {
+            return;
+        }
+        if (node instanceof SequenceNode list) {
+            list.getValue().forEach(this::merge);
+        } else if (node instanceof MappingNode map) {
+            map.getValue().forEach(entry -> merge(entry.getValueNode()));
+            flattenMapping(map);
+        }
     }
 
     private static LoaderOptions options() {
         LoaderOptions options = new LoaderOptions();
-        options.setAllowDuplicateKeys(false);
+        options.setMaxAliasesForCollections(Integer.MAX_VALUE);
         return options;
     }
 }

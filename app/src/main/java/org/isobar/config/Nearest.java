@@ -14,12 +14,12 @@ public final class Nearest {
         return of(word, known).map(near -> " Did you mean '" + near + "'?").orElse("");
     }
 
-    /** The nearest of the {@code known} words, if at most a third of the letters differ. */
+    /** The nearest of the {@code known} words, if no more than about a third of the letters differ. */
     static Optional<String> of(String word, Collection<String> known) {
         String wanted = fold(word);
         return known.stream()
             .min(Comparator.comparingInt(candidate -> distance(wanted, fold(candidate))))
-            .filter(best -> distance(wanted, fold(best)) <= Math.max(1, wanted.length() / 3));
+            .filter(best -> distance(wanted, fold(best)) <= Math.max(1, (wanted.length() + 1) / 3));
     }
 
     private static String fold(String word) {

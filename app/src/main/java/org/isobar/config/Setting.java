@@ -6,4 +6,4 @@ package org.isobar.config;
  * @param raw a {@code String}, or a {@code List} of raw values
  * @param origin where it stands: {@code line 12}, {@code --lr}, {@code DATADIR}
  */
-record Setting(Object raw, String origin) { }
+public record Setting(Object raw, String origin) { }

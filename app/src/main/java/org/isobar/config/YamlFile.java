@@ -26,7 +26,6 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
  */
 final class YamlFile {
     private final Path file;
-    private final Merger merger = new Merger();
 
     YamlFile(Path file) {
         this.file = file;
@@ -36,11 +35,10 @@ final class YamlFile {
     Map<String, Setting> preset(String name) {
         Map<String, Node> presets = new LinkedHashMap<>();
         try {
-            Node root = merger.compose(new StringReader(read()));
+            Node root = Merger.compose(new StringReader(read()));
             if (!(root instanceof MappingNode map)) {
                 throw new UserException(file + " holds no presets: expected 'NAME:' and below it, indented, keys.");
             }
-            merger.flatten(map);
             map.getValue().forEach(entry -> presets.put(text(entry.getKeyNode()), entry.getValueNode()));
             if (!presets.containsKey(name)) {
                 throw new UserException("%s has no preset '%s'.%s It has: %s.".formatted(
@@ -59,7 +57,7 @@ final class YamlFile {
     /** A value as YAML has it, for {@code --set KEY=VALUE}. */
     static Object value(String text, String origin) {
         try {
-            return raw(new Merger().compose(new StringReader(text)));
+            return raw(Merger.compose(new StringReader(text)));
         } catch (YAMLException e) {
             throw new UserException(origin + " is not valid YAML; write it as it would stand in the file.", e);
         }
@@ -81,10 +79,12 @@ final class YamlFile {
     }
 
     private void collect(Node node, String prefix, Map<String, Setting> settings) {
-        if (!(node instanceof MappingNode map) || map.isTwoStepsConstruction()) {
+        if (!(node instanceof MappingNode map)) {
             throw new UserException(file + ", " + line(node) + ": expected keys and values.");
         }
-        merger.flatten(map);
+        if (map.isTwoStepsConstruction()) {
+            throw new UserException(file + ", " + line(node) + ": a map cannot be part of itself.");
+        }
         for (NodeTuple entry : map.getValue()) {
             String key = prefix + text(entry.getKeyNode());
             if (entry.getValueNode() instanceof MappingNode nested) {

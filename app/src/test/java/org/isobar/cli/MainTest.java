@@ -1,0 +1,119 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** What the program prints and with which code it exits. */
+class MainTest {
+    private static final Set<String> TUTORIAL_OPTIONS = Set.of("--yaml_config", "--config", "--run_num", "--amp_mode",
+        "--enable_fused", "--enable_jit", "--local_batch_size", "--num_iters", "--num_data_workers",
+        "--data_loader_config", "--bucket_cap_mb", "--disable_broadcast_buffers", "--noddp", "--tensor_parallel",
+        "--row_parallel_size", "--context_parallel", "--parallel_order");
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "--version", "train --help", "config --help", "config", "config --config=demo"})
+    void whatWorksExitsWithZero(String line) {
+        assertEquals(0, run(line.split(" ")));
+        assertFalse(out.toString().isBlank());
+        assertEquals("", err.toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        ''                           | isobar: Name a command: train, config.
+        trian                        | isobar: Unmatched argument at index 0: 'trian'. Did you mean 'train'?
+        train --num_iter=3           | isobar: Unknown option: '--num_iter=3'. Did you mean '--num_iters'?
+        train --enable-fused         | isobar: Unknown option: '--enable-fused'. Did you mean '--enable_fused'?
+        train --num_iters            | isobar: Missing required parameter for option '--num_iters' (N).
+        train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number of at least 1.
+        train --config=demi          | has no preset 'demi'. Did you mean 'demo'?
+        train --device=cuda          | device is 'cuda' (--device), but the CUDA back end is not built yet
+        config --row_parallel_size 4 | tensor_parallel is '4' (--tensor_parallel), but model parallelism is not built
+        """)
+    void whatTheUserCanMendExitsWithTwo(String line, String expected) {
+        assertEquals(2, run(line == null || line.isEmpty() ? new String[0] : line.split(" ")));
+        assertTrue(err.toString().startsWith("isobar: "), err::toString);
+        assertTrue(err.toString().contains(expected), err::toString);
+        assertFalse(err.toString().contains("\tat "), err::toString);
+        assertEquals("", out.toString());
+    }
+
+    @Test
+    void everyOptionOfTheTutorialExists() {
+        for (String command : List.of("train", "config")) {
+            Set<String> options = commandLine(Map.of()).getSubcommands().get(command).getCommandSpec().optionsMap()
+                .keySet();
+            assertTrue(options.containsAll(TUTORIAL_OPTIONS), options::toString);
+        }
+    }
+
+    @Test
+    void valuesMayFollowAnEqualsSignOrABlank() {
+        assertEquals(0, run("config", "--config", "demo", "--num_iters", "7",
+            "--set", "lr=1e-5", "--enable_fused"));
+        assertTrue(out.toString().contains("num_iters 7" + System.lineSeparator()), out::toString);
+        assertTrue(out.toString().contains("lr 1e-05" + System.lineSeparator()), out::toString);
+        assertTrue(out.toString().contains("Without effect here, on the CPU: enable_fused"), out::toString);
+    }
+
+    @Test
+    void theEnvironmentReachesTheConfiguration() {
+        CommandLine main = commandLine(Map.of("LOGDIR", "/scratch/logs"));
+        assertEquals(0, Main.execute(main, "config", "--config=mp", "--run_num=07", "--tensor_parallel=1"));
+        assertTrue(out.toString().contains("Writes to /scratch/logs/mp/1MP/07"), out::toString);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"user, 2, false", "bug, 1, true", "assertion, 1, true"})
+    void failuresOfACommand(String kind, int code, boolean stackTrace) {
+        CommandLine main = commandLine(Map.of());
+        main.addSubcommand(new Failing(kind));
+        // A setter reaches the commands that are there when it is called.
+        main.setErr(main.getErr()).setExecutionExceptionHandler(main.getExecutionExceptionHandler());
+        assertEquals(code, Main.execute(main, "fail"));
+        assertTrue(err.toString().contains("what went wrong"), err::toString);
+        assertEquals(stackTrace, err.toString().contains("\tat "), err::toString);
+    }
+
+    private int run(String... arguments) {
+        return Main.execute(commandLine(Map.of()), arguments);
+    }
+
+    private CommandLine commandLine(Map<String, String> environment) {
+        return Main.commandLine(new Launch(Path.of(".."), environment))
+            .setOut(new PrintWriter(out, true))
+            .setErr(new PrintWriter(err, true));
+    }
+
+    /** A command that fails as it is told. */
+    @Command(name = "fail")
+    private record Failing(String kind) implements Runnable {
+        @Override
+        public void run() {
+            switch (kind) {
+                case "user" -> throw new UserException("what went wrong");
+                case "bug" -> throw new IllegalStateException("what went wrong");
+                default -> throw new AssertionError("what went wrong");
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package org.isobar.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Each mistake in a configuration is told with where it stands and what would be right. */
+class ConfigErrorsTest {
+    private static final Path PRESETS = Path.of("..", "config", "ViT.yaml");
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        embed_dim=many          | embed_dim is 'many' (--set), but it takes a whole number of at least 1.
+        embed_dim=38.4          | embed_dim is '38.4' (--set), but it takes a whole number of at least 1.
+        embed_dim=              | embed_dim is '' (--set), but it takes a whole number of at least 1.
+        depth=0                 | depth is '0' (--set), but it takes a whole number of at least 1.
+        depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number of at least 1.
+        num_iters=99999999999   | num_iters is '99999999999' (--set), but it takes a whole number of at least 1.
+        dropout=1               | dropout is '1' (--set), but it takes a number of at least 0 and under 1.
+        dropout=-0.1            | dropout is '-0.1' (--set), but it takes a number of at least 0 and under 1.
+        lr=-1e-3                | lr is '-1e-3' (--set), but it takes a number above 0.
+        lr=.nan                 | lr is '.nan' (--set), but it takes a number above 0.
+        lr=1e999                | lr is '1e999' (--set), but it takes a number above 0.
+        enable_jit=maybe        | enable_jit is 'maybe' (--set), but it takes true or false.
+        img_size=[32]           | img_size is '[32]' (--set), but it takes [latitudes, longitudes], two whole numbers
+        img_size=[32, wide]     | img_size is '[32, wide]' (--set), but it takes [latitudes, longitudes], two whole
+        img_size=32             | img_size is '32' (--set), but it takes [latitudes, longitudes], two whole numbers
+        amp_mode=fp8            | amp_mode is 'fp8' (--set), but it takes one of: none, fp16, bf16.
+        optimizer=SGD           | optimizer is 'SGD' (--set), but it takes nothing but Adam.
+        data_loader_config=tf   | data_loader_config is 'tf' (--set), but it takes one of: pytorch, dali.
+        lr_schedule=linear      | lr_schedule is 'linear' (--set), but it takes one of: cosine, none.
+        limit_nsamples=0        | limit_nsamples is '0' (--set), but it takes a whole number of at least 1, or None.
+        num_data_workers=-1     | num_data_workers is '-1' (--set), but it takes a whole number of at least 0
+        parallel_order=tp-tp    | parallel_order is 'tp-tp' (--set), but it takes distinct axes of tp, cp, dp and pp
+        expdir=                 | expdir is '' (--set), but it takes a path.
+        num_heads=7             | num_heads is '7' (--set), but embed_dim is '192' (line
+        embed_dim=100           | but embed_dim is '100' (--set) and the heads share it evenly; num_heads can be 1, 2,
+        patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
+        n_out_channels=21       | n_out_channels is '21' (--set), but n_in_channels is '20' (line
+        device=cuda             | device is 'cuda' (--set), but the CUDA back end is not built yet; use --device cpu.
+        tensor_parallel=2       | tensor_parallel is '2' (--set), but model parallelism is not built yet
+        context_parallel=4      | context_parallel is '4' (--set), but model parallelism is not built yet
+        numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
+        zebra=6                 | there is no key 'zebra' (--set).
+        synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
+        """)
+    void wrongSettings(String assignment, String expected) {
+        String message = message(request(PRESETS, "demo").set(assignment));
+        assertTrue(message.startsWith(PRESETS + ", preset 'demo': "), message);
+        assertTrue(message.contains(expected), message);
+    }
+
+    @Test
+    void aSettingWithoutEqualsSign() {
+        ConfigRequest request = request(PRESETS, "demo");
+        UserException mistake = assertThrows(UserException.class, () -> request.set("depth"));
+        assertEquals("--set depth: expected KEY=VALUE, such as --set depth=6.", mistake.getMessage());
+    }
+
+    @Test
+    void aMissingFile() {
+        Path file = directory.resolve("absent.yaml");
+        assertEquals("There is no configuration file " + file + ". Name one with --yaml_config=FILE.",
+            message(request(file, "base")));
+    }
+
+    @Test
+    void aDirectoryForAFile() {
+        assertTrue(message(request(directory, "base")).startsWith("Cannot read the configuration file " + directory));
+    }
+
+    @Test
+    void aFileThatIsNotText() throws IOException {
+        Path file = Files.write(directory.resolve("latin.yaml"), "base: é".getBytes(StandardCharsets.ISO_8859_1));
+        assertEquals("The configuration file " + file + " is not UTF-8 text.", message(request(file, "base")));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        base:~  depth: [1, 2~other: 3  | , line 3, column 6: not valid YAML: expected ',' or ']'
+        base:~\tdepth: 1               | YAML is indented with spaces, never with tabs.
+        base:~  depth: 1~  depth: 2    | , line 3, column 3: not valid YAML: found duplicate key depth
+        base:~  depth: 1~base:~  lr: 1 | , line 3, column 1: not valid YAML: found duplicate key base
+        base:~  <<: *absent            | , line 2, column 7: not valid YAML: found undefined alias absent
+        base: &b~  <<: *b              | , line 1: a map cannot be part of itself.
+        base: 3                        | , line 1: expected keys and values.
+        - base                         | holds no presets
+        ''                             | holds no presets
+        base:~  dept: 3                | , preset 'base': there is no key 'dept' (line 2). Did you mean 'depth'?
+        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number of
+        short: {}~bas: {}              | has no preset 'base'. Did you mean 'bas'? It has: short, bas.
+        """)
+    void brokenFiles(String lines, String expected) throws IOException {
+        String text = lines == null ? "" : lines.replace('~', '\n').replace("\\t", "\t");
+        Path file = Files.writeString(directory.resolve("broken.yaml"), text);
+        String message = message(request(file, "base"));
+        assertTrue(message.startsWith(file.toString()), message);
+        assertTrue(message.contains(expected), message);
+    }
+
+    @Test
+    void severalProcesses() {
+        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "4")));
+        assertTrue(message.contains("WORLD_SIZE is 4, but training in several processes is not built yet"), message);
+    }
+
+    @Test
+    void aBatchThatProcessesCannotShare() {
+        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "3")));
+        assertTrue(message.contains("global_batch_size is '4' (line "), message);
+        assertTrue(message.contains("which 3 data-parallel ranks cannot share evenly"), message);
+    }
+
+    @Test
+    void aWorldSizeThatIsNone() {
+        assertEquals("WORLD_SIZE is 'all', but it is the number of processes: a whole number of at least 1.",
+            message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "all"))));
+    }
+
+    private static ConfigRequest request(Path file, String preset) {
+        return new ConfigRequest(file, preset, Map.of());
+    }
+
+    private static String message(ConfigRequest request) {
+        return assertThrows(UserException.class, () -> ConfigLoader.load(request)).getMessage();
+    }
+}

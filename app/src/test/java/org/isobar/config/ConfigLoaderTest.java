@@ -1,0 +1,189 @@
+package org.isobar.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URISyntaxException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the presets resolve to, and how options and environment change it. */
+class ConfigLoaderTest {
+    private static final Path PRESETS = Path.of("..", "config", "ViT.yaml");
+
+    @ParameterizedTest
+    @CsvSource({
+        // preset,    batch, lr,      iters, embed, patch, workers, loader, amp,  fused, jit,   limit, limit_val
+        "base,           16, 5e-4,    30000,   384,     8,       0, PYTORCH, NONE, false, false,     0,   0",
+        "short,          16, 5e-4,      128,   384,     8,       0, PYTORCH, NONE, false, false,   512, 128",
+        "short_opt,      16, 5e-4,      128,   384,     8,       8, DALI,    FP16, true,  true,    512, 128",
+        "opt,            16, 5e-4,    30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs16_opt,       16, 5e-4,    30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs32_opt,       32, 7.07e-4, 30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs64_opt,       64, 1e-3,    30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs128_opt,     128, 1.41e-3, 30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs256_opt,     256, 2e-3,    30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs512_opt,     512, 2.83e-3, 30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs1024_opt,   1024, 4e-3,    30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "bs2048_opt,   2048, 5.66e-3, 30000,   384,     8,       8, DALI,    FP16, true,  true,      0,   0",
+        "mp,             64, 1e-3,    30000,  1024,     8,       8, DALI,    FP16, true,  false,     0,   0",
+        "mp_bs16,        16, 5e-4,    30000,  1024,     8,       8, DALI,    FP16, true,  false,     0,   0",
+        "mp_bs32,        32, 7.07e-4, 30000,  1024,     8,       8, DALI,    FP16, true,  false,     0,   0",
+        "mp_patch4,      64, 1e-3,    30000,  1024,     4,       8, DALI,    FP16, true,  false,     0,   0"})
+    void tutorialPresetsInBothFiles(ArgumentsAccessor row) throws URISyntaxException {
+        String preset = row.getString(0);
+        int batch = row.getInteger(1);
+        for (Path file : List.of(PRESETS, tutorialPresets())) {
+            RunConfig config = load(file, preset);
+            assertEquals(new ModelConfig(row.getInteger(4), 12, 0.0, row.getInteger(5), 8, 360, 720, 20, 20),
+                config.model());
+            assertEquals(new TrainingConfig(batch, batch, row.getInteger(3), row.get(8, AmpMode.class),
+                row.getBoolean(9), row.getBoolean(10), row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty()),
+                config.training());
+            assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),
+                Path.of("/data/stats/global_means.npy"), Path.of("/data/stats/global_stds.npy"),
+                Path.of("/data/stats/time_means.npy"), 1, row.getInteger(6), row.get(7, DataLoaderConfig.class),
+                limit(row.getLong(11)), limit(row.getLong(12)), Optional.empty()), config.data());
+            assertEquals(Path.of("/logs", preset, "1GPU", "00"), config.output().experimentDirectory());
+        }
+    }
+
+    @Test
+    void demoMakesItsOwnDataBelowTheCurrentDirectory() {
+        RunConfig config = load(PRESETS, "demo");
+        assertEquals(new ModelConfig(192, 6, 0.0, 8, 6, 64, 128, 20, 20), config.model());
+        assertEquals(4, config.training().globalBatchSize());
+        assertEquals(50, config.training().warmup());
+        assertEquals(Path.of("data", "demo", "train"), config.data().trainPath().normalize());
+        assertEquals(Path.of("logs", "demo", "1GPU", "00"), config.output().experimentDirectory().normalize());
+        assertTrue(config.data().synthetic().isPresent());
+        assertEquals(List.of(), config.warnings());
+    }
+
+    @Test
+    void tinyIsTiny() {
+        RunConfig config = load(PRESETS, "tiny");
+        assertEquals(new ModelConfig(48, 2, 0.0, 8, 4, 32, 64, 3, 3), config.model());
+        assertEquals(new SyntheticData(1, 2, 1, 1, 12), config.data().synthetic().orElseThrow());
+    }
+
+    @Test
+    void theBlockIsTheTutorialsInFormat() {
+        List<String> block = load(PRESETS, "base").block();
+        assertEquals("------------------ Configuration ------------------", block.getFirst());
+        assertEquals("Configuration file: " + PRESETS.toAbsolutePath().normalize(), block.get(1));
+        assertEquals("Configuration name: base", block.get(2));
+        assertEquals("---------------------------------------------------", block.getLast());
+        assertTrue(block.containsAll(List.of("dropout 0.0", "img_size [360, 720]", "lr 0.0005", "enable_fused False",
+            "limit_nsamples None", "optimizer Adam", "expdir /logs", "amp_mode none", "global_batch_size 16",
+            "local_batch_size 16")), block::toString);
+    }
+
+    @Test
+    void optionsReplaceKeys() {
+        RunConfig config = ConfigLoader.load(request("demo").with("num_iters", "7").with("seed", "-3")
+            .with("init_weights", "w.safetensors").with("threads", "2").with("run_num", "first try")
+            .set("img_size=[32, 64]").set("limit_nsamples=None").set("lr=1e-5").set("synthetic.seed=9"));
+        assertEquals(7, config.training().numIters());
+        assertEquals(-3, config.training().seed());
+        assertEquals(Optional.of(Path.of("w.safetensors")), config.training().initWeights());
+        assertEquals(OptionalInt.of(2), config.threads());
+        assertEquals("first try", config.output().experimentDirectory().getFileName().toString());
+        assertEquals(32, config.model().height());
+        assertEquals(OptionalLong.empty(), config.data().limitSamples());
+        assertEquals(9, config.data().synthetic().orElseThrow().seed());
+        assertEquals("1e-05", config.entries().get("lr"));
+    }
+
+    @Test
+    void aLocalBatchSizeRulesTheGlobalOne() {
+        RunConfig config = ConfigLoader.load(request("base").with("local_batch_size", "3"));
+        assertEquals(3, config.training().localBatchSize());
+        assertEquals(3, config.training().globalBatchSize());
+        assertEquals("3", config.entries().get("global_batch_size"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"tensor_parallel=1", "context_parallel=1", "parallel_order=tp-dp"})
+    void aModelParallelOptionNamesTheDirectoryMp(String option) {
+        RunConfig config = ConfigLoader.load(request("mp").set(option));
+        assertEquals(Path.of("/logs/mp/1MP/00"), config.output().experimentDirectory());
+    }
+
+    @Test
+    void rootsComeFromOptionsElseFromTheEnvironment() {
+        Map<String, String> environment = Map.of("DATADIR", "/scratch/era5", "LOGDIR", "/scratch/logs");
+        ConfigRequest request = new ConfigRequest(PRESETS, "base", environment);
+        RunConfig fromEnvironment = ConfigLoader.load(request);
+        assertEquals(Path.of("/scratch/era5/train"), fromEnvironment.data().trainPath());
+        assertEquals(Path.of("/scratch/era5/stats/global_stds.npy"), fromEnvironment.data().globalStdsPath());
+        assertEquals(Path.of("/scratch/logs/base/1GPU/00"), fromEnvironment.output().experimentDirectory());
+
+        RunConfig fromOptions = ConfigLoader.load(request.with("data_dir", "here").with("expdir", "there"));
+        assertEquals(Path.of("here/valid"), fromOptions.data().validPath());
+        assertEquals(Path.of("there"), fromOptions.output().expdir());
+    }
+
+    @Test
+    void demoDataMoveWithTheDataDirectoryToo() {
+        RunConfig config = ConfigLoader.load(request("demo").with("data_dir", "/big/disk"));
+        assertEquals(Path.of("/big/disk/demo/train"), config.data().trainPath());
+        assertEquals(Path.of("/big/disk/demo/stats/global_means.npy"), config.data().globalMeansPath());
+    }
+
+    @Test
+    void oneWarningNamesAllThatHasNoEffect() {
+        List<String> warnings = ConfigLoader.load(request("opt").with("noddp", "true").with("bucket_cap_mb", "25")
+            .with("disable_broadcast_buffers", "true")).warnings();
+        assertEquals(1, warnings.size());
+        for (String option : List.of("amp_mode fp16", "enable_fused", "enable_jit", "data_loader_config dali",
+                "bucket_cap_mb", "disable_broadcast_buffers", "noddp")) {
+            assertTrue(warnings.getFirst().contains(option), () -> option + " in " + warnings);
+        }
+    }
+
+    @Test
+    void aDataDirectoryThatReplacesNothingIsSaid() {
+        ConfigRequest request = request("base").with("data_dir", "/elsewhere");
+        for (Key<?> key : Roots.DATA_PATHS) {
+            request = request.set(key.name() + "=/fixed/place");
+        }
+        RunConfig config = ConfigLoader.load(request);
+        assertEquals(Path.of("/fixed/place"), config.data().trainPath());
+        assertTrue(config.warnings().getFirst().contains("data_dir"), config.warnings()::toString);
+    }
+
+    @Test
+    void everyKeyIsLoggedInOneOrderForEveryPreset() {
+        Map<String, String> base = new LinkedHashMap<>(load(PRESETS, "base").entries());
+        assertEquals(List.copyOf(base.keySet()), List.copyOf(load(PRESETS, "mp_patch4").entries().keySet()));
+    }
+
+    private static RunConfig load(Path file, String preset) {
+        return ConfigLoader.load(new ConfigRequest(file, preset, Map.of()));
+    }
+
+    private static ConfigRequest request(String preset) {
+        return new ConfigRequest(PRESETS, preset, Map.of());
+    }
+
+    /** 0 stands for None in the table above. */
+    private static OptionalLong limit(long limit) {
+        return limit == 0 ? OptionalLong.empty() : OptionalLong.of(limit);
+    }
+
+    private static Path tutorialPresets() throws URISyntaxException {
+        return Path.of(ConfigLoaderTest.class.getResource("tutorial-ViT.yaml").toURI());
+    }
+}
