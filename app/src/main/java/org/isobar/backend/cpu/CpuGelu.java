@@ -41,7 +41,8 @@ final class CpuGelu {
             slice(ys, first, end), slice(dys, first, end), slice(xs, first, end)));
     }
 
-    private static void forward(MemorySegment y, MemorySegment x) {
+    /** y = GELU(x) on the thread that asks for it. */
+    static void forward(MemorySegment y, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {

@@ -36,8 +36,13 @@ final class DropoutRow {
 
     /** y = mask * x for row {@code row} of the tensor. */
     void apply(MemorySegment y, MemorySegment x, long row) {
+        apply(y, x, row, 0);
+    }
+
+    /** y = mask * x for what of row {@code row} of the tensor begins at element {@code first}. */
+    void apply(MemorySegment y, MemorySegment x, long row, long first) {
         Span span = dropout.spans().getLast();
-        long global = outerIndex(row) * span.extent() + span.start();
+        long global = outerIndex(row) * span.extent() + span.start() + first * span.step();
         int n = Lanes.count(x);
         for (int from = 0; from < n; from += BLOCK) {
             int to = Math.min(n, from + BLOCK);

@@ -1,30 +1,45 @@
 package org.isobar.backend.cpu;
 
-import java.util.concurrent.Phaser;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
 
 /**
  * A fixed number of threads that share out the tasks of one operation at a time. The calling thread takes part. Which
  * thread runs which task varies; the tasks themselves, cut by tensor shape, do not, and so neither do the results.
+ *
+ * <p>Whoever has nothing to do looks out for work for a moment before it goes to sleep, since the next operation mostly
+ * follows within microseconds and waking a thread takes tens of them. Nobody waits for a thread that sleeps.
  */
 final class WorkerPool implements AutoCloseable {
+    /** How long an idle thread stays awake. */
+    private static final long SPIN_NANOS = 50_000;
+    private static final int SPINS_BETWEEN_CLOCK_READS = 32;
+    private static final Job END = new Job(0, (worker, task) -> { });
+
     private final Thread[] helpers;
-    private final Phaser start;
-    private final Phaser done;
-    private final AtomicInteger next = new AtomicInteger();
-    private volatile int tasks;
-    private volatile IntConsumer body;
-    private volatile Throwable failure;
-    private volatile boolean closed;
+    private volatile Job current;
+
+    /** What is done for each number of a range, and by whom. */
+    @FunctionalInterface
+    interface Task {
+        /**
+         * Runs one task.
+         *
+         * @param worker who runs it, below {@link #threads}; one worker runs one task at a time
+         * @param task   its number
+         */
+        void run(int worker, int task);
+    }
 
     /** A pool of {@code threads} threads, the caller included. */
     WorkerPool(int threads) {
-        start = new Phaser(threads);
-        done = new Phaser(threads);
         helpers = new Thread[threads - 1];
         for (int i = 0; i < helpers.length; i++) {
-            helpers[i] = Thread.ofPlatform().daemon().name("isobar-cpu-" + (i + 1)).start(this::serve);
+            int worker = i + 1;
+            helpers[i] = Thread.ofPlatform().daemon().name("isobar-cpu-" + worker).start(() -> serve(worker));
         }
     }
 
@@ -35,61 +50,117 @@ final class WorkerPool implements AutoCloseable {
 
     /** Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. */
     void run(int tasks, IntConsumer body) {
-        if (helpers.length == 0 || tasks <= 1) {
-            for (int task = 0; task < tasks; task++) {
-                body.accept(task);
-            }
-            return;
-        }
-        this.tasks = tasks;
-        this.body = body;
-        failure = null;
-        next.set(0);
-        start.arriveAndAwaitAdvance();
-        drain();
-        done.arriveAndAwaitAdvance();
-        Throwable thrown = failure;
-        if (thrown != null) {
-            throw new IllegalStateException("an operation failed on a worker thread", thrown);
-        }
+        run(tasks, (worker, task) -> body.accept(task));
     }
 
-    private void drain() {
-        IntConsumer task = body;
-        int count = tasks;
-        try {
-            for (int i = next.getAndIncrement(); i < count; i = next.getAndIncrement()) {
-                task.accept(i);
-            }
-        } catch (Throwable thrown) { // handed to the caller of run
-            failure = thrown;
-        }
-    }
-
-    private void serve() {
-        while (true) {
-            start.arriveAndAwaitAdvance();
-            if (closed) {
-                return;
-            }
-            drain();
-            done.arriveAndAwaitAdvance();
-        }
-    }
-
-    /** Ends the threads. */
-    @Override
-    public void close() {
-        if (!closed) {
-            closed = true;
-            start.arriveAndAwaitAdvance();
+    /**
+     * Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. Tasks start
+     * in the order of their numbers, so that one may wait for what a lower one does.
+     */
+    void run(int tasks, Task body) {
+        Job job = new Job(tasks, body);
+        if (helpers.length > 0 && tasks > 1) {
+            current = job;
             for (Thread helper : helpers) {
-                try {
-                    helper.join();
-                } catch (InterruptedException interrupted) {
-                    Thread.currentThread().interrupt();
+                LockSupport.unpark(helper); // costs next to nothing while it is awake
+            }
+        }
+        job.work(0);
+        await(job::isDone);
+        job.rethrow();
+    }
+
+    private void serve(int worker) {
+        Job seen = null;
+        while (seen != END) {
+            Job last = seen;
+            await(() -> current != last);
+            seen = current;
+            seen.work(worker);
+        }
+    }
+
+    /** Waits, awake at first, for something of which an unpark tells. */
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + SPIN_NANOS;
+        do {
+            for (int i = 0; i < SPINS_BETWEEN_CLOCK_READS; i++) {
+                if (condition.getAsBoolean()) {
                     return;
                 }
+                Thread.onSpinWait();
+            }
+        } while (System.nanoTime() < deadline);
+        boolean interrupted = false; // an interrupted thread would not sleep; what it means is for the caller to say
+        while (!condition.getAsBoolean()) {
+            LockSupport.park();
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends the threads and waits until they have ended. */
+    @Override
+    public void close() {
+        current = END;
+        for (Thread helper : helpers) {
+            LockSupport.unpark(helper);
+        }
+        boolean interrupted = false;
+        for (Thread helper : helpers) {
+            while (helper.isAlive()) {
+                try {
+                    helper.join();
+                } catch (InterruptedException interruption) { // they end soon: wait all the same
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The tasks of one operation. A thread that comes late finds none left, and no harm is done. */
+    private static final class Job {
+        private final Thread caller = Thread.currentThread();
+        private final Task body;
+        private final int tasks;
+        private final AtomicInteger next = new AtomicInteger();
+        private final AtomicInteger unfinished;
+        private final AtomicReference<Throwable> failure = new AtomicReference<>();
+
+        Job(int tasks, Task body) {
+            this.tasks = tasks;
+            this.body = body;
+            unfinished = new AtomicInteger(tasks);
+        }
+
+        void work(int worker) {
+            for (int task = next.getAndIncrement(); task < tasks; task = next.getAndIncrement()) {
+                try {
+                    body.run(worker, task); // after a failure too: another task may wait for this one
+                } catch (Throwable thrown) { // rethrown by the caller
+                    failure.compareAndSet(null, thrown);
+                }
+                if (unfinished.decrementAndGet() == 0) {
+                    LockSupport.unpark(caller);
+                }
+            }
+        }
+
+        boolean isDone() {
+            return unfinished.get() == 0;
+        }
+
+        void rethrow() {
+            switch (failure.get()) {
+                case null -> { }
+                case RuntimeException exception -> throw exception;
+                case Error error -> throw error;
+                case Throwable other -> throw new IllegalStateException("an operation failed", other);
             }
         }
     }

@@ -5,9 +5,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * Scratch memory of a device for the partial sums of one operation at a time. It belongs to the thread that issues the
- * operations; the tasks of an operation may share what that thread took. Reserved before the first step, it allocates
- * nothing in one.
+ * Scratch memory of a device for one operation at a time: partial sums, tiles, operands in another order. It belongs to
+ * the thread that issues the operations; the tasks of an operation may share what that thread took. Reserved before the
+ * first step, it allocates nothing in one.
  */
 final class Workspace implements AutoCloseable {
     /** The most chunks into which an operation cuts the rows that it sums over. */
@@ -28,7 +28,15 @@ final class Workspace implements AutoCloseable {
      * last until the next call. Grows what is too small: in operations, at most on first use.
      */
     MemorySegment doubles(int chunks, long width) {
-        long bytes = Math.multiplyExact(chunks * width, ValueLayout.JAVA_DOUBLE.byteSize());
+        return bytes(Math.multiplyExact(chunks * width, ValueLayout.JAVA_DOUBLE.byteSize()));
+    }
+
+    /** Room for {@code count} floats, under the same terms as {@link #doubles}. */
+    MemorySegment floats(long count) {
+        return bytes(Math.multiplyExact(count, ValueLayout.JAVA_FLOAT.byteSize()));
+    }
+
+    private MemorySegment bytes(long bytes) {
         if (bytes > memory.byteSize()) {
             arena.close();
             arena = Arena.ofShared();

@@ -1,0 +1,129 @@
+package org.isobar.backend.cpu;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.MemoryGauge;
+import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * This machine's processor and memory. Operations have run when they return; host buffers and tensors are the same
+ * memory.
+ */
+public final class CpuDevice implements Device {
+    private static final long ALIGNMENT = org.isobar.device.Arena.ALIGNMENT;
+    private static final double GIB = 1L << 30;
+
+    private final WorkerPool pool;
+    private final Workspace workspace = new Workspace();
+    private final TensorOps ops;
+
+    /** A device that computes on as many threads as the process has processors. */
+    public CpuDevice() {
+        this(Runtime.getRuntime().availableProcessors());
+    }
+
+    /**
+     * A device that computes on {@code threads} threads, the caller's included.
+     *
+     * @throws IllegalArgumentException if {@code threads} is not positive
+     */
+    public CpuDevice(int threads) {
+        if (threads < 1) {
+            throw new IllegalArgumentException(threads + " threads");
+        }
+        pool = new WorkerPool(threads);
+        ops = new CpuTensorOps(pool, workspace);
+    }
+
+    @Override
+    public String description() {
+        return HostMachine.processor() + ", " + pool.threads() + (pool.threads() == 1 ? " thread" : " threads");
+    }
+
+    @Override
+    public TensorOps ops() {
+        return ops;
+    }
+
+    @Override
+    public org.isobar.device.Arena arena(String name, long bytes) {
+        Arena memory = allocation();
+        return new org.isobar.device.Arena(name, allocate(memory, name, bytes), memory::close);
+    }
+
+    @Override
+    public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        Arena memory = allocation();
+        CpuStorage storage = allocate(memory, "a host buffer", shape.elements() * dtype.bytes());
+        return new CpuHostBuffer(memory, new Tensor(storage, 0, dtype, shape));
+    }
+
+    /** Shared, since the threads of the pool and of the loader use it too. */
+    private static Arena allocation() {
+        return Arena.ofShared();
+    }
+
+    private static CpuStorage allocate(Arena memory, String name, long bytes) {
+        long available = HostMachine.availableMemory();
+        if (bytes > available) {
+            memory.close();
+            throw new OutOfDeviceMemoryException(String.format("not enough memory for %s: %.2f GB are needed, this "
+                + "machine has %.2f GB left; a smaller local batch size or a smaller model needs less",
+                name, bytes / GIB, available / GIB));
+        }
+        return new CpuStorage(memory.allocate(bytes, ALIGNMENT));
+    }
+
+    @Override
+    public void reserve(long widestRow) {
+        workspace.reserve(widestRow);
+    }
+
+    @Override
+    public void upload(Tensor destination, MemorySegment source) {
+        assert source.byteSize() == destination.bytes() : source.byteSize() + " bytes for " + destination;
+        Segments.of(destination).copyFrom(source);
+    }
+
+    @Override
+    public void download(MemorySegment destination, Tensor source) {
+        assert destination.byteSize() == source.bytes() : source + " for " + destination.byteSize() + " bytes";
+        destination.copyFrom(Segments.of(source));
+    }
+
+    @Override
+    public MemoryGauge memory() {
+        return HostMachine::residentHighWatermark;
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+        workspace.close();
+    }
+
+    /** Memory that the loader writes and operations read. */
+    private record CpuHostBuffer(Arena memory, Tensor tensor) implements HostBuffer {
+        @Override
+        public MemorySegment segment() {
+            return Segments.of(tensor);
+        }
+
+        @Override
+        public Tensor toDevice() {
+            return tensor;
+        }
+
+        @Override
+        public void close() {
+            memory.close();
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package org.isobar.backend.cpu;
+
+import static org.isobar.backend.cpu.Lanes.WIDTH;
+import static org.isobar.backend.cpu.Lanes.load;
+import static org.isobar.backend.cpu.Lanes.slice;
+import static org.isobar.backend.cpu.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.VectorMask;
+
+import org.isobar.device.Epilogue;
+import org.isobar.device.Write;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Matrix products of the linear layers. Their results are cut into tiles; one call of oneDNN computes a tile, and what
+ * follows is done while the tile is in cache.
+ */
+final class CpuProducts {
+    /** Columns that one task sums over the chunks of rows. */
+    private static final int COLUMNS = 128;
+
+    private final WorkerPool pool;
+    private final Workspace workspace;
+
+    CpuProducts(WorkerPool pool, Workspace workspace) {
+        this.pool = pool;
+        this.workspace = workspace;
+    }
+
+    void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        long n = weight.shape().extent(0);
+        long k = weight.elements() / n;
+        MemorySegment transposed = workspace.floats(n * k);
+        Transposition.run(pool, transposed, Segments.of(weight), n, k); // or each task would, for its tile
+        Matrix a = matrix(x, k);
+        Matrix b = Matrix.of(transposed, n);
+        Tiling tiling = Tiling.of(y.elements() / n, n);
+        switch (epilogue) {
+            case Epilogue.None() ->
+                tiling.run(pool, tile -> product(matrix(y, n), k, a, b, Write.OVERWRITE, tile));
+            case Epilogue.Bias(Tensor bias) -> tiling.run(pool, tile -> {
+                fillRows(y, bias, tile);
+                product(matrix(y, n), k, a, b, Write.ADD, tile);
+            });
+            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> tiling.run(pool, tile -> {
+                fillRows(preActivation, bias, tile);
+                product(matrix(preActivation, n), k, a, b, Write.ADD, tile);
+                activate(y, preActivation, n, tile);
+            });
+        }
+    }
+
+    void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        long n = weight.shape().extent(0);
+        long k = weight.elements() / n;
+        Matrix a = matrix(dy, n);
+        Matrix b = matrix(weight, k);
+        Tiling.of(dx.elements() / k, k).run(pool, tile -> product(matrix(dx, k), n, a, b, write, tile));
+    }
+
+    void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        long n = dWeight.shape().extent(0);
+        long k = dWeight.elements() / n;
+        long m = dy.elements() / n;
+        Matrix a = matrix(dy, n).transpose();
+        Matrix b = matrix(x, k);
+        Tiling.of(n, k).run(pool, tile -> product(matrix(dWeight, k), m, a, b, Write.ADD, tile));
+    }
+
+    void biasBackward(Tensor dBias, Tensor dy) {
+        long n = dBias.elements();
+        long m = dy.elements() / n;
+        MemorySegment dys = Segments.of(dy);
+        MemorySegment dBiases = Segments.of(dBias);
+        int chunks = (int) Math.min(Workspace.CHUNKS, m);
+        MemorySegment sums = workspace.floats(chunks * n); // (chunks, N)
+        pool.run(chunks, chunk -> addRows(slice(sums, chunk * n, (chunk + 1) * n),
+            slice(dys, m * chunk / chunks * n, m * (chunk + 1) / chunks * n)));
+        Chunks.run(pool, n, COLUMNS, (from, to) -> {
+            for (long column = from; column < to; column++) {
+                double sum = dBiases.getAtIndex(ValueLayout.JAVA_FLOAT, column);
+                for (int chunk = 0; chunk < chunks; chunk++) {
+                    sum += sums.getAtIndex(ValueLayout.JAVA_FLOAT, chunk * n + column);
+                }
+                dBiases.setAtIndex(ValueLayout.JAVA_FLOAT, column, (float) sum);
+            }
+        });
+    }
+
+    private static Matrix matrix(Tensor tensor, long columns) {
+        return Matrix.of(Segments.of(tensor), columns);
+    }
+
+    /** One tile of {@code c = a b} or {@code c += a b}; sums have {@code k} terms. */
+    private static void product(Matrix c, long k, Matrix a, Matrix b, Write write, Tiling.Tile tile) {
+        OneDnn.product(c.at(tile.row(), tile.column()), tile.height(), tile.width(), k, a.at(tile.row(), 0),
+            b.at(0, tile.column()), 1, write);
+    }
+
+    private static void fillRows(Tensor y, Tensor row, Tiling.Tile tile) {
+        MemorySegment ys = Segments.of(y);
+        MemorySegment values = Segments.of(row);
+        for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
+            MemorySegment.copy(values, tile.column() * Float.BYTES, ys,
+                (r * row.elements() + tile.column()) * Float.BYTES, tile.width() * Float.BYTES);
+        }
+    }
+
+    private static void activate(Tensor y, Tensor x, long n, Tiling.Tile tile) {
+        MemorySegment ys = Segments.of(y);
+        MemorySegment xs = Segments.of(x);
+        for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
+            long first = r * n + tile.column();
+            CpuGelu.forward(slice(ys, first, first + tile.width()), slice(xs, first, first + tile.width()));
+        }
+    }
+
+    /** {@code sum} = sum over the rows of {@code x}, which are as long as {@code sum}. */
+    private static void addRows(MemorySegment sum, MemorySegment x) {
+        sum.fill((byte) 0);
+        int n = Lanes.count(sum);
+        for (int row = 0; row < Lanes.count(x); row += n) {
+            int i = 0;
+            for (; i <= n - WIDTH; i += WIDTH) {
+                store(sum, i, load(sum, i).add(load(x, row + i)));
+            }
+            if (i < n) {
+                VectorMask<Float> rest = Lanes.below(i, n);
+                store(sum, i, load(sum, i, rest).add(load(x, row + i, rest)), rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package org.isobar.backend.cpu;
+
+import org.isobar.device.AdamConstants;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Epilogue;
+import org.isobar.device.PatchShape;
+import org.isobar.device.TensorOps;
+import org.isobar.device.Write;
+import org.isobar.tensor.Tensor;
+
+/** The operations of the CPU: each stands in the class of its kind. */
+final class CpuTensorOps implements TensorOps {
+    private final CpuElementwise elementwise;
+    private final CpuProducts products;
+    private final CpuLayerNorm layerNorm;
+    private final CpuGelu gelu;
+    private final CpuAttention attention;
+    private final CpuPatches patches;
+    private final CpuLoss losses;
+    private final CpuAdam adam;
+
+    CpuTensorOps(WorkerPool pool, Workspace workspace) {
+        elementwise = new CpuElementwise(pool);
+        products = new CpuProducts(pool, workspace);
+        layerNorm = new CpuLayerNorm(pool, workspace);
+        gelu = new CpuGelu(pool);
+        attention = new CpuAttention(pool, workspace);
+        patches = new CpuPatches(pool);
+        losses = new CpuLoss(pool, workspace);
+        adam = new CpuAdam(pool);
+    }
+
+    @Override
+    public void fill(Tensor y, double value) {
+        elementwise.fill(y, value);
+    }
+
+    @Override
+    public void copy(Tensor y, Tensor x) {
+        elementwise.copy(y, x);
+    }
+
+    @Override
+    public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        products.linear(y, x, weight, epilogue);
+    }
+
+    @Override
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        products.linearBackwardInput(dx, dy, weight, write);
+    }
+
+    @Override
+    public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        products.linearBackwardWeight(dWeight, dy, x);
+    }
+
+    @Override
+    public void biasBackward(Tensor dBias, Tensor dy) {
+        products.biasBackward(dBias, dy);
+    }
+
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        layerNorm.layerNorm(y, mean, invStd, x, gamma, beta, epsilon);
+    }
+
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        layerNorm.layerNormRecompute(y, x, mean, invStd, gamma, beta);
+    }
+
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd, Tensor gamma, Write write) {
+        layerNorm.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+    }
+
+    @Override
+    public void gelu(Tensor y, Tensor x) {
+        gelu.gelu(y, x);
+    }
+
+    @Override
+    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+        gelu.geluBackward(dx, y, dy, x);
+    }
+
+    @Override
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        attention.attention(out, lse, q, kv, shape, dropout);
+    }
+
+    @Override
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        attention.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+    }
+
+    @Override
+    public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+        patches.patchify(tokens, image, shape);
+    }
+
+    @Override
+    public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+        patches.unpatchify(image, tokens, shape);
+    }
+
+    @Override
+    public void addPositions(Tensor y, Tensor x, Tensor positions) {
+        elementwise.addPositions(y, x, positions);
+    }
+
+    @Override
+    public void addPositionsBackward(Tensor dPositions, Tensor dy) {
+        elementwise.addPositionsBackward(dPositions, dy);
+    }
+
+    @Override
+    public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+        elementwise.residual(y, x, branch, dropPath);
+    }
+
+    @Override
+    public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+        elementwise.residualBackward(dBranch, dy, dropPath);
+    }
+
+    @Override
+    public void dropout(Tensor y, Tensor x, Dropout dropout) {
+        elementwise.dropout(y, x, dropout);
+    }
+
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        losses.relativeL2Loss(loss, norms, prediction, target);
+    }
+
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
+        losses.relativeL2LossBackward(dPrediction, prediction, target, norms, scale);
+    }
+
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        losses.weightedRmse(rmse, prediction, target);
+    }
+
+    @Override
+    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) {
+        adam.adam(parameter, gradient, moment1, moment2, control, constants);
+    }
+}

@@ -1,0 +1,75 @@
+package org.isobar.backend.cpu;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.SymbolLookup;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+
+import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.javacpp.Loader;
+import org.isobar.device.Write;
+
+/**
+ * Matrix products by oneDNN, each on the thread that asks for it. JavaCPP brings and loads the library; the one
+ * function that is used is called through {@code java.lang.foreign}, which takes addresses as they are and allocates
+ * nothing.
+ *
+ * <p>oneDNN would split a product, and its sums, over as many threads as OpenMP allows. The limit is a property of the
+ * calling thread, so each call sets it: a store, against microseconds of product.
+ */
+final class OneDnn {
+    private static final byte PLAIN = 'N';
+    private static final byte TRANSPOSED = 'T';
+    private static final MethodHandle SGEMM;
+    private static final MethodHandle SET_OPENMP_THREADS;
+
+    static {
+        Loader.load(dnnl.class); // loads libgomp, libdnnl
+        MemoryLayout flag = ValueLayout.JAVA_BYTE;
+        MemoryLayout extent = ValueLayout.JAVA_LONG;
+        MemoryLayout address = ValueLayout.JAVA_LONG;
+        MemoryLayout factor = ValueLayout.JAVA_FLOAT;
+        SGEMM = handle("dnnl_sgemm", FunctionDescriptor.of(ValueLayout.JAVA_INT, flag, flag, extent, extent, extent,
+            factor, address, extent, address, extent, factor, address, extent));
+        SET_OPENMP_THREADS = handle("omp_set_num_threads", FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT));
+    }
+
+    private OneDnn() { }
+
+    /**
+     * {@code c = scale a b}, or {@code c += scale a b}.
+     *
+     * @param c     (m, n), not transposed
+     * @param m     rows of {@code a}
+     * @param n     columns of {@code b}
+     * @param k     columns of {@code a} and rows of {@code b}
+     * @param a     (m, k)
+     * @param b     (k, n)
+     * @param scale factor on the product
+     */
+    static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, float scale, Write write) {
+        int status;
+        try {
+            SET_OPENMP_THREADS.invokeExact(1);
+            status = (int) SGEMM.invokeExact(flag(a), flag(b), m, n, k, scale, a.address(), a.stride(),
+                b.address(), b.stride(), write == Write.ADD ? 1f : 0f, c.address(), c.stride());
+        } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
+            throw new AssertionError(thrown);
+        }
+        if (status != dnnl.dnnl_success) {
+            throw new IllegalStateException("oneDNN answered status " + status + " to a product of (" + m + ", " + k
+                + ") and (" + k + ", " + n + ")");
+        }
+    }
+
+    private static byte flag(Matrix matrix) {
+        return matrix.transposed() ? TRANSPOSED : PLAIN;
+    }
+
+    @SuppressWarnings("restricted") // native code can crash the process; here is where it is trusted
+    private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
+        return Linker.nativeLinker().downcallHandle(SymbolLookup.loaderLookup().findOrThrow(name), descriptor);
+    }
+}

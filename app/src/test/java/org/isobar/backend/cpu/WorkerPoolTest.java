@@ -1,0 +1,77 @@
+package org.isobar.backend.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.locks.LockSupport;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What operations rely on: every task runs, failures arrive, threads end. */
+final class WorkerPoolTest {
+    private static final int TASKS = 100;
+    private static final long LONGER_THAN_A_WORKER_STAYS_AWAKE = 2_000_000;
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5})
+    void everyTaskRunsOnceHoweverOften(int threads) {
+        AtomicIntegerArray runs = new AtomicIntegerArray(TASKS);
+        try (WorkerPool pool = new WorkerPool(threads)) {
+            for (int round = 1; round <= 500; round++) {
+                pool.run(TASKS, (worker, task) -> {
+                    assertTrue(worker >= 0 && worker < threads);
+                    runs.incrementAndGet(task);
+                });
+                assertEquals(round, runs.get(round % TASKS));
+                if (round % 100 == 0) {
+                    LockSupport.parkNanos(LONGER_THAN_A_WORKER_STAYS_AWAKE);
+                }
+            }
+        }
+        for (int task = 0; task < TASKS; task++) {
+            assertEquals(500, runs.get(task));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void theFirstFailureComesBackAsItIs(int threads) {
+        IllegalArgumentException failure = new IllegalArgumentException("task 7");
+        try (WorkerPool pool = new WorkerPool(threads)) {
+            assertSame(failure, assertThrows(IllegalArgumentException.class, () -> pool.run(TASKS, task -> {
+                if (task == 7) {
+                    throw failure;
+                }
+            })));
+            assertThrows(AssertionError.class, () -> pool.run(TASKS, task -> {
+                throw new AssertionError(task);
+            }));
+            AtomicIntegerArray runs = new AtomicIntegerArray(1);
+            pool.run(TASKS, task -> runs.incrementAndGet(0));
+            assertEquals(TASKS, runs.get(0), "tasks run after a failure");
+        }
+    }
+
+    @Test
+    void closeEndsTheThreadsEvenWhenInterrupted() {
+        WorkerPool pool = new WorkerPool(3);
+        Thread[] helpers = new Thread[3];
+        pool.run(TASKS, (worker, task) -> {
+            helpers[worker] = Thread.currentThread();
+            LockSupport.parkNanos(1_000_000);
+        });
+        Thread.currentThread().interrupt();
+        pool.close();
+        assertTrue(Thread.interrupted());
+        for (int worker = 1; worker < 3; worker++) {
+            assertFalse(helpers[worker].isAlive());
+        }
+        pool.close();
+    }
+}
