@@ -9,12 +9,15 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 import org.isobar.fault.UserException;
+import org.isobar.telemetry.PythonFormat;
+import org.isobar.vit.VitConfig;
 
 /**
  * Turns a preset and what is laid over it into a {@link RunConfig}. Everything that can be known to be wrong without
  * touching data, log directory or device is found here.
  */
 public final class ConfigLoader {
+    private static final int MLP_RATIO = 4; // the tutorial knows no other
     private final ConfigRequest request;
     private final Settings settings;
     private final int world;
@@ -54,11 +57,12 @@ public final class ConfigLoader {
             Effects.withoutEffect(settings));
     }
 
-    private ModelConfig model() {
+    private VitConfig model() {
         List<Integer> image = settings.get(Keys.IMG_SIZE);
-        return new ModelConfig(settings.get(Keys.EMBED_DIM), settings.get(Keys.DEPTH), settings.get(Keys.DROPOUT),
-            settings.get(Keys.PATCH_SIZE), settings.get(Keys.NUM_HEADS), image.getFirst(), image.getLast(),
-            settings.get(Keys.N_IN_CHANNELS), settings.get(Keys.N_OUT_CHANNELS));
+        int embed = settings.get(Keys.EMBED_DIM);
+        return new VitConfig(image.getFirst(), image.getLast(), settings.get(Keys.PATCH_SIZE),
+            settings.get(Keys.N_IN_CHANNELS), settings.get(Keys.N_OUT_CHANNELS), embed, settings.get(Keys.DEPTH),
+            settings.get(Keys.NUM_HEADS), MLP_RATIO * embed, settings.get(Keys.DROPOUT));
     }
 
     private TrainingConfig training() {
@@ -107,7 +111,7 @@ public final class ConfigLoader {
         for (Key<?> key : Keys.ALL) {
             boolean idle = Keys.SYNTHETIC.contains(key) && !settings.isAnyGiven(Keys.SYNTHETIC);
             if (settings.isGiven(key) || !idle && !settings.get(key).equals(Optional.empty())) {
-                entries.put(key.name(), PythonText.of(settings.get(key)));
+                entries.put(key.name(), PythonFormat.str(settings.get(key)));
             }
         }
         return entries;

@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
+import org.isobar.backend.Backend;
+
 /** What no single value can be blamed for: combinations that no run can have. Every check throws a UserException. */
 final class Consistency {
     private Consistency() { }
@@ -49,7 +51,7 @@ final class Consistency {
             throw settings.fail("WORLD_SIZE is " + world + ", but training in several processes is not built yet; "
                 + "start one process, with WORLD_SIZE unset or 1.");
         }
-        if (settings.get(Keys.DEVICE) == DeviceChoice.CUDA) {
+        if (settings.get(Keys.DEVICE) == Backend.CUDA) {
             throw settings.fail(settings.describe(Keys.DEVICE)
                 + ", but the CUDA back end is not built yet; use --device cpu.");
         }

@@ -3,6 +3,8 @@ package org.isobar.config;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.isobar.telemetry.PythonFormat;
+
 /** Says which options that were asked for change nothing in this run, so that nobody believes they did. */
 final class Effects {
     private Effects() { }
@@ -10,7 +12,7 @@ final class Effects {
     static List<String> withoutEffect(Settings settings) {
         List<String> idle = new ArrayList<>();
         if (settings.get(Keys.AMP_MODE) != AmpMode.NONE) {
-            idle.add("amp_mode " + PythonText.of(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
+            idle.add("amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
         }
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
         addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there is no graph to compile)");

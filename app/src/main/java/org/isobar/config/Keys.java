@@ -14,6 +14,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
+import org.isobar.backend.Backend;
+
 /**
  * Every key that a preset may have, in the order of the log. First the tutorial's, then what the tutorial knows only
  * as command-line options, then ours; a command-line option sets the key of its name.
@@ -65,7 +67,7 @@ final class Keys {
     static final Key<Integer> CONTEXT_PARALLEL = Key.of("context_parallel", count(1), 1);
     static final Key<String> PARALLEL_ORDER = Key.of("parallel_order", AXES, "tp-cp-dp");
 
-    static final Key<DeviceChoice> DEVICE = Key.of("device", oneOf(DeviceChoice.class), DeviceChoice.AUTO);
+    static final Key<Backend> DEVICE = Key.of("device", oneOf(Backend.class), Backend.AUTO);
     static final Key<Long> SEED = Key.of("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
     static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1));
     static final Key<Optional<Path>> INIT_WEIGHTS = Key.optional("init_weights", PATH);

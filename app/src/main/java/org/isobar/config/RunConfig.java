@@ -1,10 +1,13 @@
 package org.isobar.config;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+
+import org.isobar.backend.Backend;
+import org.isobar.telemetry.TutorialLines;
+import org.isobar.vit.VitConfig;
 
 /**
  * Everything that one run is told, resolved and checked.
@@ -18,24 +21,18 @@ import java.util.OptionalInt;
 public record RunConfig(
     String name,
     Path yamlFile,
-    ModelConfig model,
+    VitConfig model,
     TrainingConfig training,
     DataConfig data,
     ParallelConfig parallel,
     OutputConfig output,
-    DeviceChoice device,
+    Backend device,
     OptionalInt threads,
     Map<String, String> entries,
     List<String> warnings) {
 
     /** The configuration block of the log, line by line, in the tutorial's format. */
     public List<String> block() {
-        List<String> lines = new ArrayList<>();
-        lines.add("------------------ Configuration ------------------");
-        lines.add("Configuration file: " + yamlFile);
-        lines.add("Configuration name: " + name);
-        entries.forEach((key, value) -> lines.add(key + " " + value));
-        lines.add("---------------------------------------------------");
-        return lines;
+        return TutorialLines.configuration(yamlFile.toString(), name, entries);
     }
 }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 
 import org.isobar.fault.UserException;
+import org.isobar.telemetry.PythonFormat;
 
 /** A preset with everything laid over it, by key; a value is read as its key's type says. */
 final class Settings {
@@ -62,8 +63,8 @@ final class Settings {
     String describe(Key<?> key) {
         Setting setting = settings.get(key.name());
         return setting == null
-            ? key.name() + " is '" + PythonText.of(key.absent().orElseThrow()) + "' (where it is not given)"
-            : key.name() + " is '" + PythonText.of(setting.raw()) + "' (" + setting.origin() + ")";
+            ? key.name() + " is '" + PythonFormat.str(key.absent().orElseThrow()) + "' (where it is not given)"
+            : key.name() + " is '" + setting.raw() + "' (" + setting.origin() + ")";
     }
 
     UserException fail(String what) {

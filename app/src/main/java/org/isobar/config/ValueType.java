@@ -12,6 +12,8 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+import org.isobar.telemetry.PythonFormat;
+
 /**
  * What a key's value may be. A raw value is what the YAML says before anybody interprets it, a {@code String} or a
  * {@code List} of raw values: the key's type alone decides what {@code 5E-4}, {@code None} or {@code 010} mean,
@@ -68,7 +70,7 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
 
     static <E extends Enum<E>> ValueType<E> oneOf(Class<E> choices) {
         List<E> constants = Arrays.asList(choices.getEnumConstants());
-        String names = constants.stream().map(PythonText::of).collect(Collectors.joining(", "));
+        String names = constants.stream().map(PythonFormat::str).collect(Collectors.joining(", "));
         return scalar("one of: " + names,
             text -> constants.stream().filter(constant -> constant.name().equalsIgnoreCase(text)).findFirst());
     }

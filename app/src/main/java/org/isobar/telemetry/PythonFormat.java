@@ -4,7 +4,9 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** Values as Python prints them: the tutorial's log lines keep their text to the last digit. */
@@ -17,14 +19,23 @@ public final class PythonFormat {
 
     /** {@code str(value)}: text as it is, everything else as {@link #repr(Object)}. */
     public static String str(Object value) {
-        return value instanceof CharSequence text ? text.toString() : repr(value);
+        return switch (value) {
+            case CharSequence text -> text.toString();
+            case Optional<?> optional when optional.isPresent() -> str(optional.get());
+            case null, default -> repr(value);
+        };
     }
 
-    /** {@code repr(value)} of null, a boolean, a number, text, a list or a map; of anything else, its own text. */
+    /**
+     * {@code repr(value)} of null, a boolean, a number, text, a list or a map. An empty optional is null; a
+     * constant of ours is its name in lower case; anything else is its own text.
+     */
     public static String repr(Object value) {
         return switch (value) {
             case null -> "None";
             case Boolean truth -> truth ? "True" : "False";
+            case Optional<?> optional -> repr(optional.orElse(null));
+            case Enum<?> choice -> choice.name().toLowerCase(Locale.ROOT);
             case Double number -> repr(number.doubleValue());
             case Float number -> repr(number.doubleValue());
             case CharSequence text -> quoted(text.toString());

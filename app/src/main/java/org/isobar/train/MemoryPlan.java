@@ -8,7 +8,6 @@ import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
 import org.isobar.tensor.DType;
-import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 import org.isobar.vit.VitConfig;
 
@@ -38,9 +37,9 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     public void check(Device device) {
         long available = device.memory().available();
         if (bytes() > available) {
-            throw new OutOfDeviceMemoryException(String.format(Locale.ROOT, "this run needs %.2f GB of memory "
-                + "(%.2f parameters and optimizer, %.2f activations, %.2f temporaries) and the device has %.2f GB free; "
-                + "lower the batch size (--local_batch_size), embed_dim or depth, or raise patch_size", gigabytes(bytes()),
+            throw new OutOfDeviceMemoryException(String.format(Locale.ROOT, "this run needs %.2f GB of memory (%.2f "
+                + "parameters and optimizer, %.2f activations, %.2f temporaries) and %.2f GB are free; lower the batch "
+                + "size (--local_batch_size), embed_dim or depth, or raise patch_size", gigabytes(bytes()),
                 gigabytes(stateBytes), gigabytes(keptBytes), gigabytes(scratchBytes), gigabytes(available)));
         }
     }

@@ -3,9 +3,7 @@ package org.isobar.train;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 
-import org.isobar.backend.Backend;
 import org.isobar.config.DataConfig;
-import org.isobar.config.ModelConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
@@ -34,7 +32,7 @@ public final class TrainingRun {
         this.config = config;
         this.screen = screen;
         this.log = log;
-        model = vit(config.model());
+        model = config.model();
         directory = config.output().experimentDirectory();
     }
 
@@ -60,7 +58,7 @@ public final class TrainingRun {
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
         DemoData.makeIfMissing(config, log::info);
-        try (Device device = Backend.valueOf(config.device().name()).open(config.threads(), log::info)) {
+        try (Device device = config.device().open(config.threads(), log::info)) {
             log.info(TutorialLines.loaderBegins(RANK));
             try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
                 Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
@@ -70,11 +68,6 @@ public final class TrainingRun {
                 train(device, new Trainer.LoaderPair(trainingLoader, validationLoader, training));
             }
         }
-    }
-
-    private static VitConfig vit(ModelConfig model) {
-        return new VitConfig(model.height(), model.width(), model.patchSize(), model.inChannels(), model.outChannels(),
-            model.embedDim(), model.depth(), model.numHeads(), model.mlpRatio() * model.embedDim(), model.dropout());
     }
 
     private Era5Dataset open(Path path, OptionalLong limit) {

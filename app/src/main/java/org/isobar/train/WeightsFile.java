@@ -50,8 +50,8 @@ final class WeightsFile {
             }
         });
         if (!missing.isEmpty() || !extra.isEmpty() || !misshaped.isEmpty()) {
-            throw new UserException("--init_weights " + file + " does not fit the configured model" + list("lacks", missing)
-                + list("has besides", extra) + list("has misshaped", misshaped)
+            throw new UserException("--init_weights " + file + " does not fit the configured model"
+                + list("lacks", missing) + list("has besides", extra) + list("has misshaped", misshaped)
                 + "; give the configuration that the weights were trained with");
         }
     }

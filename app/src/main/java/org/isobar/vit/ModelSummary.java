@@ -75,7 +75,8 @@ final class ModelSummary {
     }
 
     private static String linear(long inputs, long outputs, boolean bias) {
-        return "Linear(in_features=" + inputs + ", out_features=" + outputs + ", bias=" + (bias ? "True" : "False") + ")";
+        return "Linear(in_features=" + inputs + ", out_features=" + outputs + ", bias="
+            + (bias ? "True" : "False") + ")";
     }
 
     private void line(int depth, String text) {

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
+import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
@@ -46,7 +47,8 @@ class ConfigLoaderTest {
         int batch = row.getInteger(1);
         for (Path file : List.of(PRESETS, tutorialPresets())) {
             RunConfig config = load(file, preset);
-            assertEquals(new ModelConfig(row.getInteger(4), 12, 0.0, row.getInteger(5), 8, 360, 720, 20, 20),
+            int embed = row.getInteger(4);
+            assertEquals(new VitConfig(360, 720, row.getInteger(5), 20, 20, embed, 12, 8, 4 * embed, 0),
                 config.model());
             assertEquals(new TrainingConfig(batch, batch, row.getInteger(3), row.get(8, AmpMode.class),
                 row.getBoolean(9), row.getBoolean(10), row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty()),
@@ -62,7 +64,7 @@ class ConfigLoaderTest {
     @Test
     void demoMakesItsOwnDataBelowTheCurrentDirectory() {
         RunConfig config = load(PRESETS, "demo");
-        assertEquals(new ModelConfig(192, 6, 0.0, 8, 6, 64, 128, 20, 20), config.model());
+        assertEquals(new VitConfig(64, 128, 8, 20, 20, 192, 6, 6, 768, 0), config.model());
         assertEquals(4, config.training().globalBatchSize());
         assertEquals(50, config.training().warmup());
         assertEquals(Path.of("data", "demo", "train"), config.data().trainPath().normalize());
@@ -74,7 +76,7 @@ class ConfigLoaderTest {
     @Test
     void tinyIsTiny() {
         RunConfig config = load(PRESETS, "tiny");
-        assertEquals(new ModelConfig(48, 2, 0.0, 8, 4, 32, 64, 3, 3), config.model());
+        assertEquals(new VitConfig(32, 64, 8, 3, 3, 48, 2, 4, 192, 0), config.model());
         assertEquals(new SyntheticData(1, 2, 1, 1, 12), config.data().synthetic().orElseThrow());
     }
 

@@ -8,6 +8,7 @@ import org.isobar.device.Write;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
+/** Every layer against finite differences. */
 class LayerGradientTest {
     private static final long[] SHAPE = {2, 13, 24}; // (B, T, C)
     private static final Pass.Randomness EVALUATION = new Pass.None();

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.RoundingMode;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +47,9 @@ class PythonFormatTest {
         assertEquals("False", PythonFormat.str(false));
         assertEquals("0.0005", PythonFormat.str(5E-4));
         assertEquals("0.5", PythonFormat.str(0.5f));
+        assertEquals("None", PythonFormat.str(Optional.empty()));
+        assertEquals("512", PythonFormat.str(Optional.of(512L)));
+        assertEquals("half_up", PythonFormat.str(RoundingMode.HALF_UP));
         assertEquals("30000", PythonFormat.str(30_000));
         assertEquals("it's", PythonFormat.str("it's"));
         assertEquals("/data/train", PythonFormat.str(Path.of("/data/train")));

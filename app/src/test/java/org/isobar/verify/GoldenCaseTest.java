@@ -13,6 +13,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
+/** The whole model against PyTorch. */
 class GoldenCaseTest {
 
     @TestFactory

@@ -100,7 +100,17 @@ public final class CpuDevice implements Device {
 
     @Override
     public MemoryGauge memory() {
-        return HostMachine::residentHighWatermark;
+        return new MemoryGauge() {
+            @Override
+            public long highWatermark() {
+                return HostMachine.residentHighWatermark();
+            }
+
+            @Override
+            public long available() {
+                return HostMachine.availableMemory();
+            }
+        };
     }
 
     @Override
