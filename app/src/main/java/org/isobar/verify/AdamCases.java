@@ -15,15 +15,17 @@ final class AdamCases {
     static List<Case> cases() {
         List<Case> cases = new ArrayList<>();
         for (int n : Sizes.elements()) {
-            cases.add(adam("of " + n, n, 1e-3, 17));
+            cases.add(adam("of " + n, n, 1e-3, 17, CONSTANTS));
         }
-        cases.add(adam("at the first step", 100, 1e-3, 1));
-        cases.add(adam("after 100,000 steps", 100, 5e-4, 100_000));
-        cases.add(adam("with learning rate 0", 100, 0, 20));
+        cases.add(adam("at the first step", 100, 1e-3, 1, CONSTANTS));
+        cases.add(adam("after 100,000 steps", 100, 5e-4, 100_000, CONSTANTS));
+        cases.add(adam("with learning rate 0", 100, 0, 20, CONSTANTS));
+        cases.add(adam("with an epsilon that counts", 100, 1e-3, 2, new AdamConstants(0.8, 0.999, 0.5)));
         return cases;
     }
 
-    private static Case adam(String variant, int n, double learningRate, double t) {
+    private static Case adam(String variant, int n, double learningRate, double t,
+        AdamConstants constants) {
         return new Case("adam", variant, bench -> {
             double[] m = bench.random("moment1", n);
             double[] v = bench.random("moment2", n);
@@ -42,9 +44,9 @@ final class AdamCases {
             Probe moment2 = bench.inOut("moment2", v, n);
             Probe control = bench.inputF64("control", new double[] {learningRate, t}, 2);
             bench.ops().adam(parameter.tensor(), gradient.tensor(), moment1.tensor(), moment2.tensor(),
-                control.tensor(), CONSTANTS);
+                control.tensor(), constants);
             ReferenceOps.AdamState expected = ReferenceOps.adam(parameter.values(), g, m, v, learningRate, t,
-                CONSTANTS);
+                constants);
             bench.expect(moment1, expected.moment1());
             bench.expect(moment2, expected.moment2());
             bench.expect(parameter, expected.parameter());

@@ -34,6 +34,7 @@ final class Expected {
 
     /** Adds to element {@code i} a term that is the outcome of a cancellation among larger magnitudes. */
     void add(int i, double term, double magnitude) {
+        assert magnitude >= 0 : magnitude;
         values[i] += term;
         magnitudes[i] += magnitude;
     }

@@ -65,7 +65,9 @@ final class LayerNormCases {
         return new Case("layerNormRecompute", variant, bench -> {
             Probe x = bench.input("x", m, c);
             Probe mean = bench.input("mean", m);
-            Probe invStd = bench.input("invStd", m);
+            double[] deviations = bench.random("invStd", m);
+            Arrays.setAll(deviations, r -> (float) Math.abs(deviations[r]));
+            Probe invStd = bench.input("invStd", deviations, m);
             Probe gamma = bench.input("gamma", c);
             Probe beta = bench.input("beta", c);
             Probe y = bench.output("y", m, c);

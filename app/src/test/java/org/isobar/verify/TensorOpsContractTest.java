@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.device.Device;
 import org.isobar.device.TensorOps;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -19,15 +20,15 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** The contract on the CPU: right on one thread and on several, and bit for bit the same. */
+/** The contract on the CPU: right on one thread and on several, bit for bit the same, and accepted by the checks. */
 class TensorOpsContractTest {
-    private static CpuDevice serial;
-    private static CpuDevice parallel;
+    private static Device serial;
+    private static Device parallel;
 
     @BeforeAll
     static void open() {
         serial = new CpuDevice(1);
-        parallel = new CpuDevice(3);
+        parallel = new CheckedDevice(new CpuDevice(3));
     }
 
     @AfterAll
