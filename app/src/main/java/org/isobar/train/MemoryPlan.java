@@ -4,7 +4,6 @@ import java.util.Locale;
 
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Arena;
-import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
 import org.isobar.tensor.DType;
@@ -30,12 +29,11 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     }
 
     /**
-     * Checks that the device can hold the plan.
+     * Checks that {@code available} bytes can hold the plan.
      *
-     * @throws OutOfDeviceMemoryException if it cannot
+     * @throws OutOfDeviceMemoryException if they cannot
      */
-    public void check(Device device) {
-        long available = device.memory().available();
+    public void check(long available) {
         if (bytes() > available) {
             throw new OutOfDeviceMemoryException(String.format(Locale.ROOT, "this run needs %.2f GB of memory (%.2f "
                 + "parameters and optimizer, %.2f activations, %.2f temporaries) and %.2f GB are free; lower the batch "

@@ -86,7 +86,7 @@ public final class TrainingRun {
 
     private void train(Device device, Trainer.LoaderPair data) {
         MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize());
-        plan.check(device);
+        plan.check(device.memory().available());
         device.reserve(plan.widestRow());
         try (Replica replica = new Replica(device, model, config.training().localBatchSize(),
                 Replica.Memory.of(device, plan));

@@ -39,7 +39,7 @@ public final class CpuDevice implements Device {
             throw new IllegalArgumentException(threads + " threads");
         }
         pool = new WorkerPool(threads);
-        ops = new CpuTensorOps(pool, workspace);
+        ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace));
     }
 
     @Override

@@ -1,0 +1,126 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.function.ToDoubleFunction;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.Span;
+import org.isobar.nn.Pass;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+import org.isobar.vit.VitConfig;
+import org.junit.jupiter.api.Test;
+
+/** One model on one device: steps repeat bit for bit, learn, and leave evaluation alone. */
+class ReplicaTest {
+    private static final int BATCH = 2;
+    private static final VitConfig PLAIN = new VitConfig(24, 40, 8, 3, 2, 24, 3, 4, 96, 0);
+    private static final VitConfig DROPPING = new VitConfig(24, 40, 8, 3, 2, 24, 3, 4, 96, 0.2);
+
+    @Test
+    void lossFalls() {
+        double[] losses = train(PLAIN, 2, 40);
+        assertTrue(losses[39] < 0.8 * losses[0], losses[0] + " to " + losses[39]);
+    }
+
+    @Test
+    void bitsDoNotDependOnThreads() {
+        assertArrayEquals(train(DROPPING, 1, 6), train(DROPPING, 3, 6));
+    }
+
+    @Test
+    void dropoutActsInTrainingAlone() {
+        with(DROPPING, 2, fixture -> {
+            double evaluated = fixture.replica.evaluate(fixture.input, fixture.target).loss();
+            assertEquals(evaluated, fixture.replica.evaluate(fixture.input, fixture.target).loss());
+            double first = fixture.gradients(1);
+            assertNotEquals(evaluated, first);
+            assertNotEquals(first, fixture.gradients(2));
+            assertEquals(first, fixture.gradients(1));
+            return 0;
+        });
+    }
+
+    @Test
+    void evaluationDoesNotDisturbTraining() {
+        double quiet = with(PLAIN, 2, fixture -> fixture.step(0) + fixture.step(1));
+        double disturbed = with(PLAIN, 2, fixture -> {
+            double first = fixture.step(0);
+            fixture.replica.evaluate(fixture.input, fixture.target);
+            return first + fixture.step(1);
+        });
+        assertEquals(quiet, disturbed);
+    }
+
+    @Test
+    void aSampleThatIsNotFiniteIsNamed() {
+        assertEquals(1, with(PLAIN, 2, fixture -> {
+            fixture.poison();
+            assertTrue(Double.isNaN(fixture.step(0)));
+            return fixture.replica.firstNonFiniteSample();
+        }));
+    }
+
+    private static double[] train(VitConfig config, int threads, int steps) {
+        double[] losses = new double[steps];
+        with(config, threads, fixture -> {
+            for (int i = 0; i < steps; i++) {
+                losses[i] = fixture.step(i);
+            }
+            return 0;
+        });
+        return losses;
+    }
+
+    private static double with(VitConfig config, int threads, ToDoubleFunction<Fixture> body) {
+        MemoryPlan plan = MemoryPlan.of(config, BATCH);
+        try (Device device = new CpuDevice(threads)) {
+            device.reserve(plan.widestRow());
+            try (Replica replica = new Replica(device, config, BATCH, Replica.Memory.of(device, plan));
+                HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
+                replica.initialize(5);
+                return body.applyAsDouble(new Fixture(replica, images));
+            }
+        }
+    }
+
+    /** A replica and a batch of smooth images. */
+    private static final class Fixture {
+        private final Replica replica;
+        private final MemorySegment host;
+        private final Tensor input;
+        private final Tensor target;
+
+        Fixture(Replica replica, HostBuffer images) {
+            this.replica = replica;
+            host = images.segment();
+            for (long i = 0; i < host.byteSize() / Float.BYTES; i++) {
+                host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) Math.sin(0.11 * i));
+            }
+            Tensor all = images.toDevice();
+            input = all.slice(0, BATCH);
+            target = all.reshape(2 * BATCH * 3, 24, 40).slice(BATCH * 3, BATCH * 2).reshape(BATCH, 2, 24, 40);
+        }
+
+        void poison() {
+            host.setAtIndex(ValueLayout.JAVA_FLOAT, 3 * 24 * 40 + 7, Float.NaN); // in the second sample
+        }
+
+        double step(long step) {
+            return replica.trainStep(input, target, new Replica.StepContext(5, step, Span.whole(BATCH), 3e-3));
+        }
+
+        double gradients(long step) {
+            return replica.gradients(input, target, new Pass.Masks(5, step, Span.whole(BATCH)));
+        }
+    }
+}
