@@ -152,7 +152,7 @@ final class AttentionBackward {
     private void awaitTurn(int task, int queryBlock) {
         int before = task - blocks.heads();
         while (before >= 0 && done.get(before) <= queryBlock) {
-            Thread.onSpinWait();
+            Thread.yield(); // rare, since neighbouring tasks are of different heads
         }
     }
 

@@ -54,31 +54,29 @@ public final class CpuDevice implements Device {
 
     @Override
     public org.isobar.device.Arena arena(String name, long bytes) {
-        Arena memory = allocation();
+        Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
         return new org.isobar.device.Arena(name, allocate(memory, name, bytes), memory::close);
     }
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
-        Arena memory = allocation();
-        CpuStorage storage = allocate(memory, "a host buffer", shape.elements() * dtype.bytes());
+        Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
+        CpuStorage storage = allocate(memory, "input", shape.elements() * dtype.bytes());
         return new CpuHostBuffer(memory, new Tensor(storage, 0, dtype, shape));
-    }
-
-    /** Shared, since the threads of the pool and of the loader use it too. */
-    private static Arena allocation() {
-        return Arena.ofShared();
     }
 
     private static CpuStorage allocate(Arena memory, String name, long bytes) {
         long available = HostMachine.availableMemory();
-        if (bytes > available) {
-            memory.close();
-            throw new OutOfDeviceMemoryException(String.format("not enough memory for %s: %.2f GB are needed, this "
-                + "machine has %.2f GB left; a smaller local batch size or a smaller model needs less",
-                name, bytes / GIB, available / GIB));
+        try {
+            if (bytes <= available) {
+                return new CpuStorage(memory.allocate(bytes, ALIGNMENT));
+            }
+        } catch (OutOfMemoryError refused) { // by a limit that availableMemory does not know, such as ulimit -v
+            available = 0;
         }
-        return new CpuStorage(memory.allocate(bytes, ALIGNMENT));
+        memory.close();
+        throw new OutOfDeviceMemoryException(String.format("not enough memory for %s: %.2f GB are needed, this machine "
+            + "has %.2f GB left; a smaller batch or a smaller model needs less", name, bytes / GIB, available / GIB));
     }
 
     @Override

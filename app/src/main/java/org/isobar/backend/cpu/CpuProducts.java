@@ -41,12 +41,12 @@ final class CpuProducts {
             case Epilogue.None() ->
                 tiling.run(pool, tile -> product(matrix(y, n), k, a, b, Write.OVERWRITE, tile));
             case Epilogue.Bias(Tensor bias) -> tiling.run(pool, tile -> {
-                fillRows(y, bias, tile);
-                product(matrix(y, n), k, a, b, Write.ADD, tile);
+                product(matrix(y, n), k, a, b, Write.OVERWRITE, tile);
+                addToRows(y, bias, tile);
             });
             case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> tiling.run(pool, tile -> {
-                fillRows(preActivation, bias, tile);
-                product(matrix(preActivation, n), k, a, b, Write.ADD, tile);
+                product(matrix(preActivation, n), k, a, b, Write.OVERWRITE, tile);
+                addToRows(preActivation, bias, tile);
                 activate(y, preActivation, n, tile);
             });
         }
@@ -99,12 +99,13 @@ final class CpuProducts {
             b.at(0, tile.column()), 1, write);
     }
 
-    private static void fillRows(Tensor y, Tensor row, Tiling.Tile tile) {
+    private static void addToRows(Tensor y, Tensor bias, Tiling.Tile tile) {
+        long n = bias.elements();
         MemorySegment ys = Segments.of(y);
-        MemorySegment values = Segments.of(row);
+        MemorySegment part = slice(Segments.of(bias), tile.column(), tile.column() + tile.width());
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
-            MemorySegment.copy(values, tile.column() * Float.BYTES, ys,
-                (r * row.elements() + tile.column()) * Float.BYTES, tile.width() * Float.BYTES);
+            long first = r * n + tile.column();
+            add(slice(ys, first, first + tile.width()), part);
         }
     }
 
@@ -120,16 +121,22 @@ final class CpuProducts {
     /** {@code sum} = sum over the rows of {@code x}, which are as long as {@code sum}. */
     private static void addRows(MemorySegment sum, MemorySegment x) {
         sum.fill((byte) 0);
-        int n = Lanes.count(sum);
-        for (int row = 0; row < Lanes.count(x); row += n) {
-            int i = 0;
-            for (; i <= n - WIDTH; i += WIDTH) {
-                store(sum, i, load(sum, i).add(load(x, row + i)));
-            }
-            if (i < n) {
-                VectorMask<Float> rest = Lanes.below(i, n);
-                store(sum, i, load(sum, i, rest).add(load(x, row + i, rest)), rest);
-            }
+        long n = Lanes.count(sum);
+        for (long first = 0; first < Lanes.count(x); first += n) {
+            add(sum, slice(x, first, first + n));
+        }
+    }
+
+    /** {@code y += x}. */
+    private static void add(MemorySegment y, MemorySegment x) {
+        int n = Lanes.count(y);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            store(y, i, load(y, i).add(load(x, i)));
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            store(y, i, load(y, i, rest).add(load(x, i, rest)), rest);
         }
     }
 }

@@ -16,7 +16,7 @@ record Tiling(long rows, long columns, int height, int width) {
     private static final int HEIGHT = 64;
     private static final int WIDTH = 192;
     /** With fewer tasks, some of many threads would stand idle. */
-    private static final int FEWEST = 64;
+    private static final int FEWEST = 32;
     /** Tile sides are multiples of this many elements: whole cache lines. */
     private static final int LINE = 16;
 

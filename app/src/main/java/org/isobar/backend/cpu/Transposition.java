@@ -1,14 +1,23 @@
 package org.isobar.backend.cpu;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import static org.isobar.backend.cpu.Lanes.WIDTH;
+import static org.isobar.backend.cpu.Lanes.load;
+import static org.isobar.backend.cpu.Lanes.store;
 
-/** Copies matrices with rows and columns exchanged. */
+import java.lang.foreign.MemorySegment;
+import java.util.stream.IntStream;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+
+/**
+ * Copies matrices with rows and columns exchanged, a square of vectors at a time: rows go into a buffer, columns are
+ * gathered from it. Its rows are one element longer than a vector, so that a column's elements do not collide in cache.
+ */
 final class Transposition {
     /** Side of what one task copies. */
     private static final int BLOCK = 64;
-    /** Side of what is copied at a time: few enough lines to stay in cache, however badly their addresses collide. */
-    private static final int LINE = 16;
+    private static final int STRIDE = WIDTH + 1;
+    private static final int[] COLUMN = IntStream.range(0, WIDTH).map(row -> row * STRIDE).toArray();
 
     private Transposition() { }
 
@@ -27,20 +36,19 @@ final class Transposition {
      */
     static void copy(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
         long fromStride, int rows, int columns) {
-        for (int row = 0; row < rows; row += LINE) {
-            for (int column = 0; column < columns; column += LINE) {
-                square(to, toFirst + column * toStride + row, toStride, from, fromFirst + row * fromStride + column,
-                    fromStride, Math.min(LINE, rows - row), Math.min(LINE, columns - column));
-            }
-        }
-    }
-
-    private static void square(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
-        long fromStride, int rows, int columns) {
-        for (int row = 0; row < rows; row++) {
-            for (int column = 0; column < columns; column++) {
-                to.setAtIndex(ValueLayout.JAVA_FLOAT, toFirst + column * toStride + row,
-                    from.getAtIndex(ValueLayout.JAVA_FLOAT, fromFirst + row * fromStride + column));
+        float[] buffer = new float[WIDTH * STRIDE];
+        for (int row = 0; row < rows; row += WIDTH) {
+            for (int column = 0; column < columns; column += WIDTH) {
+                VectorMask<Float> across = Lanes.below(column, columns);
+                VectorMask<Float> down = Lanes.below(row, rows);
+                MemorySegment source = from.asSlice((fromFirst + row * fromStride + column) * Float.BYTES);
+                MemorySegment target = to.asSlice((toFirst + column * toStride + row) * Float.BYTES);
+                for (int i = 0; i < Math.min(WIDTH, rows - row); i++) {
+                    load(source, (int) (i * fromStride), across).intoArray(buffer, i * STRIDE);
+                }
+                for (int i = 0; i < Math.min(WIDTH, columns - column); i++) {
+                    store(target, (int) (i * toStride), FloatVector.fromArray(Lanes.F32, buffer, i, COLUMN, 0), down);
+                }
             }
         }
     }
