@@ -3,7 +3,6 @@ package org.isobar.data;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
@@ -14,6 +13,7 @@ import java.util.Arrays;
 import io.jhdf.HdfFile;
 import io.jhdf.api.Dataset;
 import io.jhdf.api.Node;
+import io.jhdf.api.dataset.ChunkedDataset;
 import io.jhdf.api.dataset.ContiguousDataset;
 import io.jhdf.object.datatype.FloatingPoint;
 import org.isobar.fault.UserException;
@@ -21,7 +21,7 @@ import org.isobar.fault.UserException;
 /**
  * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
  * 64-bit floating-point numbers in either byte order. Contiguous data is mapped and read in place; chunked (and
- * compressed) data is read through jHDF, slice by slice. Reading is thread-safe.
+ * compressed) data is unpacked by jHDF, chunk by chunk. Reading is thread-safe.
  */
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
@@ -32,7 +32,7 @@ public final class Era5File implements AutoCloseable {
     private final Encoding encoding;
     private final Arena mapping = Arena.ofShared();
     private HdfFile hdf; // open only as long as jHDF reads the data
-    private Dataset chunked; // null where the data is mapped
+    private ChunkedDataset chunked; // null where the data is mapped
     private MemorySegment mapped; // null where it is not
 
     private Era5File(Path path, HdfFile hdf) throws IOException {
@@ -43,9 +43,12 @@ public final class Era5File implements AutoCloseable {
         if (fields instanceof ContiguousDataset contiguous) {
             mapped = map(hdf.getUserBlockSize(), contiguous);
             hdf.close();
-        } else {
+        } else if (fields instanceof ChunkedDataset inChunks) {
             this.hdf = hdf;
-            chunked = fields;
+            chunked = inChunks;
+        } else {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " has the layout "
+                + fields.getDataLayout() + ". Store it contiguous or chunked.");
         }
     }
 
@@ -97,7 +100,7 @@ public final class Era5File implements AutoCloseable {
         if (mapped != null) {
             readMapped(time, window, normalization, target, offset);
         } else {
-            readSlices(time, window, normalization, target, offset);
+            readChunks(time, window, normalization, target, offset);
         }
     }
 
@@ -118,29 +121,44 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    private void readSlices(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
-        long[] start = {time, 0, 0, 0};
-        int[] size = {1, window.channels(), window.height(), window.width()};
-        Object slice;
+    /** Chunk by chunk, each unpacked once; a chunk at the edge is stored whole, its part outside is left out. */
+    private void readChunks(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+        int[] size = chunked.getChunkDimensions(); // (time, channel, row, column)
+        int firstTime = time / size[0] * size[0];
+        for (int c = 0; c < window.channels(); c += size[1]) {
+            for (int j = 0; j < window.height(); j += size[2]) {
+                for (int i = 0; i < window.width(); i += size[3]) {
+                    int[] start = {firstTime, c, j, i};
+                    readChunk(unpack(start), start, time, window, normalization, target, offset);
+                }
+            }
+        }
+    }
+
+    private void readChunk(MemorySegment chunk, int[] start, int time, Window window,
+                           Normalization normalization, MemorySegment target, long offset) {
+        int[] size = chunked.getChunkDimensions();
+        long run = Math.min(size[3], window.width() - start[3]);
+        for (int c = start[1]; c < Math.min(start[1] + size[1], window.channels()); c++) {
+            for (int j = start[2]; j < Math.min(start[2] + size[2], window.height()); j++) {
+                long from = (((long) (time - start[0]) * size[1] + c - start[1]) * size[2] + j - start[2]) * size[3];
+                long to = ((long) c * window.height() + j) * window.width() + start[3];
+                encoding.normalize(chunk, from * encoding.bytes(), run,
+                    normalization.means()[c], normalization.spreads()[c], target, offset + to * Float.BYTES);
+            }
+        }
+    }
+
+    /** The numbers of the chunk that begins at the given element. */
+    private MemorySegment unpack(int[] start) {
         try {
             synchronized (this) { // jHDF does not say that it is thread-safe
-                slice = chunked.getData(start, size);
+                return MemorySegment.ofArray(chunked.getDecompressedChunk(start));
             }
         } catch (RuntimeException damaged) {
-            throw new UserException("Data file " + path + " cannot be read at time step " + time + " ("
-                + damaged.getMessage() + "). It is damaged or uses a filter that jHDF lacks; make it again, with gzip "
-                + "or without compression.", damaged);
-        }
-        Encoding decoded = Encoding.of(encoding.bytes(), ByteOrder.nativeOrder());
-        long to = offset;
-        for (int c = 0; c < window.channels(); c++) {
-            for (int j = 0; j < window.height(); j++) {
-                MemorySegment row = slice instanceof float[][][][] floats ? MemorySegment.ofArray(floats[0][c][j])
-                    : MemorySegment.ofArray(((double[][][][]) slice)[0][c][j]);
-                decoded.normalize(row, 0, window.width(),
-                    normalization.means()[c], normalization.spreads()[c], target, to);
-                to += (long) window.width() * Float.BYTES;
-            }
+            throw new UserException("Data file " + path + " cannot be read at element " + Arrays.toString(start)
+                + " (" + damaged.getMessage() + "). It is damaged, incomplete or uses a filter that jHDF lacks; make "
+                + "it again, with gzip or without compression.", damaged);
         }
     }
 

@@ -107,7 +107,8 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
      * @throws UserException if it cannot be written
      */
     public void write(Path path) {
-        String extents = Arrays.stream(shape.extents()).mapToObj(n -> n + ", ").collect(Collectors.joining());
+        String extents = Arrays.stream(shape.extents()).mapToObj(Long::toString).collect(Collectors.joining(", "))
+            + (shape.rank() == 1 ? "," : "");
         String header = "{'descr': '<f" + dtype.bytes() + "', 'fortran_order': False, 'shape': (" + extents + "), }";
         int prefix = MAGIC.length + 4;
         int padded = -Math.floorDiv(-(prefix + header.length() + 1), HEADER_ALIGNMENT) * HEADER_ALIGNMENT;

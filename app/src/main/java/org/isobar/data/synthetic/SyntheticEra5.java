@@ -1,0 +1,153 @@
+package org.isobar.data.synthetic;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.data.Era5Variable;
+import org.isobar.data.FileFault;
+import org.isobar.data.NpyFile;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+
+/**
+ * A synthetic data set in the tutorial's layout: {@code train/YYYY.h5}, {@code valid/YYYY.h5}, {@code test/YYYY.h5} and
+ * the statistics of the training years in {@code stats}.
+ */
+public final class SyntheticEra5 {
+    private static final int FIRST_YEAR = 1979;
+    private static final List<String> SPLITS = List.of("train", "valid", "test");
+
+    private SyntheticEra5() { }
+
+    /** What to do with a synthetic data set that was made from another configuration. */
+    public enum Existing {
+        /** Leave it and fail. */
+        KEEP,
+        /** Delete it first. */
+        REPLACE
+    }
+
+    /** Whether the data set of exactly this configuration lies under a directory, whole. */
+    public static boolean isComplete(SyntheticConfig config, Path directory) {
+        return SyntheticManifest.read(directory)
+            .filter(manifest -> manifest.complete() && manifest.config().equals(config)).isPresent()
+            && files(config, directory).keySet().stream().allMatch(Files::exists);
+    }
+
+    /**
+     * Writes a data set; does nothing if it is there already. Says what it makes through {@code progress}, a line at a
+     * time.
+     *
+     * @throws UserException if other data is in the way, the disk is too small or a file cannot be written
+     */
+    public static void write(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
+        if (isComplete(config, directory)) {
+            progress.accept("Synthetic data is complete at " + directory);
+            return;
+        }
+        clear(directory, existing);
+        Map<Path, Long> files = files(config, directory);
+        long bytes = (long) config.samplesPerYear() * Era5Variable.COUNT * config.height() * config.width() * 4;
+        checkSpace(directory, files.size() * bytes);
+        progress.accept("Making synthetic data at %s: %d years of %d frames of %d x %d x %d, %.2f GB".formatted(
+            directory, files.size(), config.samplesPerYear(), Era5Variable.COUNT, config.height(), config.width(),
+            files.size() * bytes / 1e9));
+        new SyntheticManifest(false, config, List.of()).write(directory);
+        YearWriter writer = new YearWriter(config);
+        FieldStatistics statistics = new FieldStatistics(config.height() * config.width());
+        files.forEach((path, first) -> {
+            boolean training = path.getParent().endsWith("train");
+            writer.write(path, first, training ? statistics::add : frame -> { });
+            progress.accept("  " + directory.relativize(path));
+        });
+        writeStatistics(config, directory, statistics);
+        SyntheticManifest manifest = new SyntheticManifest(true, config, describe(statistics));
+        manifest.write(directory);
+        progress.accept("Noise floor of u10: %.4f (normalized RMSE of a perfect forecast)"
+            .formatted(manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()));
+    }
+
+    /** The year files of a configuration in order of time, each with the number of its first frame. */
+    private static Map<Path, Long> files(SyntheticConfig config, Path directory) {
+        int[] years = {config.trainYears(), config.validYears(), config.testYears()};
+        Map<Path, Long> files = new LinkedHashMap<>();
+        for (int split = 0; split < years.length; split++) {
+            for (int i = 0; i < years[split]; i++) {
+                Path path = directory.resolve(SPLITS.get(split)).resolve(FIRST_YEAR + files.size() + ".h5");
+                files.put(path, (long) files.size() * config.samplesPerYear());
+            }
+        }
+        return files;
+    }
+
+    /** Makes room: deletes the files of a synthetic set if that is allowed, and refuses to mix with other data. */
+    private static void clear(Path directory, Existing existing) {
+        SyntheticManifest.read(directory).ifPresent(old -> {
+            if (old.complete() && existing == Existing.KEEP) {
+                throw new UserException("Other synthetic data lies at " + directory + " (made from " + old.config()
+                    + "). Choose another directory with --data_dir, or replace it with --force.");
+            }
+            files(old.config(), directory).keySet().forEach(SyntheticEra5::delete);
+        });
+        for (String split : SPLITS) {
+            Path part = directory.resolve(split);
+            try (Stream<Path> entries = Files.exists(part) ? Files.list(part) : Stream.empty()) {
+                entries.filter(path -> path.toString().endsWith(".h5")).findAny().ifPresent(path -> {
+                    throw new UserException("Data that is not synthetic lies at " + path
+                        + ". It is never overwritten: choose another directory with --data_dir.");
+                });
+            } catch (IOException failure) {
+                throw FileFault.of("read", part, failure);
+            }
+        }
+    }
+
+    private static void delete(Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException failure) {
+            throw FileFault.of("delete", path, failure);
+        }
+    }
+
+    private static void checkSpace(Path directory, long needed) {
+        try {
+            Files.createDirectories(directory);
+            long free = Files.getFileStore(directory).getUsableSpace();
+            if (free < needed) {
+                throw new UserException("Synthetic data at %s takes %.1f GB and the disk has %.1f GB free. Make less "
+                    .formatted(directory, needed / 1e9, free / 1e9)
+                    + "(--train_years, --samples_per_year, --height, --width) or choose another disk.");
+            }
+        } catch (IOException failure) {
+            throw FileFault.of("write", directory, failure);
+        }
+    }
+
+    private static void writeStatistics(SyntheticConfig config, Path directory, FieldStatistics statistics) {
+        Path stats = directory.resolve("stats");
+        Shape perChannel = Shape.of(1, Era5Variable.COUNT, 1, 1);
+        Shape perPoint = Shape.of(1, Era5Variable.COUNT, config.height(), config.width());
+        new NpyFile(DType.F32, perChannel, statistics.means()).write(stats.resolve("global_means.npy"));
+        new NpyFile(DType.F32, perChannel, statistics.deviations()).write(stats.resolve("global_stds.npy"));
+        new NpyFile(DType.F32, perPoint, statistics.timeMeans()).write(stats.resolve("time_means.npy"));
+    }
+
+    private static List<SyntheticManifest.Channel> describe(FieldStatistics statistics) {
+        double[] means = statistics.means();
+        double[] deviations = statistics.deviations();
+        return IntStream.range(0, Era5Variable.COUNT).mapToObj(c -> {
+            Era5Variable variable = Era5Variable.values()[c];
+            return new SyntheticManifest.Channel(variable.label(), variable.unit(), means[c], deviations[c],
+                ObservationNoise.deviation(variable) / deviations[c]);
+        }).toList();
+    }
+}

@@ -1,0 +1,66 @@
+package org.isobar.data.synthetic;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import org.isobar.data.AtomicFile;
+import org.isobar.data.FileFault;
+import org.isobar.fault.UserException;
+
+/**
+ * What {@code stats/synthetic.json} says about a synthetic data set. Written first, incomplete, and again at the end:
+ * so data of an interrupted run is known as such, and data that this program did not make is never touched.
+ *
+ * @param complete  whether all files have been written
+ * @param config    what the set was made from
+ * @param variables each channel, in order; empty while incomplete
+ */
+public record SyntheticManifest(boolean complete, SyntheticConfig config, List<Channel> variables) {
+    private static final String FILE = "synthetic.json";
+
+    /**
+     * A channel of a data set.
+     *
+     * @param name       name of the variable
+     * @param unit       its unit
+     * @param mean       over the training years
+     * @param std        standard deviation over the training years
+     * @param noiseFloor root mean square error, in units of {@code std}, of a forecast that knows the next state but
+     *                   not the noise of its observation: no forecast does better
+     */
+    public record Channel(String name, String unit, double mean, double std, double noiseFloor) { }
+
+    /** Reads the manifest of the data set under a directory; empty if there is none. */
+    public static Optional<SyntheticManifest> read(Path dataDirectory) {
+        Path path = path(dataDirectory);
+        if (!Files.exists(path)) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(new ObjectMapper().readValue(Files.readAllBytes(path), SyntheticManifest.class));
+        } catch (com.fasterxml.jackson.core.JsonProcessingException damaged) {
+            throw new UserException("Manifest " + path + " cannot be understood (" + damaged.getOriginalMessage()
+                + "). Remove the data set at " + dataDirectory + " and make it again.", damaged);
+        } catch (IOException failure) {
+            throw FileFault.of("read", path, failure);
+        }
+    }
+
+    /** Writes the manifest of the data set under a directory. */
+    void write(Path dataDirectory) {
+        AtomicFile.write(path(dataDirectory), channel -> {
+            byte[] json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsBytes(this);
+            channel.write(ByteBuffer.wrap(json));
+        });
+    }
+
+    private static Path path(Path dataDirectory) {
+        return dataDirectory.resolve("stats").resolve(FILE);
+    }
+}

@@ -1,0 +1,164 @@
+package org.isobar.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.isobar.fault.UserException;
+import org.isobar.tensor.Shape;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The same batches whatever the number of threads; failures and endings that do not hang. */
+@Timeout(60)
+class DataLoaderTest {
+    private static final int BATCH = 3;
+
+    @TempDir
+    private Path directory;
+    private final HostDevice device = new HostDevice();
+
+    @BeforeEach
+    void twoYears() {
+        for (int year = 0; year < 2; year++) {
+            int first = 100 * year;
+            Fixtures.year(directory.resolve("train/" + (1979 + year) + ".h5"), 10, new Window(3, 4, 6),
+                (t, c, j, i) -> first + 10 * t + c + 0.1f * j + 0.01f * i);
+        }
+    }
+
+    private Era5Dataset data() {
+        return Era5Dataset.open(Fixtures.config(directory, 3, 5, 1));
+    }
+
+    private static DistributedSampler sampler(Era5Dataset data) {
+        return new DistributedSampler(data.size(), BATCH, 1, 0, true, 5);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3, 9})
+    void orderAndContentsDoNotDependOnTheWorkers(int workers) {
+        try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), workers)) {
+            assertEquals(6, loader.steps());
+            for (int number = 0; number < 3; number++) {
+                List<Integer> seen = new ArrayList<>();
+                try (DataLoader.Epoch epoch = loader.epoch(number)) {
+                    while (epoch.hasNext()) {
+                        Batch batch = epoch.next();
+                        assertHolds(data, batch);
+                        Arrays.stream(batch.samples()).forEach(seen::add);
+                        batch.release();
+                    }
+                }
+                assertEquals(IntStream.of(sampler(data).epoch(number)).boxed().toList(), seen);
+            }
+        }
+        assertEquals(0, device.openBuffers());
+    }
+
+    private static void assertHolds(Era5Dataset data, Batch batch) {
+        assertEquals(Shape.of(BATCH, 3, 3, 5), batch.input().toDevice().shape());
+        assertEquals(Shape.of(BATCH, 2, 3, 5), batch.target().toDevice().shape());
+        float[] input = new float[BATCH * 45];
+        float[] target = new float[BATCH * 30];
+        for (int b = 0; b < BATCH; b++) {
+            data.read(batch.samples()[b], MemorySegment.ofArray(input), 4 * 45 * b,
+                MemorySegment.ofArray(target), 4 * 30 * b);
+        }
+        assertTrue(Arrays.equals(input, batch.input().segment().toArray(ValueLayout.JAVA_FLOAT)));
+        assertTrue(Arrays.equals(target, batch.target().segment().toArray(ValueLayout.JAVA_FLOAT)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void anEpochMayBeLeftEarly(int workers) {
+        try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), workers)) {
+            try (DataLoader.Epoch epoch = loader.epoch(0)) {
+                epoch.next();
+            }
+            try (DataLoader.Epoch epoch = loader.epoch(1)) {
+                Batch batch = epoch.next();
+                assertEquals(Arrays.stream(sampler(data).epoch(1)).limit(BATCH).boxed().toList(),
+                    Arrays.stream(batch.samples()).boxed().toList());
+                assertHolds(data, batch);
+            }
+        }
+    }
+
+    @Test
+    void misuseIsAnError() {
+        try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), 1)) {
+            DataLoader.Epoch epoch = loader.epoch(0);
+            assertThrows(IllegalStateException.class, () -> loader.epoch(1));
+            Batch batch = epoch.next();
+            assertThrows(IllegalStateException.class, epoch::next);
+            batch.release();
+            batch.release();
+            epoch.next();
+            epoch.close();
+            assertThrows(IllegalStateException.class, epoch::next);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void failuresReachTheConsumerInOrder(int workers) throws IOException {
+        Path train = Files.createDirectories(directory.resolve("damaged/train"));
+        Files.copy(Fixtures.resource("sparse.h5"), train.resolve("1979.h5")); // lacks the last time step
+        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(train.getParent(), 5, 7, 1));
+                DataLoader loader = new DataLoader(device, data, new DistributedSampler(4, 1, 1, 0, false, 0), workers);
+                DataLoader.Epoch epoch = loader.epoch(0)) {
+            for (int good = 0; good < 2; good++) {
+                Batch batch = epoch.next();
+                assertEquals(good, batch.samples()[0]);
+                batch.release();
+            }
+            UserException first = assertThrows(UserException.class, epoch::next);
+            assertTrue(first.getMessage().contains("1979.h5"), first.getMessage());
+            assertSame(first, assertThrows(UserException.class, epoch::next));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void closingEndsThreadsAndFreesBuffers(int workers) {
+        try (Era5Dataset data = data()) {
+            DataLoader loader = new DataLoader(device, data, sampler(data), workers);
+            assertEquals(2 * (workers == 0 ? 1 : workers == 1 ? 3 : 4), device.openBuffers());
+            loader.epoch(0).next();
+            assertTimeoutPreemptively(Duration.ofSeconds(5), loader::close);
+            loader.close();
+            assertEquals(0, device.openBuffers());
+            assertFalse(Thread.getAllStackTraces().keySet().stream()
+                .anyMatch(thread -> thread.isAlive() && thread.getName().startsWith("isobar-data-")));
+        }
+    }
+
+    @Test
+    void refusesDataSmallerThanABatch() {
+        try (Era5Dataset data = data()) {
+            DistributedSampler sampler = new DistributedSampler(data.size(), 21, 1, 0, true, 0);
+            String message = assertThrows(UserException.class,
+                () -> new DataLoader(device, data, sampler, 0)).getMessage();
+            assertTrue(message.contains("holds 20 samples, fewer than one batch of 21"), message);
+        }
+    }
+}

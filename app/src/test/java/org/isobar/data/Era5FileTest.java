@@ -1,0 +1,147 @@
+package org.isobar.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every storage variant gives the same normalized numbers; everything else is refused with a reason. */
+class Era5FileTest {
+    private static final Normalization NORMALIZATION =
+        new Normalization(new float[] {3, 120, 190}, new float[] {0.7f, 8, 31});
+
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"little", "big", "double", "double_big", "latest", "user_block",
+        "chunked", "chunked_gzip", "chunked_big", "chunked_double"})
+    void readsWindowsOfEveryVariant(String name) {
+        try (Era5File file = Era5File.open(Fixtures.resource(name + ".h5"))) {
+            assertEquals(Fixtures.TIMES, file.times());
+            assertEquals(Fixtures.STORED, file.stored());
+            assertReads(file, Fixtures.STORED, name.contains("double"));
+            assertReads(file, new Window(2, 3, 7), name.contains("double"));
+            assertReads(file, new Window(1, 5, 4), name.contains("double"));
+        }
+    }
+
+    private static void assertReads(Era5File file, Window window, boolean doubles) {
+        int guard = 3;
+        float[] values = new float[(int) window.elements() + 2 * guard];
+        for (int t = 0; t < Fixtures.TIMES; t++) {
+            Arrays.fill(values, -77);
+            file.read(t, window, NORMALIZATION, MemorySegment.ofArray(values), 4 * guard);
+            for (int k = 0; k < values.length; k++) {
+                int p = k - guard;
+                int c = Math.floorDiv(p, window.height() * window.width());
+                int j = Math.floorMod(p / window.width(), window.height());
+                float expected = p < 0 || p >= window.elements() ? -77
+                    : normal(Fixtures.value(t, c, j, p % window.width()), c, doubles);
+                assertEquals(expected, values[k], "element " + p + " of " + window + " at time " + t);
+            }
+        }
+    }
+
+    /** In the precision of the file, as NumPy does it. */
+    private static float normal(float value, int c, boolean doubles) {
+        float mean = NORMALIZATION.means()[c];
+        float spread = NORMALIZATION.spreads()[c];
+        return doubles ? (float) (((double) value - mean) / spread) : (value - mean) / spread;
+    }
+
+    @Test
+    void readsLongRowsWithVectorsAndTail() {
+        Window extents = new Window(1, 3, 1001);
+        Path path = Fixtures.year(directory.resolve("2000.h5"), 2, extents, (t, c, j, i) -> i * 0.37f - 90 * j + t);
+        Normalization normalization = new Normalization(new float[] {0.1f}, new float[] {3});
+        try (Era5File file = Era5File.open(path)) {
+            float[] values = new float[3 * 1001];
+            file.read(1, extents, normalization, MemorySegment.ofArray(values), 0);
+            for (int p = 0; p < values.length; p++) {
+                float stored = p % 1001 * 0.37f - 90 * (p / 1001) + 1;
+                assertEquals((stored - 0.1f) / 3, values[p], "element " + p);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"half, 16-bit", "integers, FixedPoint", "strings, StringData", "rank3, 'shape [3, 5, 7]'",
+        "no_fields, it has: weather", "group, no data set 'fields'", "unwritten, never written"})
+    void refusesOtherContents(String name, String reason) {
+        assertRefused(Fixtures.resource(name + ".h5"), reason.equals("16-bit") ? "values of 2 bytes" : reason);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"little", "big", "double", "user_block", "latest"})
+    void refusesTruncatedFiles(String name) throws IOException {
+        byte[] whole = Files.readAllBytes(Fixtures.resource(name + ".h5"));
+        Path path = Files.write(directory.resolve("2001.h5"), Arrays.copyOf(whole, whole.length - 1));
+        assertRefused(path, "Copy or make it again");
+        Files.write(path, Arrays.copyOf(whole, 100));
+        assertRefused(path, "Copy or make it again");
+        Files.write(path, new byte[0]);
+        assertRefused(path, "Copy or make it again");
+    }
+
+    @Test
+    void namesTheElementThatIsDamaged() throws IOException {
+        byte[] whole = Files.readAllBytes(Fixtures.resource("chunked_gzip.h5"));
+        Arrays.fill(whole, whole.length - 60, whole.length, (byte) 0x55);
+        Path path = Files.write(directory.resolve("2001.h5"), whole);
+        float[] values = new float[(int) Fixtures.STORED.elements()];
+        try (Era5File file = Era5File.open(path)) {
+            String message = assertThrows(UserException.class, () -> {
+                for (int t = 0; t < Fixtures.TIMES; t++) {
+                    file.read(t, Fixtures.STORED, NORMALIZATION, MemorySegment.ofArray(values), 0);
+                }
+            }).getMessage();
+            assertTrue(message.contains(path.toString()) && message.contains("element [3, 2, 3, 0]"), message);
+        }
+    }
+
+    @Test
+    void refusesChunksThatWereNeverWritten() {
+        try (Era5File file = Era5File.open(Fixtures.resource("sparse.h5"))) {
+            MemorySegment target = MemorySegment.ofArray(new float[(int) Fixtures.STORED.elements()]);
+            file.read(2, Fixtures.STORED, NORMALIZATION, target, 0);
+            String message = assertThrows(UserException.class,
+                () -> file.read(3, Fixtures.STORED, NORMALIZATION, target, 0)).getMessage();
+            assertTrue(message.contains("element [3, 0, 0, 0]"), message);
+        }
+    }
+
+    @Test
+    void refusesWhatIsNoFile() throws IOException {
+        assertRefused(directory.resolve("missing.h5"), "there is no");
+        assertRefused(Files.createDirectory(directory.resolve("2001.h5")), "is not a file");
+        assertRefused(Files.writeString(directory.resolve("2002.h5"), "x".repeat(5000)), "not an HDF5 file");
+    }
+
+    @Test
+    void refusesFilesWithoutReadPermission() throws IOException {
+        Path path = Files.copy(Fixtures.resource("little.h5"), directory.resolve("2001.h5"));
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("---------"));
+        assumeFalse(Files.isReadable(path), "root may read everything");
+        assertRefused(path, "no permission");
+    }
+
+    private static void assertRefused(Path path, String reason) {
+        String message = assertThrows(UserException.class, () -> Era5File.open(path).close()).getMessage();
+        assertTrue(message.contains(path.toString()) && message.contains(reason), message);
+    }
+}

@@ -1,0 +1,106 @@
+package org.isobar.data;
+
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.MemoryGauge;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Storage;
+import org.isobar.tensor.Tensor;
+
+/** A device that has host buffers and nothing else, and counts them: all that the loader asks of one. */
+final class HostDevice implements Device {
+    private final AtomicInteger open = new AtomicInteger();
+
+    /** Buffers that have not been closed. */
+    int openBuffers() {
+        return open.get();
+    }
+
+    @Override
+    public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        open.incrementAndGet();
+        return new Buffer(dtype, shape);
+    }
+
+    @Override
+    public String description() {
+        return "host memory";
+    }
+
+    @Override
+    public TensorOps ops() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Arena arena(String name, long bytes) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void reserve(long widestRow) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void upload(Tensor destination, MemorySegment source) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void download(MemorySegment destination, Tensor source) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public MemoryGauge memory() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() { }
+
+    private final class Buffer implements HostBuffer {
+        private final java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofShared();
+        private final MemorySegment segment;
+        private final Tensor tensor;
+
+        Buffer(DType dtype, Shape shape) {
+            segment = memory.allocate(shape.elements() * dtype.bytes(), 64);
+            Storage storage = new Storage() {
+                @Override
+                public long address() {
+                    return segment.address();
+                }
+
+                @Override
+                public long bytes() {
+                    return segment.byteSize();
+                }
+            };
+            tensor = new Tensor(storage, 0, dtype, shape);
+        }
+
+        @Override
+        public MemorySegment segment() {
+            return segment;
+        }
+
+        @Override
+        public Tensor toDevice() {
+            return tensor;
+        }
+
+        @Override
+        public void close() {
+            memory.close();
+            open.decrementAndGet();
+        }
+    }
+}
