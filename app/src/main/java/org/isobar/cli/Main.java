@@ -41,6 +41,7 @@ public final class Main implements Runnable {
     static CommandLine commandLine(Launch launch) {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
+            .addSubcommand(new SynthesizeCommand())
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));

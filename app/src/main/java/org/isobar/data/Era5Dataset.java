@@ -89,19 +89,6 @@ public final class Era5Dataset implements AutoCloseable {
         return files.getFirst().stored();
     }
 
-    /** What the tutorial logs about a data set, in its order. */
-    public List<String> logLines() {
-        List<String> lines = new ArrayList<>();
-        lines.add("Getting file stats from " + files.getFirst().path());
-        if (config.limit().isPresent()) {
-            lines.add("Overriding total number of samples to: " + size);
-        }
-        lines.add("Number of samples per year: " + samplesPerYear);
-        lines.add("Found data at path %s. Number of examples: %d. Image Shape: %d x %d x %d".formatted(
-            config.directory(), size, config.height(), config.width(), config.inChannels()));
-        return lines;
-    }
-
     /** Index of the file that holds a sample. */
     int fileOf(long sample) {
         return (int) (sample / samplesPerYear);

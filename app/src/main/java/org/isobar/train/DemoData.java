@@ -1,17 +1,44 @@
 package org.isobar.train;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Consumer;
 
 import org.isobar.config.RunConfig;
+import org.isobar.config.SyntheticData;
+import org.isobar.data.Era5Variable;
+import org.isobar.data.synthetic.SyntheticConfig;
+import org.isobar.data.synthetic.SyntheticEra5;
+import org.isobar.data.synthetic.SyntheticManifest;
 
-/** placeholder */
+/** The synthetic data of a preset that brings its own: made on first use. */
 final class DemoData {
     private DemoData() { }
 
-    static void makeIfMissing(RunConfig config, Consumer<String> log) {
+    /** Makes the data that the preset describes, unless they, or the user's own, are there. */
+    static void makeIfMissing(RunConfig config, Consumer<String> progress) {
+        Optional<SyntheticData> wanted = config.data().synthetic();
+        Path directory = directory(config);
+        boolean usersOwn = Files.exists(config.data().trainPath()) && SyntheticManifest.read(directory).isEmpty();
+        if (wanted.isPresent() && !usersOwn) {
+            SyntheticData data = wanted.get();
+            SyntheticConfig synthetic = new SyntheticConfig(config.model().height(), config.model().width(),
+                data.trainYears(), data.validYears(), data.testYears(), data.samplesPerYear(), data.seed());
+            SyntheticEra5.write(synthetic, directory, SyntheticEra5.Existing.KEEP, progress);
+        }
     }
 
-    static String noiseFloor(RunConfig config) {
-        return "";
+    /** The RMSE of u10, normalized, that no forecast of synthetic data can beat; empty for other data. */
+    static OptionalDouble noiseFloor(RunConfig config) {
+        return SyntheticManifest.read(directory(config))
+            .map(manifest -> OptionalDouble.of(manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()))
+            .orElse(OptionalDouble.empty());
+    }
+
+    /** The set's directory: that of {@code train}. */
+    private static Path directory(RunConfig config) {
+        return config.data().trainPath().toAbsolutePath().getParent();
     }
 }

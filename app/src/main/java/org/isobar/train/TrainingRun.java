@@ -74,7 +74,11 @@ public final class TrainingRun {
         DataConfig data = config.data();
         Era5Dataset dataset = Era5Dataset.open(new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(),
             model.height(), model.width(), model.inChannels(), model.outChannels(), data.dt(), limit));
-        dataset.logLines().forEach(log::info);
+        log.info(TutorialLines.fileStats(dataset.files().getFirst()));
+        limit.ifPresent(most -> log.info(TutorialLines.samplesLimited(dataset.size())));
+        log.info(TutorialLines.samplesPerYear(dataset.samplesPerYear()));
+        log.info(TutorialLines.dataFound(path.toString(), dataset.size(), model.height(), model.width(),
+            model.inChannels()));
         return dataset;
     }
 
@@ -109,8 +113,12 @@ public final class TrainingRun {
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
             TutorialLines.gigabytes(memory.anonymous()), TutorialLines.gigabytes(memory.file())));
         if (scores.persistence() != null) {
-            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(scores.rmse()[0],
-                scores.persistence()[0], scores.rmse()[0] / scores.persistence()[0], DemoData.noiseFloor(config)));
+            double model = scores.rmse()[0];
+            double persistence = scores.persistence()[0];
+            String floor = DemoData.noiseFloor(config).stream().mapToObj(", noise floor %.4f"::formatted).findAny()
+                .orElse("");
+            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(model, persistence,
+                model / persistence, floor));
         }
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());

@@ -65,7 +65,7 @@ class DataLoaderTest {
                         Batch batch = epoch.next();
                         assertHolds(data, batch);
                         Arrays.stream(batch.samples()).forEach(seen::add);
-                        batch.release();
+                        batch.close();
                     }
                 }
                 assertEquals(IntStream.of(sampler(data).epoch(number)).boxed().toList(), seen);
@@ -110,8 +110,8 @@ class DataLoaderTest {
             assertThrows(IllegalStateException.class, () -> loader.epoch(1));
             Batch batch = epoch.next();
             assertThrows(IllegalStateException.class, epoch::next);
-            batch.release();
-            batch.release();
+            batch.close();
+            batch.close();
             epoch.next();
             epoch.close();
             assertThrows(IllegalStateException.class, epoch::next);
@@ -129,7 +129,7 @@ class DataLoaderTest {
             for (int good = 0; good < 2; good++) {
                 Batch batch = epoch.next();
                 assertEquals(good, batch.samples()[0]);
-                batch.release();
+                batch.close();
             }
             UserException first = assertThrows(UserException.class, epoch::next);
             assertTrue(first.getMessage().contains("1979.h5"), first.getMessage());

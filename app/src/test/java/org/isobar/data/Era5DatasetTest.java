@@ -69,15 +69,15 @@ class Era5DatasetTest {
     }
 
     @Test
-    void saysWhatTheTutorialLogs() {
+    void tellsWhatItFound() {
         year("1980", 5);
         year("1979", 5);
         Path train = directory.resolve("train");
         DatasetConfig config = Fixtures.config(directory, 2, 5, 1);
         try (Era5Dataset data = Era5Dataset.open(Fixtures.limited(config, 7))) {
-            assertEquals(List.of("Getting file stats from " + train.resolve("1979.h5"),
-                "Overriding total number of samples to: 7", "Number of samples per year: 5",
-                "Found data at path " + train + ". Number of examples: 7. Image Shape: 2 x 5 x 3"), data.logLines());
+            assertEquals(List.of(train.resolve("1979.h5"), train.resolve("1980.h5")), data.files());
+            assertEquals(7, data.size());
+            assertEquals(5, data.samplesPerYear());
             assertEquals(STORED, data.stored());
         }
         try (Era5Dataset data = Era5Dataset.open(Fixtures.limited(config, 700))) {
