@@ -1,0 +1,261 @@
+package org.isobar.backend;
+
+import static org.isobar.backend.Arguments.Extents.exactly;
+import static org.isobar.backend.Arguments.Extents.flat;
+import static org.isobar.backend.Arguments.Extents.like;
+import static org.isobar.backend.Arguments.Extents.rows;
+
+import org.isobar.backend.Arguments.Extents;
+import org.isobar.device.AdamConstants;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Epilogue;
+import org.isobar.device.PatchShape;
+import org.isobar.device.TensorOps;
+import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Checks shapes, types and overlap of all arguments as {@link TensorOps} demands them, then lets another implementation
+ * compute. Every method throws {@link IllegalArgumentException} where the caller broke the contract.
+ */
+public final class CheckedTensorOps implements TensorOps {
+    private final TensorOps ops;
+
+    /** Checks what reaches {@code ops}. */
+    public CheckedTensorOps(TensorOps ops) {
+        this.ops = ops;
+    }
+
+    @Override
+    public void fill(Tensor y, double value) {
+        ops.fill(y, value);
+    }
+
+    @Override
+    public void copy(Tensor y, Tensor x) {
+        new Arguments("copy").output("y", y, x.dtype(), flat(x.elements())).input("x", x, x.dtype(), like(x)).check();
+        ops.copy(y, x);
+    }
+
+    @Override
+    public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        long m = x.shape().rows();
+        long n = weight.shape().rows();
+        Arguments arguments = new Arguments("linear").output("y", y, rows(m, n)).input("x", x, like(x))
+            .input("weight", weight, rows(n, x.shape().extent(-1)));
+        switch (epilogue) {
+            case Epilogue.None none -> { }
+            case Epilogue.Bias bias -> arguments.input("bias", bias.bias(), flat(n));
+            case Epilogue.BiasGelu gelu -> arguments.input("bias", gelu.bias(), flat(n))
+                .output("preActivation", gelu.preActivation(), rows(m, n));
+        }
+        arguments.check();
+        ops.linear(y, x, weight, epilogue);
+    }
+
+    @Override
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        long k = weight.shape().extent(-1);
+        new Arguments("linearBackwardInput").output("dx", dx, rows(dy.shape().rows(), k)).input("dy", dy, like(dy))
+            .input("weight", weight, rows(dy.shape().extent(-1), k)).check();
+        ops.linearBackwardInput(dx, dy, weight, write);
+    }
+
+    @Override
+    public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        new Arguments("linearBackwardWeight")
+            .output("dWeight", dWeight, rows(dy.shape().extent(-1), x.shape().extent(-1))).input("dy", dy, like(dy))
+            .input("x", x, rows(dy.shape().rows(), x.shape().extent(-1))).check();
+        ops.linearBackwardWeight(dWeight, dy, x);
+    }
+
+    @Override
+    public void biasBackward(Tensor dBias, Tensor dy) {
+        new Arguments("biasBackward").output("dBias", dBias, flat(dy.shape().extent(-1))).input("dy", dy, like(dy))
+            .check();
+        ops.biasBackward(dBias, dy);
+    }
+
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new Arguments("layerNorm").output("y", y, like(x)).output("mean", mean, statistics)
+            .output("invStd", invStd, statistics).input("x", x, like(x)).input("gamma", gamma, row)
+            .input("beta", beta, row).require(epsilon >= 0, "epsilon", "no negative number", epsilon).check();
+        ops.layerNorm(y, mean, invStd, x, gamma, beta, epsilon);
+    }
+
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new Arguments("layerNormRecompute").output("y", y, like(x)).input("x", x, like(x))
+            .input("mean", mean, statistics).input("invStd", invStd, statistics).input("gamma", gamma, row)
+            .input("beta", beta, row).check();
+        ops.layerNormRecompute(y, x, mean, invStd, gamma, beta);
+    }
+
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd, Tensor gamma, Write write) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new Arguments("layerNormBackward").output("dx", dx, like(x)).output("dGamma", dGamma, row)
+            .output("dBeta", dBeta, row).input("dy", dy, like(x)).input("x", x, like(x))
+            .input("mean", mean, statistics).input("invStd", invStd, statistics).input("gamma", gamma, row).check();
+        ops.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+    }
+
+    @Override
+    public void gelu(Tensor y, Tensor x) {
+        new Arguments("gelu").outputInPlace("y", y, like(x), "x").input("x", x, like(x)).check();
+        ops.gelu(y, x);
+    }
+
+    @Override
+    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+        new Arguments("geluBackward").outputInPlace("dx", dx, like(x), "dy").output("y", y, like(x))
+            .input("dy", dy, like(x)).input("x", x, like(x)).check();
+        ops.geluBackward(dx, y, dy, x);
+    }
+
+    @Override
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        new Arguments("attention").output("out", out, queries(shape)).output("lse", lse, scores(shape))
+            .input("q", q, queries(shape)).input("kv", kv, keys(shape))
+            .mask("dropout", dropout, shape.batch(), shape.heads(), shape.queries(), shape.keys()).check();
+        ops.attention(out, lse, q, kv, shape, dropout);
+    }
+
+    @Override
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        new Arguments("attentionBackward").output("dq", dq, queries(shape)).output("dkv", dkv, keys(shape))
+            .input("dOut", dOut, queries(shape)).input("q", q, queries(shape)).input("kv", kv, keys(shape))
+            .input("out", out, queries(shape)).input("lse", lse, scores(shape))
+            .mask("dropout", dropout, shape.batch(), shape.heads(), shape.queries(), shape.keys()).check();
+        ops.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+    }
+
+    private static Extents queries(AttentionShape shape) {
+        return exactly(shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+    }
+
+    private static Extents keys(AttentionShape shape) {
+        return exactly(shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+    }
+
+    private static Extents scores(AttentionShape shape) {
+        return exactly(shape.batch(), shape.heads(), shape.queries());
+    }
+
+    @Override
+    public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+        patches("patchify", shape).output("tokens", tokens, tokens(shape)).input("image", image, image(shape)).check();
+        ops.patchify(tokens, image, shape);
+    }
+
+    @Override
+    public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+        patches("unpatchify", shape).output("image", image, image(shape)).input("tokens", tokens, tokens(shape))
+            .check();
+        ops.unpatchify(image, tokens, shape);
+    }
+
+    private static Arguments patches(String operation, PatchShape shape) {
+        boolean whole = shape.patch() > 0 && shape.height() % shape.patch() == 0 && shape.width() % shape.patch() == 0;
+        return new Arguments(operation).require(whole, "shape", "an image of whole patches", shape);
+    }
+
+    private static Extents tokens(PatchShape shape) {
+        return exactly(shape.batch(), shape.tokens(), shape.tokenSize());
+    }
+
+    private static Extents image(PatchShape shape) {
+        return exactly(shape.batch(), shape.channels(), shape.height(), shape.width());
+    }
+
+    @Override
+    public void addPositions(Tensor y, Tensor x, Tensor positions) {
+        new Arguments("addPositions").require(x.shape().rank() == 3, "x", "three dimensions", x.shape())
+            .outputInPlace("y", y, like(x), "x").input("x", x, like(x))
+            .input("positions", positions, exactly(x.shape().extent(1), x.shape().extent(2))).check();
+        ops.addPositions(y, x, positions);
+    }
+
+    @Override
+    public void addPositionsBackward(Tensor dPositions, Tensor dy) {
+        new Arguments("addPositionsBackward").require(dy.shape().rank() == 3, "dy", "three dimensions", dy.shape())
+            .output("dPositions", dPositions, exactly(dy.shape().extent(1), dy.shape().extent(2)))
+            .input("dy", dy, like(dy)).check();
+        ops.addPositionsBackward(dPositions, dy);
+    }
+
+    @Override
+    public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+        String inPlace = y.aliases(branch) ? "branch" : "x";
+        new Arguments("residual").outputInPlace("y", y, like(x), inPlace).input("x", x, like(x))
+            .input("branch", branch, like(x)).mask("dropPath", dropPath, x.shape().extent(0)).check();
+        ops.residual(y, x, branch, dropPath);
+    }
+
+    @Override
+    public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+        new Arguments("residualBackward").outputInPlace("dBranch", dBranch, like(dy), "dy").input("dy", dy, like(dy))
+            .mask("dropPath", dropPath, dy.shape().extent(0)).check();
+        ops.residualBackward(dBranch, dy, dropPath);
+    }
+
+    @Override
+    public void dropout(Tensor y, Tensor x, Dropout dropout) {
+        new Arguments("dropout").outputInPlace("y", y, like(x), "x").input("x", x, like(x))
+            .mask("dropout", dropout, x.shape().extents()).check();
+        ops.dropout(y, x, dropout);
+    }
+
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        images("relativeL2Loss", prediction).output("loss", loss, DType.F64, exactly(1))
+            .output("norms", norms, DType.F64, exactly(prediction.shape().extent(0), 2))
+            .input("prediction", prediction, like(prediction)).input("target", target, like(prediction)).check();
+        ops.relativeL2Loss(loss, norms, prediction, target);
+    }
+
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
+        images("relativeL2LossBackward", prediction)
+            .outputInPlace("dPrediction", dPrediction, like(prediction), "prediction")
+            .input("prediction", prediction, like(prediction)).input("target", target, like(prediction))
+            .input("norms", norms, DType.F64, exactly(prediction.shape().extent(0), 2))
+            .input("scale", scale, exactly(1)).check();
+        ops.relativeL2LossBackward(dPrediction, prediction, target, norms, scale);
+    }
+
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        images("weightedRmse", prediction)
+            .require(prediction.shape().extent(2) > 1, "prediction", "two latitudes or more", prediction.shape())
+            .output("rmse", rmse, DType.F64, exactly(prediction.shape().extent(1)))
+            .input("prediction", prediction, like(prediction)).input("target", target, like(prediction)).check();
+        ops.weightedRmse(rmse, prediction, target);
+    }
+
+    private static Arguments images(String operation, Tensor prediction) {
+        return new Arguments(operation).require(prediction.shape().rank() == 4, "prediction", "four dimensions",
+            prediction.shape());
+    }
+
+    @Override
+    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) {
+        Extents range = flat(parameter.elements());
+        new Arguments("adam").output("parameter", parameter, range).input("gradient", gradient, range)
+            .output("moment1", moment1, range).output("moment2", moment2, range)
+            .input("control", control, DType.F64, exactly(2)).check();
+        ops.adam(parameter, gradient, moment1, moment2, control, constants);
+    }
+}

@@ -1,0 +1,170 @@
+package org.isobar.backend.dryrun;
+
+import org.isobar.device.AdamConstants;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Epilogue;
+import org.isobar.device.PatchShape;
+import org.isobar.device.TensorOps;
+import org.isobar.device.Write;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Counts what operations would do instead of doing it: the floating-point operations of matrix products and attention,
+ * a multiplication and an addition being two, and the widest row. What attention computes again in its backward half is
+ * not counted, nor is the rest of a step, which is small beside these.
+ */
+final class CountingTensorOps implements TensorOps {
+    private double flops;
+    private long widestRow;
+
+    double flops() {
+        return flops;
+    }
+
+    long widestRow() {
+        return widestRow;
+    }
+
+    private void see(Tensor... tensors) {
+        for (Tensor tensor : tensors) {
+            widestRow = Math.max(widestRow, tensor.shape().extent(-1));
+        }
+    }
+
+    private void product(long m, long n, long k) {
+        flops += 2.0 * m * n * k;
+    }
+
+    /** Heads lie side by side, so a row holds them all. */
+    private void attention(AttentionShape shape, double productsOfTwo) {
+        widestRow = Math.max(widestRow, shape.heads() * shape.headDim());
+        flops += 2 * productsOfTwo * shape.batch() * shape.heads() * shape.queries() * shape.keys() * shape.headDim();
+    }
+
+    /** Flat ranges, such as all gradients, have no rows. */
+    @Override
+    public void fill(Tensor y, double value) { }
+
+    /** Flat ranges have no rows. */
+    @Override
+    public void copy(Tensor y, Tensor x) { }
+
+    @Override
+    public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        see(y, x, weight);
+        product(x.shape().rows(), weight.shape().rows(), x.shape().extent(-1));
+    }
+
+    @Override
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        see(dx, dy, weight);
+        product(dy.shape().rows(), dy.shape().extent(-1), weight.shape().extent(-1));
+    }
+
+    @Override
+    public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        see(dWeight, dy, x);
+        product(dy.shape().rows(), dy.shape().extent(-1), x.shape().extent(-1));
+    }
+
+    @Override
+    public void biasBackward(Tensor dBias, Tensor dy) {
+        see(dBias, dy);
+    }
+
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        see(y, x);
+    }
+
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        see(y, x);
+    }
+
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd, Tensor gamma, Write write) {
+        see(dx, dGamma, dBeta, dy, x);
+    }
+
+    @Override
+    public void gelu(Tensor y, Tensor x) {
+        see(y, x);
+    }
+
+    @Override
+    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+        see(dx, y, dy, x);
+    }
+
+    /** Scores, then values. */
+    @Override
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        attention(shape, 2);
+    }
+
+    /** Gradients of values, probabilities, queries and keys. */
+    @Override
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        attention(shape, 4);
+    }
+
+    @Override
+    public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+        see(tokens, image);
+    }
+
+    @Override
+    public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+        see(image, tokens);
+    }
+
+    @Override
+    public void addPositions(Tensor y, Tensor x, Tensor positions) {
+        see(y, x, positions);
+    }
+
+    @Override
+    public void addPositionsBackward(Tensor dPositions, Tensor dy) {
+        see(dPositions, dy);
+    }
+
+    @Override
+    public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+        see(y, x, branch);
+    }
+
+    @Override
+    public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+        see(dBranch, dy);
+    }
+
+    @Override
+    public void dropout(Tensor y, Tensor x, Dropout dropout) {
+        see(y, x);
+    }
+
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        see(prediction, target);
+    }
+
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
+        see(dPrediction, prediction, target);
+    }
+
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        see(prediction, target);
+    }
+
+    /** Flat ranges have no rows. */
+    @Override
+    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) { }
+}

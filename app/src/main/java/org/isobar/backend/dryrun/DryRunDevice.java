@@ -1,0 +1,121 @@
+package org.isobar.backend.dryrun;
+
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.backend.CheckedTensorOps;
+import org.isobar.device.Arena;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.MemoryGauge;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Storage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * A device without memory and without arithmetic. A step that runs on it passes every check of shapes, types and
+ * overlap, and leaves behind what it would have needed: its arenas' high watermarks, the widest row, and the number of
+ * floating-point operations.
+ */
+public final class DryRunDevice implements Device {
+    private final CountingTensorOps counting = new CountingTensorOps();
+    private final TensorOps ops = new CheckedTensorOps(counting);
+    private final List<Arena> arenas = new ArrayList<>();
+    private long hostBytes;
+
+    /** Memory that is not there. A class rather than a record: two of them are never the same. */
+    private static final class Nowhere implements Storage {
+        private final long bytes;
+
+        private Nowhere(long bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public long address() {
+            return 0;
+        }
+
+        @Override
+        public long bytes() {
+            return bytes;
+        }
+    }
+
+    @Override
+    public String description() {
+        return "dry run";
+    }
+
+    @Override
+    public TensorOps ops() {
+        return ops;
+    }
+
+    /** Floating-point operations of the matrix products and of attention so far; see {@link CountingTensorOps}. */
+    public double flops() {
+        return counting.flops();
+    }
+
+    /**
+     * The largest innermost extent of any tensor that an operation went over row by row; all heads of attention count
+     * as one row.
+     */
+    public long widestRow() {
+        return counting.widestRow();
+    }
+
+    /** An arena that holds anything, whatever {@code bytes} says: its high watermark is what it would have to hold. */
+    @Override
+    public Arena arena(String name, long bytes) {
+        Arena arena = new Arena(name, new Nowhere(Long.MAX_VALUE), () -> { });
+        arenas.add(arena);
+        return arena;
+    }
+
+    /** A buffer whose segment is empty. */
+    @Override
+    public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        long bytes = shape.elements() * dtype.bytes();
+        hostBytes += bytes;
+        Tensor tensor = new Tensor(new Nowhere(bytes), 0, dtype, shape);
+        return new HostBuffer() {
+            @Override
+            public MemorySegment segment() {
+                return MemorySegment.NULL;
+            }
+
+            @Override
+            public Tensor toDevice() {
+                return tensor;
+            }
+
+            @Override
+            public void close() { }
+        };
+    }
+
+    /** Nothing to reserve. */
+    @Override
+    public void reserve(long widestRow) { }
+
+    /** Copies nothing. */
+    @Override
+    public void upload(Tensor destination, MemorySegment source) { }
+
+    /** Copies nothing: {@code destination} stays as it is. */
+    @Override
+    public void download(MemorySegment destination, Tensor source) { }
+
+    /** What all arenas and host buffers made so far would hold at most. */
+    @Override
+    public MemoryGauge memory() {
+        return () -> hostBytes + arenas.stream().mapToLong(Arena::highWatermark).sum();
+    }
+
+    @Override
+    public void close() { }
+}

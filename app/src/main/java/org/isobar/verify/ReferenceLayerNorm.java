@@ -1,0 +1,134 @@
+package org.isobar.verify;
+
+/**
+ * Layer normalization in double precision. The magnitudes say that x - mean carries an error of |x| + |mean|, and that
+ * the deviation, a root of a mean of squares of such differences, carries one of the root of their mean square.
+ */
+final class ReferenceLayerNorm {
+    private final double[] x;
+    private final int rows;
+    private final int width;
+    private final double[] mean;
+    private final double[] invStd;
+
+    /** With the statistics of the rows themselves. */
+    ReferenceLayerNorm(double[] x, int width, double epsilon) {
+        this(x, width, new double[x.length / width], new double[x.length / width]);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < width; c++) {
+                mean[r] += x[r * width + c] / width;
+            }
+            double variance = 0;
+            for (int c = 0; c < width; c++) {
+                double distance = x[r * width + c] - mean[r];
+                variance += distance * distance / width;
+            }
+            invStd[r] = 1 / Math.sqrt(variance + epsilon);
+        }
+    }
+
+    /** With given statistics. */
+    ReferenceLayerNorm(double[] x, int width, double[] mean, double[] invStd) {
+        this.x = x;
+        this.width = width;
+        this.rows = x.length / width;
+        this.mean = mean;
+        this.invStd = invStd;
+    }
+
+    double[] mean() {
+        return mean;
+    }
+
+    double[] invStd() {
+        return invStd;
+    }
+
+    Expected means() {
+        Expected means = Expected.sums(rows, width);
+        for (int r = 0; r < rows; r++) {
+            means.add(r, mean[r], size(r));
+        }
+        return means;
+    }
+
+    Expected invStds() {
+        Expected invStds = Expected.sums(rows, width);
+        for (int r = 0; r < rows; r++) {
+            invStds.add(r, invStd[r], invStd[r] * conditioning(r));
+        }
+        return invStds;
+    }
+
+    /** Root mean square of a row. */
+    private double size(int r) {
+        double sum = 0;
+        for (int c = 0; c < width; c++) {
+            sum += x[r * width + c] * x[r * width + c] / width;
+        }
+        return Math.sqrt(sum);
+    }
+
+    /** By how much relative errors of a row grow in its normalized values. */
+    private double conditioning(int r) {
+        return 1 + size(r) * invStd[r];
+    }
+
+    private double normal(int r, int c) {
+        return (x[r * width + c] - mean[r]) * invStd[r];
+    }
+
+    /** What the error of {@link #normal} is to be compared with. */
+    private double normalMagnitude(int r, int c) {
+        return (Math.abs(x[r * width + c]) + Math.abs(mean[r])) * invStd[r]
+            + Math.abs(normal(r, c)) * conditioning(r);
+    }
+
+    Expected forward(double[] gamma, double[] beta) {
+        Expected y = Expected.sums(x.length, width);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < width; c++) {
+                y.add(r * width + c, normal(r, c) * gamma[c], normalMagnitude(r, c) * Math.abs(gamma[c]));
+                y.add(r * width + c, beta[c]);
+            }
+        }
+        return y;
+    }
+
+    Expected input(double[] before, double[] dy, double[] gamma) {
+        Expected dx = Expected.sums(x.length, width).plus(before);
+        for (int r = 0; r < rows; r++) {
+            double meanG = 0;
+            double meanGn = 0;
+            double meanGMagnitude = 0;
+            double meanGnMagnitude = 0;
+            for (int c = 0; c < width; c++) {
+                double g = dy[r * width + c] * gamma[c];
+                meanG += g / width;
+                meanGn += g * normal(r, c) / width;
+                meanGMagnitude += Math.abs(g) / width;
+                meanGnMagnitude += Math.abs(g) * normalMagnitude(r, c) / width;
+            }
+            for (int c = 0; c < width; c++) {
+                double g = dy[r * width + c] * gamma[c];
+                dx.add(r * width + c, invStd[r] * (g - meanG - normal(r, c) * meanGn),
+                    invStd[r] * (Math.abs(g) + meanGMagnitude + normalMagnitude(r, c) * meanGnMagnitude));
+            }
+        }
+        return dx;
+    }
+
+    Expected gamma(double[] before, double[] dy) {
+        Expected dGamma = Expected.sums(width, rows).plus(before);
+        for (int i = 0; i < dy.length; i++) {
+            int r = i / width;
+            int c = i % width;
+            dGamma.add(c, dy[i] * normal(r, c), Math.abs(dy[i]) * normalMagnitude(r, c));
+        }
+        return dGamma;
+    }
+
+    Expected beta(double[] before, double[] dy) {
+        return ReferenceProducts.columnSums(before, dy);
+    }
+}

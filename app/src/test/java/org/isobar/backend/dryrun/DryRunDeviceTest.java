@@ -1,0 +1,89 @@
+package org.isobar.backend.dryrun;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.isobar.device.Arena;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Epilogue;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.TensorOps;
+import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+import org.junit.jupiter.api.Test;
+
+/** Counting without computing. */
+class DryRunDeviceTest {
+    private final DryRunDevice device = new DryRunDevice();
+    private final TensorOps ops = device.ops();
+    private final Arena arena = device.arena("test", 1);
+
+    @Test
+    void arenasHoldWhateverIsAsked() {
+        Tensor huge = arena.f32(1L << 20, 1L << 20);
+        assertEquals(1L << 42, huge.bytes());
+        assertEquals(1L << 42, arena.highWatermark());
+        assertEquals(0, huge.storage().address());
+    }
+
+    @Test
+    void memoryIsWhatArenasAndBuffersWouldHold() {
+        Arena other = device.arena("other", 1);
+        arena.f32(64);
+        other.f32(128);
+        other.reset();
+        try (HostBuffer buffer = device.hostBuffer(DType.F32, Shape.of(10))) {
+            assertEquals(Shape.of(10), buffer.toDevice().shape());
+            assertEquals(0, buffer.segment().byteSize());
+        }
+        assertEquals(256 + 512 + 40, device.memory().highWatermark());
+    }
+
+    @Test
+    void countsProducts() {
+        Tensor x = arena.f32(2, 3, 5);
+        Tensor weight = arena.f32(7, 5);
+        Tensor y = arena.f32(2, 3, 7);
+        ops.linear(y, x, weight, Epilogue.NONE);
+        assertEquals(2 * 6 * 7 * 5, device.flops());
+        ops.linearBackwardInput(arena.f32(2, 3, 5), y, weight, Write.OVERWRITE);
+        ops.linearBackwardWeight(arena.f32(7, 5), y, x);
+        assertEquals(3 * 2 * 6 * 7 * 5, device.flops());
+    }
+
+    /** The recorded base shape: 12 layers of attention take 63 % of 1.447e12 floating-point operations a sample. */
+    @Test
+    void countsAttentionWithoutRecomputation() {
+        AttentionShape shape = new AttentionShape(1, 4050, 4050, 8, 48);
+        Tensor q = arena.f32(1, 4050, 8, 48);
+        Tensor kv = arena.f32(1, 4050, 2, 8, 48);
+        Tensor out = arena.f32(1, 4050, 8, 48);
+        Tensor lse = arena.f32(1, 8, 4050);
+        ops.attention(out, lse, q, kv, shape, Dropout.NONE);
+        double forward = 4.0 * 8 * 4050 * 4050 * 48;
+        assertEquals(forward, device.flops());
+        ops.attentionBackward(arena.f32(1, 4050, 8, 48), arena.f32(1, 4050, 2, 8, 48), arena.f32(1, 4050, 8, 48), q,
+            kv, out, lse, shape, Dropout.NONE);
+        assertEquals(3 * forward, device.flops());
+        assertEquals(0.63, 12 * device.flops() / 1.447e12, 0.005);
+    }
+
+    @Test
+    void widestRowCountsAllHeadsButNoFlatRange() {
+        ops.fill(arena.f32(1_000_000), 0);
+        assertEquals(0, device.widestRow());
+        ops.attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48), arena.f32(1, 2, 2, 8, 48),
+            new AttentionShape(1, 2, 2, 8, 48), Dropout.NONE);
+        assertEquals(384, device.widestRow());
+        ops.linear(arena.f32(2, 1536), arena.f32(2, 384), arena.f32(1536, 384), Epilogue.NONE);
+        assertEquals(1536, device.widestRow());
+    }
+
+    @Test
+    void checksItsArguments() {
+        assertThrows(IllegalArgumentException.class, () -> ops.gelu(arena.f32(3), arena.f32(4)));
+    }
+}
