@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * @param width   columns of a tile, the last ones apart
  */
 record Tiling(long rows, long columns, int height, int width) {
-    /** Tiles as small as these cost a product a few percent of its speed; half as large again, ten. */
+    /** Tiles as small as these cost a product three percent of its speed; those of half their sides, ten. */
     private static final int HEIGHT = 64;
     private static final int WIDTH = 192;
     /** With fewer tasks, some of many threads would stand idle. */

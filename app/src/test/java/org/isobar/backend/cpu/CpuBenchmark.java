@@ -1,11 +1,14 @@
 package org.isobar.backend.cpu;
 
+import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Locale;
 
 import org.isobar.device.Arena;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Epilogue;
+import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
@@ -39,7 +42,10 @@ final class CpuBenchmark {
                 {512, 192, 192}, {512, 768, 192}}) {
                 benchmark.products(shape[0], shape[1], shape[2]);
             }
-            benchmark.attention(new AttentionShape(1, 4050, 4050, 8, 48), Dropout.NONE);
+            AttentionShape base = new AttentionShape(1, 4050, 4050, 8, 48);
+            benchmark.attention(base, Dropout.NONE);
+            benchmark.attention(base, new Dropout(0.1, new Philox.Key(1, 1),
+                List.of(Span.whole(1), Span.whole(8), Span.whole(4050), Span.whole(4050))));
             benchmark.attention(new AttentionShape(1, 4050, 4050, 8, 64), Dropout.NONE);
             benchmark.attention(new AttentionShape(4, 128, 128, 6, 32), Dropout.NONE);
         }
@@ -75,7 +81,8 @@ final class CpuBenchmark {
             Tensor dq = scope.f32(q.shape().extents());
             Tensor dkv = scope.f32(kv.shape().extents());
             double product = 2.0 * shape.batch() * shape.heads() * shape.queries() * shape.keys() * shape.headDim();
-            time("attention " + shape, 2 * product, () -> ops.attention(out, lse, q, kv, shape, dropout));
+            String name = "attention " + shape + (dropout.isNone() ? "" : " with dropout");
+            time(name, 2 * product, () -> ops.attention(out, lse, q, kv, shape, dropout));
             time("  backward", 5 * product,
                 () -> ops.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout));
         }
@@ -90,13 +97,13 @@ final class CpuBenchmark {
                 best = Math.min(best, (System.nanoTime() - start) / GIGA);
             }
         }
-        System.out.printf(Locale.ROOT, "%-90s %9.3f ms %8.1f GFLOP/s%n", name, best * 1e3, flops / best / GIGA);
+        System.out.printf(Locale.ROOT, "%-105s %9.3f ms %8.1f GFLOP/s%n", name, best * 1e3, flops / best / GIGA);
     }
 
     private static Tensor random(Tensor tensor) {
         Philox.Key key = Philox.Key.of(1, tensor.toString());
         for (long i = 0; i < tensor.elements(); i++) {
-            Segments.of(tensor).setAtIndex(java.lang.foreign.ValueLayout.JAVA_FLOAT, i,
+            Segments.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
                 (float) Philox.uniform(key, i) - 0.5f);
         }
         return tensor;
