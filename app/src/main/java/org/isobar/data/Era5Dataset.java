@@ -97,8 +97,8 @@ public final class Era5Dataset implements AutoCloseable {
             lines.add("Overriding total number of samples to: " + size);
         }
         lines.add("Number of samples per year: " + samplesPerYear);
-        lines.add("Found data at path %s. Number of examples: %d. Image Shape: %d x %d x %d".formatted(
-            config.directory(), size, config.height(), config.width(), config.inChannels()));
+        lines.add("Found data at path " + config.directory() + ". Number of examples: " + size
+            + ". Image Shape: " + config.height() + " x " + config.width() + " x " + config.inChannels());
         return lines;
     }
 
