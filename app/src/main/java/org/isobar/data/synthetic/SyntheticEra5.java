@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.data.AtomicFile;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.FileFault;
 import org.isobar.data.NpyFile;
@@ -117,6 +118,7 @@ public final class SyntheticEra5 {
     private static void delete(Path path) {
         try {
             Files.deleteIfExists(path);
+            Files.deleteIfExists(AtomicFile.temporary(path));
         } catch (IOException failure) {
             throw FileFault.of("delete", path, failure);
         }

@@ -170,10 +170,12 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void replacesWhatAnInterruptedRunLeft() {
+    void replacesWhatAnInterruptedRunLeft() throws IOException {
+        Path torn = Files.writeString(directory.resolve("test/1982.h5.tmp"), "half a year");
         SyntheticConfig smaller = new SyntheticConfig(HEIGHT, WIDTH, 1, 1, 0, 8, 3);
         new SyntheticManifest(false, CONFIG, List.of()).write(directory);
         SyntheticEra5.write(smaller, directory, Existing.KEEP, said::add);
+        assertFalse(Files.exists(torn));
         assertTrue(SyntheticEra5.isComplete(smaller, directory));
     }
 
