@@ -37,7 +37,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Option(names = "--test_years", defaultValue = "1", description = "Files of the test set.")
     private int testYears;
 
-    @Option(names = "--samples_per_year", defaultValue = "365",
+    @Option(names = "--samples_per_year", defaultValue = "240",
         description = "Frames of a file, six hours apart; the seasons pass once in a file, 1460 frames are 365 days.")
     private int samplesPerYear;
 
@@ -50,14 +50,16 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
-        SyntheticConfig config = new SyntheticConfig(height, width, trainYears, validYears, testYears,
-            samplesPerYear, seed);
-        SyntheticEra5.Existing existing =
-            force ? SyntheticEra5.Existing.REPLACE : SyntheticEra5.Existing.KEEP;
-        SyntheticEra5.write(config, dataDirectory, existing, line -> {
+        SyntheticEra5.Existing existing = force ? SyntheticEra5.Existing.REPLACE : SyntheticEra5.Existing.KEEP;
+        SyntheticEra5.write(config(), dataDirectory, existing, line -> {
             out.println(line);
             out.flush();
         });
         return 0;
+    }
+
+    /** What the options say. */
+    SyntheticConfig config() {
+        return new SyntheticConfig(height, width, trainYears, validYears, testYears, samplesPerYear, seed);
     }
 }

@@ -19,10 +19,9 @@ public final class AtomicFile {
 
     /** Replaces {@code path}, whose directory is made if need be. A failure leaves what was there. */
     public static void write(Path path, Content content) {
-        Path directory = path.toAbsolutePath().getParent();
-        Path temporary = directory.resolve(path.getFileName() + ".tmp");
+        Path temporary = temporary(path);
         try {
-            Files.createDirectories(directory);
+            Files.createDirectories(temporary.getParent());
             try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE,
                     StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING)) {
                 content.writeTo(channel);
@@ -33,5 +32,10 @@ public final class AtomicFile {
         } finally {
             temporary.toFile().delete(); // gone already, if all went well
         }
+    }
+
+    /** The temporary name of a file; what a killed program leaves behind. */
+    public static Path temporary(Path path) {
+        return path.toAbsolutePath().resolveSibling(path.getFileName() + ".tmp");
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.data;
 
+import java.util.Locale;
+
 /**
  * The twenty variables of the tutorial's data set, in the order of its channels. The names are those of ERA5 with the
  * pressure level in hPa: wind components u and v, temperature t, geopotential z, relative humidity r.
@@ -59,12 +61,17 @@ public enum Era5Variable {
 
     /** Name as in the tutorial: {@code u10}, {@code z500}. */
     public String label() {
-        return name().toLowerCase(java.util.Locale.ROOT);
+        return name().toLowerCase(Locale.ROOT);
     }
 
     /** Unit of the values. */
     public String unit() {
         return unit;
+    }
+
+    /** Whether the variable is an amount of something, and so never below zero. */
+    public boolean isPositive() {
+        return unit.equals("%") || unit.equals("kg/m2");
     }
 
     /** Standard deviation over globe and year in ERA5, rounded: the scale of this variable. */

@@ -23,7 +23,7 @@ public final class FileFault {
             case AccessDeniedException denied -> "no permission for " + denied.getFile()
                 + ". Change its permissions or run as a user who has them.";
             case FileSystemException other when other.getReason() != null -> other.getReason() + ".";
-            default -> failure.getMessage() + ".";
+            default -> (failure.getMessage() == null ? failure.toString() : failure.getMessage()) + ".";
         };
     }
 }

@@ -1,17 +1,17 @@
 package org.isobar.data.synthetic;
 
 /** How a pressure level sees the waves: weaker and further east near the ground, planetary waves alone high up. */
-enum Level implements WaveField.Level {
+enum Level {
     /** 1000 hPa. */
-    L1000(0.6, 12, 24),
+    L1000(0.6, 12, Integer.MAX_VALUE),
     /** 850 hPa. */
-    L850(0.7, 8, 24),
+    L850(0.7, 8, Integer.MAX_VALUE),
     /** 500 hPa: the reference. */
-    L500(1, 0, 24),
+    L500(1, 0, Integer.MAX_VALUE),
     /** 50 hPa: westerlies let only the longest waves pass upwards (Charney and Drazin, J. Geophys. Res. 1961). */
     L50(1.6, -20, 3),
     /** Standing fields: every wave as it is. */
-    LANDSCAPE(1, 0, 1000);
+    LANDSCAPE(1, 0, Integer.MAX_VALUE);
 
     private final double gain;
     private final double tilt;
@@ -23,13 +23,13 @@ enum Level implements WaveField.Level {
         this.cutoff = cutoff;
     }
 
-    @Override
-    public double gain(int m) {
+    /** Amplitude factor of wave number {@code m}. */
+    double gain(int m) {
         return m <= cutoff ? gain : 0;
     }
 
-    @Override
-    public double tilt() {
+    /** Westward shift in radians. */
+    double tilt() {
         return tilt;
     }
 }

@@ -5,7 +5,8 @@ import org.isobar.random.Philox;
 
 /**
  * What no forecast can know: independent errors at every point, a fixed fraction of each variable's spread. The sum of
- * four random bytes is close to a normal distribution and its variance is known exactly.
+ * four random bytes is close to a normal distribution and its variance is known exactly. What cannot be negative stays
+ * at zero or above.
  */
 final class ObservationNoise {
     /** Standard deviation of the noise in units of {@link Era5Variable#spread}. */
@@ -29,6 +30,7 @@ final class ObservationNoise {
     void add(long frame, Era5Variable variable, float[] field) {
         Philox.Key moment = key.at(frame);
         float scale = (float) (deviation(variable) / Math.sqrt(4 * BYTE_VARIANCE));
+        float least = variable.isPositive() ? 0 : Float.NEGATIVE_INFINITY;
         long firstBlock = (long) variable.ordinal() << 40;
         for (int p = 0; p < field.length; p++) {
             if ((p & 3) == 0) {
@@ -36,7 +38,7 @@ final class ObservationNoise {
             }
             int word = words[p & 3];
             int sum = (word & 0xFF) + (word >>> 8 & 0xFF) + (word >>> 16 & 0xFF) + (word >>> 24);
-            field[p] += scale * (sum - MEAN);
+            field[p] = Math.max(least, field[p] + scale * (sum - MEAN));
         }
     }
 }

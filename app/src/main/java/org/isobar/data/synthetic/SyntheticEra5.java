@@ -5,11 +5,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.data.AtomicFile;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.FileFault;
 import org.isobar.data.NpyFile;
@@ -53,13 +55,15 @@ public final class SyntheticEra5 {
             progress.accept("Synthetic data is complete at " + directory);
             return;
         }
-        clear(directory, existing);
+        clear(config, directory, existing);
         Map<Path, Long> files = files(config, directory);
-        long bytes = (long) config.samplesPerYear() * Era5Variable.COUNT * config.height() * config.width() * 4;
-        checkSpace(directory, files.size() * bytes);
-        progress.accept("Making synthetic data at %s: %d years of %d frames of %d x %d x %d, %.2f GB".formatted(
-            directory, files.size(), config.samplesPerYear(), Era5Variable.COUNT, config.height(), config.width(),
-            files.size() * bytes / 1e9));
+        long bytes = (long) files.size() * config.samplesPerYear() * Era5Variable.COUNT
+            * config.height() * config.width() * Float.BYTES;
+        checkSpace(directory, bytes);
+        progress.accept(String.format(Locale.ROOT,
+            "Making synthetic data at %s: %d years of %d frames of %d x %d x %d, %.2f GB",
+            directory, files.size(), config.samplesPerYear(), Era5Variable.COUNT,
+            config.height(), config.width(), bytes / 1e9));
         new SyntheticManifest(false, config, List.of()).write(directory);
         YearWriter writer = new YearWriter(config);
         FieldStatistics statistics = new FieldStatistics(config.height() * config.width());
@@ -71,8 +75,9 @@ public final class SyntheticEra5 {
         writeStatistics(config, directory, statistics);
         SyntheticManifest manifest = new SyntheticManifest(true, config, describe(statistics));
         manifest.write(directory);
-        progress.accept("Noise floor of u10: %.4f (normalized RMSE of a perfect forecast)"
-            .formatted(manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()));
+        progress.accept(String.format(Locale.ROOT,
+            "Noise floor of u10: %.4f (normalized RMSE of a perfect forecast)",
+            manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()));
     }
 
     /** The year files of a configuration in order of time, each with the number of its first frame. */
@@ -89,9 +94,9 @@ public final class SyntheticEra5 {
     }
 
     /** Makes room: deletes the files of a synthetic set if that is allowed, and refuses to mix with other data. */
-    private static void clear(Path directory, Existing existing) {
+    private static void clear(SyntheticConfig config, Path directory, Existing existing) {
         SyntheticManifest.read(directory).ifPresent(old -> {
-            if (old.complete() && existing == Existing.KEEP) {
+            if (old.complete() && !old.config().equals(config) && existing == Existing.KEEP) {
                 throw new UserException("Other synthetic data lies at " + directory + " (made from " + old.config()
                     + "). Choose another directory with --data_dir, or replace it with --force.");
             }
@@ -113,6 +118,7 @@ public final class SyntheticEra5 {
     private static void delete(Path path) {
         try {
             Files.deleteIfExists(path);
+            Files.deleteIfExists(AtomicFile.temporary(path));
         } catch (IOException failure) {
             throw FileFault.of("delete", path, failure);
         }
@@ -123,8 +129,9 @@ public final class SyntheticEra5 {
             Files.createDirectories(directory);
             long free = Files.getFileStore(directory).getUsableSpace();
             if (free < needed) {
-                throw new UserException("Synthetic data at %s takes %.1f GB and the disk has %.1f GB free. Make less "
-                    .formatted(directory, needed / 1e9, free / 1e9)
+                throw new UserException(String.format(Locale.ROOT,
+                    "Synthetic data at %s takes %.1f GB and the disk has %.1f GB free. Make less ",
+                    directory, needed / 1e9, free / 1e9)
                     + "(--train_years, --samples_per_year, --height, --width) or choose another disk.");
             }
         } catch (IOException failure) {

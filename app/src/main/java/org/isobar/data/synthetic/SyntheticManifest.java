@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import org.isobar.data.AtomicFile;
@@ -44,7 +45,7 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
         }
         try {
             return Optional.of(new ObjectMapper().readValue(Files.readAllBytes(path), SyntheticManifest.class));
-        } catch (com.fasterxml.jackson.core.JsonProcessingException damaged) {
+        } catch (JsonProcessingException damaged) {
             throw new UserException("Manifest " + path + " cannot be understood (" + damaged.getOriginalMessage()
                 + "). Remove the data set at " + dataDirectory + " and make it again.", damaged);
         } catch (IOException failure) {

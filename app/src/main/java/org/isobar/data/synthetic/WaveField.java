@@ -1,5 +1,6 @@
 package org.isobar.data.synthetic;
 
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -25,22 +26,13 @@ final class WaveField {
         slopeIm = new double[count][grid.height()];
     }
 
-    /** How a pressure level sees the waves: {@code gain} for wave number m, shifted west by {@code tilt} radians. */
-    interface Level {
-        /** Amplitude factor of wave number {@code m}. */
-        double gain(int m);
-
-        /** Westward shift in radians. */
-        double tilt();
-    }
-
     /** Sets the amplitudes to those of the given time. */
     void moveTo(double hours) {
         for (int m = 0; m < re.length; m++) {
-            java.util.Arrays.fill(re[m], 0);
-            java.util.Arrays.fill(im[m], 0);
-            java.util.Arrays.fill(slopeRe[m], 0);
-            java.util.Arrays.fill(slopeIm[m], 0);
+            Arrays.fill(re[m], 0);
+            Arrays.fill(im[m], 0);
+            Arrays.fill(slopeRe[m], 0);
+            Arrays.fill(slopeIm[m], 0);
         }
         for (Wave wave : waves) {
             int m = wave.number();
@@ -57,9 +49,9 @@ final class WaveField {
 
     /** Writes the stream function of a level, all of shape (height, width), and its two derivatives by angle. */
     void synthesize(Level level, float[] value, float[] byLatitude, float[] byLongitude) {
-        java.util.Arrays.fill(value, 0);
-        java.util.Arrays.fill(byLatitude, 0);
-        java.util.Arrays.fill(byLongitude, 0);
+        Arrays.fill(value, 0);
+        Arrays.fill(byLatitude, 0);
+        Arrays.fill(byLongitude, 0);
         for (int j = 0; j < grid.height(); j++) {
             for (int m = 0; m < re.length; m++) {
                 double cos = level.gain(m) * Math.cos(m * level.tilt());

@@ -17,6 +17,7 @@ final class WeatherFrame {
     private static final double WARMEST_HOUR = 14.5;
     private static final double HEAT_MEMORY = 48; // hours
     private static final double WATER_MEMORY = 72;
+    private static final double VAPOUR_COLUMN = 13.5; // kg/m2 in a column whose air at 850 hPa is saturated at 273 K
     private static final double LIFT = 0.4; // growth of humidity's logarithm per standard deviation of poleward wind
 
     private final SyntheticWeather weather;
@@ -28,7 +29,6 @@ final class WeatherFrame {
     private final float[] psi;
     private final float[] byLatitude;
     private final float[] byLongitude;
-    private final float[] mean;
     private final float[] heat;
     private final float[] water;
     private final float[] carried;
@@ -45,7 +45,6 @@ final class WeatherFrame {
         psi = new float[grid.points()];
         byLatitude = new float[grid.points()];
         byLongitude = new float[grid.points()];
-        mean = new float[grid.points()];
         heat = new float[grid.points()];
         water = new float[grid.points()];
         carried = new float[grid.points()];
@@ -171,7 +170,7 @@ final class WeatherFrame {
             double column = t2m[p] + LAPSE_RATE * elevation[p] / 2;
             double ratio = Climate.barometric(elevation[p], column);
             sp[p] = (float) (mslp[p] * ratio);
-            tcwv[p] = (float) (13.5 * carried[p] * ratio * ratio);
+            tcwv[p] = (float) (VAPOUR_COLUMN * carried[p] * ratio * ratio);
         }
     }
 

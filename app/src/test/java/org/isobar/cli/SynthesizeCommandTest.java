@@ -1,0 +1,38 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+
+import org.isobar.data.synthetic.SyntheticConfig;
+import org.isobar.data.synthetic.SyntheticEra5;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+
+/** Options reach the configuration; the defaults are the demo's. */
+class SynthesizeCommandTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    void writesWhatTheOptionsSay() {
+        StringWriter out = new StringWriter();
+        int code = new CommandLine(new SynthesizeCommand()).setOut(new PrintWriter(out)).execute(
+            "--data_dir=" + directory, "--height=16", "--width", "32", "--train_years=1", "--valid_years=2",
+            "--test_years=0", "--samples_per_year=5", "--seed=9");
+        assertEquals(0, code);
+        assertTrue(SyntheticEra5.isComplete(new SyntheticConfig(16, 32, 1, 2, 0, 5, 9), directory));
+        assertTrue(out.toString().contains("valid/1981.h5"), out.toString());
+    }
+
+    @Test
+    void defaultsMakeTheDemoSet() {
+        SynthesizeCommand command = new SynthesizeCommand();
+        new CommandLine(command).parseArgs();
+        assertEquals(SyntheticConfig.demo(), command.config());
+    }
+}
