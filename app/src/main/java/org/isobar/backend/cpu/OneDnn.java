@@ -1,8 +1,10 @@
 package org.isobar.backend.cpu;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -18,12 +20,19 @@ import org.isobar.device.Write;
  *
  * <p>oneDNN would split a product, and its sums, over as many threads as OpenMP allows. The limit is a property of the
  * calling thread, so each call sets it: a store, against microseconds of product.
+ *
+ * <p>The AVX-512 kernel of {@code dnnl_sgemm} (oneDNN 3.11) leaves the stack pointer where a signal handler's frame
+ * overwrites the heap: a profiler that interrupts the thread corrupts the process. So signals wait while it runs.
  */
 final class OneDnn {
     private static final byte PLAIN = 'N';
     private static final byte TRANSPOSED = 'T';
     private static final MethodHandle SGEMM;
     private static final MethodHandle SET_OPENMP_THREADS;
+    private static final MethodHandle MASK_SIGNALS;
+    private static final MemorySegment SIGNALS = asynchronousSignals();
+    private static final int BLOCK = 0; // SIG_BLOCK
+    private static final int UNBLOCK = 1; // SIG_UNBLOCK
 
     static {
         Loader.load(dnnl.class); // loads libgomp, libdnnl
@@ -34,6 +43,8 @@ final class OneDnn {
         SGEMM = handle("dnnl_sgemm", FunctionDescriptor.of(ValueLayout.JAVA_INT, flag, flag, extent, extent, extent,
             factor, address, extent, address, extent, factor, address, extent));
         SET_OPENMP_THREADS = handle("omp_set_num_threads", FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT));
+        MASK_SIGNALS = handle("pthread_sigmask", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT,
+            ValueLayout.ADDRESS, ValueLayout.ADDRESS));
     }
 
     private OneDnn() { }
@@ -53,8 +64,12 @@ final class OneDnn {
         int status;
         try {
             SET_OPENMP_THREADS.invokeExact(1);
+            int masked = (int) MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, MemorySegment.NULL);
+            assert masked == 0;
             status = (int) SGEMM.invokeExact(flag(a), flag(b), m, n, k, scale, a.address(), a.stride(),
                 b.address(), b.stride(), write == Write.ADD ? 1f : 0f, c.address(), c.stride());
+            int unmasked = (int) MASK_SIGNALS.invokeExact(UNBLOCK, SIGNALS, MemorySegment.NULL);
+            assert unmasked == 0;
         } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
             throw new AssertionError(thrown);
         }
@@ -64,12 +79,27 @@ final class OneDnn {
         }
     }
 
+    /**
+     * A {@code sigset_t} of all signals but those that a fault of the thread itself raises, and SIGQUIT, which the JVM
+     * keeps blocked on every thread but one.
+     */
+    private static MemorySegment asynchronousSignals() {
+        MemorySegment set = Arena.global().allocate(128, Long.BYTES);
+        long signals = -1;
+        for (int kept : new int[] {3, 4, 5, 7, 8, 11}) { // SIGQUIT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
+            signals &= ~(1L << (kept - 1));
+        }
+        set.set(ValueLayout.JAVA_LONG, 0, signals);
+        return set;
+    }
+
     private static byte flag(Matrix matrix) {
         return matrix.transposed() ? TRANSPOSED : PLAIN;
     }
 
     @SuppressWarnings("restricted") // native code can crash the process; here is where it is trusted
     private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
-        return Linker.nativeLinker().downcallHandle(SymbolLookup.loaderLookup().findOrThrow(name), descriptor);
+        SymbolLookup symbols = SymbolLookup.loaderLookup().or(Linker.nativeLinker().defaultLookup());
+        return Linker.nativeLinker().downcallHandle(symbols.findOrThrow(name), descriptor);
     }
 }
