@@ -51,7 +51,7 @@ final class Connection implements Closeable {
     }
 
     private static int millis(Duration limit) {
-        return (int) Math.clamp(limit.toMillis(), 1, Integer.MAX_VALUE);
+        return Math.clamp(limit.toMillis(), 1, Integer.MAX_VALUE);
     }
 
     SocketChannel channel() {

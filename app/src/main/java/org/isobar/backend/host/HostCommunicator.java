@@ -147,6 +147,7 @@ abstract class HostCommunicator implements Communicator {
         }
     }
 
+    @SuppressWarnings("restricted")
     private static MemorySegment memory(Tensor tensor) {
         return MemorySegment.ofAddress(tensor.address()).reinterpret(tensor.bytes());
     }
