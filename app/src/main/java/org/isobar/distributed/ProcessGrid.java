@@ -1,0 +1,174 @@
+package org.isobar.distributed;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.isobar.fault.UserException;
+
+/**
+ * The ranks of a job as a grid of up to four axes. A rank is the number whose digits, in the mixed base of the axes'
+ * sizes, are its coordinates; the first axis of the order is the lowest digit. This is Megatron-LM's orthogonal rank
+ * generator (Narayanan et al. 2021, arXiv:2104.04473; {@code RankGenerator} in megatron/core/parallel_state.py).
+ */
+public final class ProcessGrid {
+    /** The order of the tutorial, unless told otherwise. */
+    public static final String DEFAULT_ORDER = "tp-cp-dp";
+
+    private final List<Axis> order;
+    private final Map<Axis, Integer> sizes;
+    /** Distance between neighbours along an axis, in ranks: the product of the sizes of all faster axes. */
+    private final Map<Axis, Integer> strides = new EnumMap<>(Axis.class);
+
+    private ProcessGrid(List<Axis> order, Map<Axis, Integer> sizes) {
+        this.order = List.copyOf(order);
+        this.sizes = new EnumMap<>(sizes);
+        int stride = 1;
+        for (Axis axis : order) {
+            strides.put(axis, stride);
+            stride = Math.multiplyExact(stride, sizes.get(axis));
+        }
+    }
+
+    /**
+     * A grid of the given sizes; an axis that has none has size 1.
+     *
+     * @param order axes joined by '-', the one that varies fastest first; axes of size 1 may be left out
+     * @throws UserException if the order names an unknown axis, one twice, or lacks one of more than one rank
+     */
+    public static ProcessGrid of(String order, Map<Axis, Integer> sizes) {
+        Map<Axis, Integer> full = new EnumMap<>(Axis.class);
+        for (Axis axis : Axis.values()) {
+            int size = sizes.getOrDefault(axis, 1);
+            if (size < 1) {
+                throw new UserException("the " + axis + " axis has size " + size + "; it needs at least one rank");
+            }
+            full.put(axis, size);
+        }
+        return new ProcessGrid(parse(order, full), full);
+    }
+
+    /**
+     * A grid that fills {@code worldSize} ranks: what tp, cp and pp leave over is dp.
+     *
+     * @throws UserException if tp x cp x pp does not divide {@code worldSize}; see also {@link #of}
+     */
+    public static ProcessGrid fit(String order, int worldSize, int tp, int cp, int pp) {
+        for (int size : new int[] {worldSize, tp, cp, pp}) {
+            if (size < 1) {
+                throw new UserException("world size " + worldSize + ", tp " + tp + ", cp " + cp + ", pp " + pp
+                    + ": each must be at least 1");
+            }
+        }
+        long model = Math.multiplyExact((long) tp * cp, (long) pp);
+        if (worldSize % model != 0) {
+            throw new UserException("world size " + worldSize + " is not divisible by tp x cp x pp = " + tp + " x " + cp
+                + " x " + pp + " = " + model + "; choose a multiple of " + model + " ranks, or other sizes");
+        }
+        return of(order, Map.of(Axis.TP, tp, Axis.CP, cp, Axis.PP, pp, Axis.DP, (int) (worldSize / model)));
+    }
+
+    private static List<Axis> parse(String order, Map<Axis, Integer> sizes) {
+        List<Axis> axes = new ArrayList<>();
+        for (String name : order.split("-", -1)) {
+            Axis axis = Axis.parse(name, order);
+            if (axes.contains(axis)) {
+                throw new UserException("parallel order '" + order + "' names " + axis + " twice; leave one out");
+            }
+            axes.add(axis);
+        }
+        for (Axis axis : Axis.values()) {
+            if (!axes.contains(axis)) {
+                if (sizes.get(axis) > 1) {
+                    throw new UserException("parallel order '" + order + "' does not say where " + axis
+                        + " goes, which has " + sizes.get(axis) + " ranks; try '" + order + "-" + axis + "'");
+                }
+                axes.add(axis);
+            }
+        }
+        return axes;
+    }
+
+    /** Number of ranks. */
+    public int worldSize() {
+        return sizes.values().stream().reduce(1, Math::multiplyExact);
+    }
+
+    /** Number of ranks along {@code axis}. */
+    public int size(Axis axis) {
+        return sizes.get(axis);
+    }
+
+    /** All four axes, the one that varies fastest first. */
+    public List<Axis> order() {
+        return order;
+    }
+
+    /** The place of {@code rank} along {@code axis}, from 0. */
+    public int coordinate(int rank, Axis axis) {
+        return rank / strides.get(axis) % size(axis);
+    }
+
+    /**
+     * All groups along {@code axes} taken together: the ranks of a group differ in these coordinates alone. Both the
+     * groups and the ranks in them come in the order of the grid.
+     */
+    public List<List<Integer>> groups(Collection<Axis> axes) {
+        List<Integer> members = offsets(axes);
+        return offsets(EnumSet.complementOf(set(axes))).stream()
+            .map(first -> members.stream().map(member -> first + member).toList()).toList();
+    }
+
+    /** See {@link #groups(Collection)}. */
+    public List<List<Integer>> groups(Axis... axes) {
+        return groups(Arrays.asList(axes));
+    }
+
+    /** The ranks whose coordinates off {@code axes} are 0, in the order of the grid. */
+    private List<Integer> offsets(Collection<Axis> axes) {
+        List<Integer> ranks = new ArrayList<>(List.of(0));
+        for (Axis axis : order) {
+            if (axes.contains(axis)) {
+                int inner = ranks.size();
+                for (int i = inner; i < inner * size(axis); i++) {
+                    ranks.add(ranks.get(i - inner) + strides.get(axis));
+                }
+            }
+        }
+        return ranks;
+    }
+
+    private static EnumSet<Axis> set(Collection<Axis> axes) {
+        EnumSet<Axis> set = EnumSet.noneOf(Axis.class);
+        set.addAll(axes);
+        return set;
+    }
+
+    /** The group of {@code rank} along {@code axes} taken together; along none, it is alone. */
+    public ProcessGroup group(int rank, Collection<Axis> axes) {
+        if (rank < 0 || rank >= worldSize()) {
+            throw new IllegalArgumentException("rank " + rank + " of " + worldSize());
+        }
+        String name = axes.isEmpty() ? "self"
+            : axes.stream().distinct().map(Axis::toString).collect(Collectors.joining("-"));
+        int first = rank - set(axes).stream().mapToInt(axis -> coordinate(rank, axis) * strides.get(axis)).sum();
+        return new ProcessGroup(name, offsets(axes).stream().map(offset -> first + offset).toList(), rank);
+    }
+
+    /** See {@link #group(int, Collection)}. */
+    public ProcessGroup group(int rank, Axis... axes) {
+        return group(rank, Arrays.asList(axes));
+    }
+
+    /** Sizes and order in one line: {@code tp 2 x cp 1 x dp 2 x pp 4, order tp-dp-pp-cp}. */
+    @Override
+    public String toString() {
+        return Arrays.stream(Axis.values()).map(axis -> axis + " " + size(axis)).collect(Collectors.joining(" x "))
+            + ", order " + order.stream().map(Axis::toString).collect(Collectors.joining("-"));
+    }
+}
