@@ -43,6 +43,7 @@ public final class Main implements Runnable {
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
             .addSubcommand(new VerifyCommand())
+            .addSubcommand(new GroupsCommand())
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
