@@ -7,9 +7,7 @@ import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 import org.isobar.fault.UserException;
 
@@ -24,10 +22,17 @@ public final class ProcessGrid {
 
     private final List<Axis> order;
     private final Map<Axis, Integer> sizes;
+    /** Distance between neighbours along an axis, in ranks: the product of the sizes of all faster axes. */
+    private final Map<Axis, Integer> strides = new EnumMap<>(Axis.class);
 
     private ProcessGrid(List<Axis> order, Map<Axis, Integer> sizes) {
         this.order = List.copyOf(order);
         this.sizes = new EnumMap<>(sizes);
+        int stride = 1;
+        for (Axis axis : order) {
+            strides.put(axis, stride);
+            stride = Math.multiplyExact(stride, sizes.get(axis));
+        }
     }
 
     /**
@@ -106,12 +111,7 @@ public final class ProcessGrid {
 
     /** The place of {@code rank} along {@code axis}, from 0. */
     public int coordinate(int rank, Axis axis) {
-        return rank / stride(axis) % size(axis);
-    }
-
-    /** Distance between neighbours along {@code axis}, in ranks. */
-    private int stride(Axis axis) {
-        return order.stream().takeWhile(faster -> faster != axis).mapToInt(this::size).reduce(1, (a, b) -> a * b);
+        return rank / strides.get(axis) % size(axis);
     }
 
     /**
@@ -119,10 +119,8 @@ public final class ProcessGrid {
      * groups and the ranks in them come in the order of the grid.
      */
     public List<List<Integer>> groups(Collection<Axis> axes) {
-        Set<Axis> along = EnumSet.noneOf(Axis.class);
-        along.addAll(axes);
-        List<Integer> members = offsets(order.stream().filter(along::contains).toList());
-        return offsets(order.stream().filter(axis -> !along.contains(axis)).toList()).stream()
+        List<Integer> members = offsets(axes);
+        return offsets(EnumSet.complementOf(set(axes))).stream()
             .map(first -> members.stream().map(member -> first + member).toList()).toList();
     }
 
@@ -132,24 +130,34 @@ public final class ProcessGrid {
     }
 
     /** The ranks whose coordinates off {@code axes} are 0, in the order of the grid. */
-    private List<Integer> offsets(List<Axis> axes) {
-        List<Integer> ranks = List.of(0);
-        for (Axis axis : axes) {
-            List<Integer> inner = ranks;
-            int stride = stride(axis);
-            ranks = IntStream.range(0, size(axis)).boxed()
-                .flatMap(place -> inner.stream().map(rank -> rank + place * stride)).toList();
+    private List<Integer> offsets(Collection<Axis> axes) {
+        List<Integer> ranks = new ArrayList<>(List.of(0));
+        for (Axis axis : order) {
+            if (axes.contains(axis)) {
+                int inner = ranks.size();
+                for (int i = inner; i < inner * size(axis); i++) {
+                    ranks.add(ranks.get(i - inner) + strides.get(axis));
+                }
+            }
         }
         return ranks;
     }
 
+    private static EnumSet<Axis> set(Collection<Axis> axes) {
+        EnumSet<Axis> set = EnumSet.noneOf(Axis.class);
+        set.addAll(axes);
+        return set;
+    }
+
     /** The group of {@code rank} along {@code axes} taken together; along none, it is alone. */
     public ProcessGroup group(int rank, Collection<Axis> axes) {
+        if (rank < 0 || rank >= worldSize()) {
+            throw new IllegalArgumentException("rank " + rank + " of " + worldSize());
+        }
         String name = axes.isEmpty() ? "self"
             : axes.stream().distinct().map(Axis::toString).collect(Collectors.joining("-"));
-        return groups(axes).stream().filter(ranks -> ranks.contains(rank)).findFirst()
-            .map(ranks -> new ProcessGroup(name, ranks, rank))
-            .orElseThrow(() -> new IllegalArgumentException("rank " + rank + " of " + worldSize()));
+        int first = rank - set(axes).stream().mapToInt(axis -> coordinate(rank, axis) * strides.get(axis)).sum();
+        return new ProcessGroup(name, offsets(axes).stream().map(offset -> first + offset).toList(), rank);
     }
 
     /** See {@link #group(int, Collection)}. */

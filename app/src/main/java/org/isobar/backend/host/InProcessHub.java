@@ -1,0 +1,72 @@
+package org.isobar.backend.host;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.isobar.distributed.ProcessGroup;
+
+/**
+ * Where ranks that are threads of one process meet: one for each job, shared by its ranks. A rank whose thread stops
+ * calling is missed after a time limit; one that closes its communicator, at once.
+ */
+public final class InProcessHub {
+    private final Duration limit;
+    private final Map<Place, Meeting> meetings = new ConcurrentHashMap<>();
+    private final Set<InProcessCommunicator> communicators = ConcurrentHashMap.newKeySet();
+    private final Set<Member> left = ConcurrentHashMap.newKeySet();
+
+    /** A hub whose ranks wait at most {@code limit} for each other in one operation. */
+    public InProcessHub(Duration limit) {
+        this.limit = limit;
+    }
+
+    /** The communicator of one rank of {@code group}; each member asks for its own, once. */
+    public InProcessCommunicator open(ProcessGroup group) {
+        InProcessCommunicator communicator = new InProcessCommunicator(this, group, limit);
+        communicators.add(communicator);
+        communicator.start();
+        return communicator;
+    }
+
+    /** Ends all communicators of the job. */
+    void fail(String reason) {
+        communicators.forEach(communicator -> communicator.stop(reason));
+    }
+
+    /** The rank will come to no further meeting of the group. */
+    void leave(InProcessCommunicator communicator) {
+        communicators.remove(communicator);
+        List<Integer> ranks = communicator.group().ranks();
+        left.add(new Member(ranks, communicator.group().index()));
+        meetings.forEach((place, meeting) -> {
+            if (place.ranks().equals(ranks)) {
+                meeting.lookAround();
+            }
+        });
+    }
+
+    /** The meeting at {@code place}, which the first to come there begins; the last one ends it. */
+    Meeting arrive(Place place, int index, HostWork work) {
+        Meeting meeting = meetings.computeIfAbsent(place, any -> new Meeting(place.expected(),
+            member -> left.contains(new Member(place.ranks(), member))));
+        if (meeting.sit(index, work)) {
+            meetings.remove(place);
+        }
+        return meeting;
+    }
+
+    /**
+     * Where ranks meet.
+     *
+     * @param ranks    the group
+     * @param expected those that come, by their place in the group; two in order for a tensor sent from one to another
+     * @param number   of the operation
+     * @param phase    of the operation
+     */
+    record Place(List<Integer> ranks, List<Integer> expected, long number, int phase) { }
+
+    private record Member(List<Integer> ranks, int index) { }
+}

@@ -1,0 +1,129 @@
+package org.isobar.backend.host;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.function.Consumer;
+
+/**
+ * The sending end of a connection: takes memory in order and writes it on a thread of its own, straight from where it
+ * lies, so that the caller can receive meanwhile.
+ */
+final class Outlet implements Closeable {
+    /** What one buffer can span. */
+    private static final long LONGEST = 1 << 30;
+
+    private final SocketChannel channel;
+    private final int peer;
+    private final Consumer<IOException> broken;
+    private final Queue<Item> queue = new ArrayDeque<>();
+    private long queued;
+    private long sent;
+    private IOException failure;
+
+    /** Writes to rank {@code peer}, and closes the channel; {@code broken} hears of a failure. */
+    Outlet(SocketChannel channel, int peer, String name, Consumer<IOException> broken) {
+        this.channel = channel;
+        this.peer = peer;
+        this.broken = broken;
+        Thread.ofPlatform().daemon().name(name).start(this::serve);
+    }
+
+    /**
+     * Sends the bytes, which stay as they are until then.
+     *
+     * @return a number to wait for, by {@link #awaitSent}
+     */
+    long send(MemorySegment bytes) throws IOException {
+        return send(bytes, null);
+    }
+
+    /** As {@link #send(MemorySegment)}; runs {@code then} when all is sent. */
+    long send(MemorySegment bytes, Runnable then) throws IOException {
+        long start = 0;
+        for (; bytes.byteSize() - start > LONGEST; start += LONGEST) {
+            send(bytes.asSlice(start, LONGEST).asByteBuffer(), null);
+        }
+        return send(bytes.asSlice(start).asByteBuffer(), then);
+    }
+
+    /** Sends what remains in the buffer. */
+    synchronized long send(ByteBuffer bytes, Runnable then) throws IOException {
+        check();
+        queue.add(new Item(bytes, then));
+        notifyAll();
+        return ++queued;
+    }
+
+    /** Waits until what {@link #send} numbered so, and all before it, has left. */
+    synchronized void awaitSent(long number) throws IOException, InterruptedException {
+        while (sent < number) {
+            check();
+            wait();
+        }
+    }
+
+    /** Waits until all has left. */
+    synchronized void flush() throws IOException, InterruptedException {
+        awaitSent(queued);
+    }
+
+    private void check() throws IOException {
+        if (failure != null) {
+            throw new IOException(failure.getMessage(), failure);
+        }
+    }
+
+    private void serve() {
+        try {
+            while (true) {
+                Item item = next();
+                while (item.bytes().hasRemaining()) {
+                    channel.write(item.bytes());
+                }
+                if (item.then() != null) {
+                    item.then().run();
+                }
+                synchronized (this) {
+                    sent++;
+                    notifyAll();
+                }
+            }
+        } catch (IOException thrown) {
+            IOException named =
+                new IOException("the connection to rank " + peer + " is broken (" + thrown.getMessage() + ")", thrown);
+            synchronized (this) {
+                failure = named;
+                notifyAll();
+            }
+            broken.accept(named);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError("nobody interrupts this thread", impossible);
+        }
+    }
+
+    private synchronized Item next() throws IOException, InterruptedException {
+        while (queue.isEmpty()) {
+            check();
+            wait();
+        }
+        return queue.remove();
+    }
+
+    /** Closes the connection; what has not left is lost. */
+    @Override
+    public void close() {
+        synchronized (this) {
+            failure = failure == null ? new IOException("connection closed") : failure;
+            queue.clear();
+            notifyAll();
+        }
+        Inlet.closeQuietly(channel);
+    }
+
+    private record Item(ByteBuffer bytes, Runnable then) { }
+}

@@ -1,0 +1,67 @@
+package org.isobar.distributed;
+
+import java.util.Collection;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+
+import org.isobar.device.TensorOps;
+
+/**
+ * The communicators of one rank of a grid, opened when first asked for and closed together. Groups of the same ranks
+ * share one: without context parallelism, "dp-cp" is "dp".
+ */
+public final class Communicators implements AutoCloseable {
+    private final ProcessGrid grid;
+    private final int rank;
+    private final TensorOps ops;
+    private final Function<ProcessGroup, Communicator> open;
+    private final Map<List<Integer>, Communicator> opened = new LinkedHashMap<>();
+
+    /**
+     * The communicators of {@code rank}.
+     *
+     * @param ops  copies for groups of one rank
+     * @param open makes the communicator of a larger group; the other members call it at the same time
+     */
+    public Communicators(ProcessGrid grid, int rank, TensorOps ops, Function<ProcessGroup, Communicator> open) {
+        this.grid = grid;
+        this.rank = rank;
+        this.ops = ops;
+        this.open = open;
+    }
+
+    /** The grid whose groups these are. */
+    public ProcessGrid grid() {
+        return grid;
+    }
+
+    /** This rank's place along {@code axis}. */
+    public int coordinate(Axis axis) {
+        return grid.coordinate(rank, axis);
+    }
+
+    /** The communicator of this rank's group along {@code axes} taken together. */
+    public Communicator along(Axis... axes) {
+        return along(List.of(axes));
+    }
+
+    /** See {@link #along(Axis...)}. */
+    public Communicator along(Collection<Axis> axes) {
+        Set<Axis> sizable = EnumSet.noneOf(Axis.class);
+        axes.stream().filter(axis -> grid.size(axis) > 1).forEach(sizable::add);
+        ProcessGroup group = grid.group(rank, sizable);
+        return opened.computeIfAbsent(group.ranks(),
+            ranks -> ranks.size() == 1 ? new SelfCommunicator(group, ops) : open.apply(group));
+    }
+
+    /** Closes all of them, the latest first. */
+    @Override
+    public void close() {
+        List.copyOf(opened.values()).reversed().forEach(Communicator::close);
+        opened.clear();
+    }
+}

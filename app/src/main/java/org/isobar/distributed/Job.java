@@ -1,0 +1,150 @@
+package org.isobar.distributed;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * This process as a member of a job whose ranks have met: it can reach each of them, and learns when one is lost. Made
+ * by {@link Rendezvous}.
+ */
+public final class Job implements Closeable {
+    private final RankEnvironment environment;
+    private final JobSecret secret;
+    private final TimeLimits limits;
+    private final List<InetSocketAddress> addresses;
+    private final Arrivals arrivals;
+    private final Watch watch;
+    private final Map<String, Integer> connected = new ConcurrentHashMap<>(); // by peer and purpose
+    private final Map<String, Integer> accepted = new ConcurrentHashMap<>();
+
+    /** A job whose members listen at {@code addresses}. Takes over {@code arrivals} and {@code connections}. */
+    Job(RankEnvironment environment, JobSecret secret, TimeLimits limits, List<InetSocketAddress> addresses,
+        Arrivals arrivals, Map<Integer, Connection> connections) {
+        this.environment = environment;
+        this.secret = secret;
+        this.limits = limits;
+        this.addresses = List.copyOf(addresses);
+        this.arrivals = arrivals;
+        watch = new Watch(environment.rank(), connections, limits);
+    }
+
+    /** This process's rank. */
+    public int rank() {
+        return environment.rank();
+    }
+
+    /** Number of ranks. */
+    public int worldSize() {
+        return environment.worldSize();
+    }
+
+    /** This process's rank among those of its node. */
+    public int localRank() {
+        return environment.localRank();
+    }
+
+    /** How long ranks wait for each other. */
+    public TimeLimits limits() {
+        return limits;
+    }
+
+    /** Tells who is lost. */
+    public Watch watch() {
+        return watch;
+    }
+
+    /**
+     * A new connection to {@code peer}, which asks for it by {@link #accept} with the same purpose. Blocking; the
+     * caller closes it.
+     *
+     * @param purpose tells the connections of two ranks apart; of the same purpose, the n-th meets the n-th
+     */
+    public SocketChannel connect(int peer, String purpose) throws IOException {
+        Connection connection = Connection.open(addresses.get(peer), secret, limits.failure());
+        connection.out().writeInt(rank());
+        connection.out().writeUTF(purpose);
+        connection.out().writeInt(connected.merge(peer + purpose, 1, Integer::sum));
+        connection.out().flush();
+        return connection.channel();
+    }
+
+    /**
+     * The connection that {@code peer} opens by {@link #connect}.
+     *
+     * @throws CommunicationException if the job fails before it arrives, or it does not in time
+     */
+    public SocketChannel accept(int peer, String purpose) {
+        CompletableFuture<SocketChannel> arrival = arrivals.of(new Caller(peer, purpose,
+            accepted.merge(peer + purpose, 1, Integer::sum)));
+        watch.onFailure(() -> watch.failure().ifPresent(
+            reason -> arrival.completeExceptionally(new CommunicationException("rank " + rank() + ": " + reason))));
+        try {
+            return arrival.get(limits.stall().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException failed) {
+            throw new CommunicationException(failed.getCause().getMessage(), failed);
+        } catch (TimeoutException late) {
+            throw new CommunicationException("rank " + rank() + ": rank " + peer + " did not connect for '" + purpose
+                + "' within " + limits.stall().toSeconds() + " s", late);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new CommunicationException("interrupted while waiting for rank " + peer, interrupted);
+        }
+    }
+
+    /** Leaves the job: communicators are closed first. Rank 0 stays until the others have left, within limits. */
+    @Override
+    public void close() {
+        watch.close();
+        arrivals.close();
+    }
+
+    /** The door at which peers call, and who has come in by it. */
+    static final class Arrivals implements Closeable {
+        private static final Duration INTRODUCTION = Duration.ofSeconds(5);
+
+        private final Map<Caller, CompletableFuture<SocketChannel>> channels = new ConcurrentHashMap<>();
+        private Doorman door;
+
+        /** Starts to listen. */
+        void listen(InetAddress address, JobSecret secret) throws IOException {
+            door = Doorman.anywhere(address, secret, this::welcome);
+        }
+
+        InetSocketAddress address() throws IOException {
+            return door.address();
+        }
+
+        private Runnable welcome(Connection connection) throws IOException {
+            connection.limit(INTRODUCTION);
+            Caller caller = new Caller(connection.in().readInt(), connection.in().readUTF(),
+                connection.in().readInt());
+            connection.unlimited();
+            return () -> of(caller).complete(connection.channel());
+        }
+
+        CompletableFuture<SocketChannel> of(Caller caller) {
+            return channels.computeIfAbsent(caller, any -> new CompletableFuture<>());
+        }
+
+        @Override
+        public void close() {
+            if (door != null) {
+                door.close();
+            }
+        }
+
+    }
+
+    private record Caller(int rank, String purpose, int count) { }
+}

@@ -1,0 +1,155 @@
+package org.isobar.distributed;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Notices that a rank of the job has died or is stopped, or that all wait for each other, and tells all ranks why the
+ * job cannot go on. Every rank keeps a connection to rank 0 over which both send a sign of life at short intervals from
+ * a thread of its own, however long they compute. The first failure is the job's verdict; rank 0 passes it on.
+ */
+public final class Watch implements Closeable {
+    private final TimeLimits limits;
+    private final List<Peer> peers;
+    private final StallDetector stalls;
+    private final CompletableFuture<String> failure = new CompletableFuture<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private final AtomicLong progress = new AtomicLong();
+    private volatile String waiting = "";
+    private volatile boolean closed;
+
+    /** Watches the ranks at the other ends of {@code connections}: all others for rank 0, rank 0 for all others. */
+    Watch(int rank, Map<Integer, Connection> connections, TimeLimits limits) {
+        this.limits = limits;
+        peers = connections.keySet().stream().sorted()
+            .map(peer -> new Peer(peer, connections.get(peer), this)).toList();
+        stalls = new StallDetector(rank, limits);
+        peers.forEach(peer -> Thread.ofVirtual().name("isobar-watch-" + peer.rank()).start(peer::listen));
+        if (!peers.isEmpty()) {
+            Thread.ofPlatform().daemon().name("isobar-watch").start(this::tick);
+        }
+    }
+
+    /** Why the job cannot go on, if it cannot. */
+    public Optional<String> failure() {
+        return Optional.ofNullable(failure.getNow(null));
+    }
+
+    /** {@link #failure}, which may be about to arrive: waits for it a moment. */
+    public Optional<String> imminentFailure() {
+        try {
+            return Optional.of(failure.get(limits.failure().dividedBy(10).toNanos(), TimeUnit.NANOSECONDS));
+        } catch (TimeoutException none) {
+            return Optional.empty();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            return failure();
+        } catch (ExecutionException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
+    /** Tells all ranks that the job cannot go on, unless it is known already. */
+    public void fail(String reason) {
+        if (failure.complete(reason)) {
+            peers.forEach(peer -> peer.abort(reason));
+            listeners.forEach(Runnable::run);
+        }
+    }
+
+    /** Runs {@code listener} once when the job fails; at once if it has failed. */
+    public void onFailure(Runnable listener) {
+        listeners.add(listener);
+        if (failure.isDone() && listeners.remove(listener)) {
+            listener.run();
+        }
+    }
+
+    /** From now on this rank waits, in {@code place}, for others. */
+    public void waiting(String place) {
+        waiting = place;
+    }
+
+    /** This rank waits no longer. */
+    public void resumed() {
+        waiting = "";
+    }
+
+    /** Something has come in from a peer: this rank does not wait in vain. */
+    public void progressed() {
+        progress.incrementAndGet();
+    }
+
+    private void tick() {
+        long last = System.nanoTime();
+        while (!closed && !failure.isDone()) {
+            pause(limits.beat());
+            long now = System.nanoTime();
+            if (now - last > limits.silence().toNanos() / 2) {
+                peers.forEach(Peer::forgive); // it was this process that was stopped
+            }
+            last = now;
+            Status own = new Status(progress.get(), waiting);
+            peers.forEach(peer -> peer.beat(own));
+            judge(own, now);
+        }
+    }
+
+    private void judge(Status own, long now) {
+        for (Peer peer : peers) {
+            if (peer.silentFor(now) > limits.silence().toNanos()) {
+                fail("rank " + peer.rank() + " gives no sign of life: it is stopped, or cannot be reached");
+            }
+        }
+        stalls.judge(own, peers.stream().map(Peer::status).toList(), now).ifPresent(this::fail);
+    }
+
+    static void pause(Duration time) {
+        try {
+            Thread.sleep(time);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The connection to a peer has ended without a farewell. */
+    void lost(int rank, IOException how) {
+        if (!closed) {
+            fail("rank " + rank + " has died: it ended its connection (" + how.getMessage() + ")");
+        }
+    }
+
+    /**
+     * Takes leave. Rank 0 stays, for as long as a failure may take to show, until the others have left: they need it to
+     * hear of each other.
+     */
+    @Override
+    public void close() {
+        long deadline = System.nanoTime() + limits.failure().toNanos();
+        peers.forEach(Peer::farewell);
+        while (peers.size() > 1 && !failure.isDone() && System.nanoTime() < deadline
+            && peers.stream().anyMatch(peer -> !peer.left())) {
+            pause(Duration.ofMillis(5));
+        }
+        closed = true;
+        peers.forEach(Peer::close);
+    }
+
+    /**
+     * What a rank says of itself with each sign of life.
+     *
+     * @param progress grows with everything that comes in
+     * @param waiting  where it waits for others; empty while it does not
+     */
+    record Status(long progress, String waiting) { }
+}

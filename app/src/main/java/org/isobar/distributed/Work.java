@@ -1,0 +1,27 @@
+package org.isobar.distributed;
+
+/** A collective that was issued and may still be under way. */
+public interface Work {
+    /**
+     * Returns when the tensors of this operation may be read and written again.
+     *
+     * @throws CommunicationException if the operation failed here or at any other rank
+     */
+    void await();
+
+    /** Whether {@link #await} would return, or throw, at once. */
+    boolean done();
+
+    /** An operation that has nothing left to do. */
+    static Work completed() {
+        return new Work() {
+            @Override
+            public void await() { }
+
+            @Override
+            public boolean done() {
+                return true;
+            }
+        };
+    }
+}
