@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import java.util.concurrent.TimeUnit;
@@ -15,10 +16,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Listens on a port and lets in only who proves the job's secret. A stranger has {@link #PATIENCE} seconds for it, and
  * there are never more than {@link #STRANGERS} of them: a newcomer then turns out the one that has been at the door
- * longest. A process of the job needs milliseconds, and calls again if it was turned out.
+ * longest. A process of the job needs milliseconds, and calls again if a flood of strangers swept it away.
  */
 final class Doorman implements Closeable {
-    private static final int STRANGERS = 64;
+    private static final int STRANGERS = 256;
     private static final int PATIENCE = 5;
     private static final int SWEEP_MILLIS = 200;
 
@@ -85,13 +86,13 @@ final class Doorman implements Closeable {
         try {
             Connection connection = new Connection(stranger);
             Handshake.answer(connection.in(), connection.out(), secret);
-            Runnable entry = host.welcome(connection);
             synchronized (strangers) {
                 if (strangers.remove(stranger) == null) {
                     throw new ClosedChannelException(); // too late: it was turned out
                 }
             }
-            entry.run();
+            connection.limit(Duration.ofSeconds(PATIENCE));
+            host.welcome(connection);
         } catch (IOException | RuntimeException notOneOfUs) {
             refused.incrementAndGet();
             synchronized (strangers) {
@@ -147,9 +148,9 @@ final class Doorman implements Closeable {
     @FunctionalInterface
     interface Host {
         /**
-         * Hears what the guest wants, on a thread of its own; the connection is closed if that takes too long. The
-         * result is run when the connection is no longer the doorman's to close.
+         * Hears what the guest wants, on a thread of its own, and takes over the connection. Reading is limited in time
+         * until it lifts the limit; the connection is closed if it fails.
          */
-        Runnable welcome(Connection connection) throws IOException;
+        void welcome(Connection connection) throws IOException;
     }
 }

@@ -2,10 +2,10 @@ package org.isobar.distributed;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -71,12 +71,29 @@ public final class Job implements Closeable {
      * @param purpose tells the connections of two ranks apart; of the same purpose, the n-th meets the n-th
      */
     public SocketChannel connect(int peer, String purpose) throws IOException {
-        Connection connection = Connection.open(addresses.get(peer), secret, limits.failure());
+        Connection connection = call(addresses.get(peer));
         connection.out().writeInt(rank());
         connection.out().writeUTF(purpose);
         connection.out().writeInt(connected.merge(peer + purpose, 1, Integer::sum));
         connection.out().flush();
         return connection.channel();
+    }
+
+    /** A flood of strangers may sweep a call away; a few more tries get through, or find that nobody is there. */
+    private Connection call(InetSocketAddress address) throws IOException {
+        long deadline = System.nanoTime() + limits.failure().toNanos();
+        while (true) {
+            try {
+                return Connection.open(address, secret, limits.failure());
+            } catch (Handshake.Refused | ConnectException hopeless) {
+                throw hopeless;
+            } catch (IOException sweptAway) {
+                if (System.nanoTime() > deadline || watch.failure().isPresent()) {
+                    throw sweptAway;
+                }
+                Watch.pause(limits.beat());
+            }
+        }
     }
 
     /**
@@ -111,8 +128,6 @@ public final class Job implements Closeable {
 
     /** The door at which peers call, and who has come in by it. */
     static final class Arrivals implements Closeable {
-        private static final Duration INTRODUCTION = Duration.ofSeconds(5);
-
         private final Map<Caller, CompletableFuture<SocketChannel>> channels = new ConcurrentHashMap<>();
         private Doorman door;
 
@@ -125,12 +140,11 @@ public final class Job implements Closeable {
             return door.address();
         }
 
-        private Runnable welcome(Connection connection) throws IOException {
-            connection.limit(INTRODUCTION);
+        private void welcome(Connection connection) throws IOException {
             Caller caller = new Caller(connection.in().readInt(), connection.in().readUTF(),
                 connection.in().readInt());
             connection.unlimited();
-            return () -> of(caller).complete(connection.channel());
+            of(caller).complete(connection.channel());
         }
 
         CompletableFuture<SocketChannel> of(Caller caller) {

@@ -84,17 +84,14 @@ public final class Rendezvous {
     }
 
     private Job host(InetAddress master, Job.Arrivals arrivals) throws IOException {
-        arrivals.listen(master(), secret);
-        RendezvousHost host = new RendezvousHost(hello(arrivals.address()));
-        try (Doorman door = listen(new InetSocketAddress(master, environment.masterPort()), host)) {
-            List<InetSocketAddress> addresses = host.await(deadline, limits.start(), door::refused);
-            return new Job(environment, secret, limits, addresses, arrivals, host.connections());
-        }
-    }
-
-    private Doorman listen(InetSocketAddress address, RendezvousHost host) throws IOException {
         try {
-            return new Doorman(address, secret, host);
+            arrivals.listen(master, secret);
+            RendezvousHost host = new RendezvousHost(hello(arrivals.address()));
+            InetSocketAddress address = new InetSocketAddress(master, environment.masterPort());
+            try (Doorman door = new Doorman(address, secret, host)) {
+                List<InetSocketAddress> addresses = host.await(deadline, limits.start(), door::refused);
+                return new Job(environment, secret, limits, addresses, arrivals, host.connections());
+            }
         } catch (BindException taken) {
             boolean elsewhere = String.valueOf(taken.getMessage()).contains("assign");
             throw new UserException(elsewhere

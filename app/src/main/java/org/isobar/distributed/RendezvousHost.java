@@ -20,7 +20,6 @@ import org.isobar.fault.UserException;
 
 /** Rank 0 at the rendezvous: hears every rank, and tells all of them whether the job can start. */
 final class RendezvousHost implements Doorman.Host {
-    private static final Duration INTRODUCTION = Duration.ofSeconds(5);
     private static final int MOST_DIFFERENCES = 8;
     private static final int LONGEST_VALUE = 200;
 
@@ -28,6 +27,7 @@ final class RendezvousHost implements Doorman.Host {
     private final SortedMap<Integer, Hello> heard = new TreeMap<>();
     private final Map<Integer, Connection> connections = new HashMap<>();
     private final List<Connection> turnedDown = new ArrayList<>();
+    private boolean settled;
     private String fault;
 
     RendezvousHost(Hello own) {
@@ -36,14 +36,20 @@ final class RendezvousHost implements Doorman.Host {
     }
 
     @Override
-    public Runnable welcome(Connection connection) throws IOException {
-        connection.limit(INTRODUCTION);
+    public void welcome(Connection connection) throws IOException {
         Hello hello = Hello.read(connection.in());
         connection.unlimited();
-        return () -> enter(hello, connection);
+        enter(hello, connection);
     }
 
     private synchronized void enter(Hello hello, Connection connection) {
+        if (settled) {
+            fault = "the job of " + own.worldSize() + " ranks has begun without this process, which says that it is"
+                + " rank " + hello.rank();
+            tell(connection);
+            connection.close();
+            return;
+        }
         String objection = objection(hello);
         if (objection == null) {
             heard.put(hello.rank(), hello);
@@ -95,6 +101,7 @@ final class RendezvousHost implements Doorman.Host {
         if (fault == null) {
             fault = differences();
         }
+        settled = true;
         connections.values().forEach(this::tell);
         turnedDown.forEach(this::tell);
         turnedDown.forEach(Connection::close);

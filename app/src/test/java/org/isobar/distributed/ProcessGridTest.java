@@ -7,10 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -73,29 +71,33 @@ class ProcessGridTest {
     void groupsAlongDifferentAxesMeetInOneRank() {
         forEveryGrid(grid -> {
             for (List<Axis> axes : AXIS_SETS) {
-                List<Axis> others = Arrays.stream(Axis.values()).filter(axis -> !axes.contains(axis)).toList();
-                for (List<Integer> group : grid.groups(axes)) {
-                    for (List<Integer> other : grid.groups(others)) {
-                        Set<Integer> common = new HashSet<>(group);
-                        common.retainAll(other);
-                        assertEquals(1, common.size());
+                int[] others = members(grid,
+                    Arrays.stream(Axis.values()).filter(axis -> !axes.contains(axis)).toList());
+                for (int group : members(grid, axes)) {
+                    for (int other : others) {
+                        assertEquals(1, Integer.bitCount(group & other));
                     }
                 }
             }
         });
     }
 
+    /** The groups as sets of bits. */
+    private static int[] members(ProcessGrid grid, List<Axis> axes) {
+        return grid.groups(axes).stream().mapToInt(group -> group.stream().mapToInt(rank -> 1 << rank).sum()).toArray();
+    }
+
     @Test
     void aGroupHoldsTheRanksOfEqualCoordinatesElsewhere() {
         forEveryGrid(grid -> {
-            for (int rank = 0; rank < grid.worldSize(); rank++) {
-                for (Axis axis : Axis.values()) {
-                    ProcessGroup group = grid.group(rank, axis);
-                    assertEquals(grid.coordinate(rank, axis), group.index());
-                    assertEquals(rank, group.ranks().get(group.index()));
-                    for (int peer : group.ranks()) {
+            for (Axis axis : Axis.values()) {
+                for (List<Integer> ranks : grid.groups(axis)) {
+                    int last = ranks.getLast();
+                    assertEquals(new ProcessGroup(axis.toString(), ranks, last), grid.group(last, axis));
+                    for (int place = 0; place < ranks.size(); place++) {
                         for (Axis other : Axis.values()) {
-                            assertTrue(other == axis || grid.coordinate(peer, other) == grid.coordinate(rank, other));
+                            assertEquals(other == axis ? place : grid.coordinate(last, other),
+                                grid.coordinate(ranks.get(place), other));
                         }
                     }
                 }

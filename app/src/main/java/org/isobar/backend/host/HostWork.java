@@ -45,11 +45,7 @@ final class HostWork implements Work {
             communicator.waiting(place());
         }
         try {
-            outcome.get(communicator.limit().toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException late) {
-            communicator.collapse(this, new CommunicationException("waited for " + communicator.limit().toMillis()
-                + " ms"));
-            outcome.join();
+            awaitOutcome();
         } catch (ExecutionException failed) {
             // A new exception, so that its trace shows who waited.
             throw new CommunicationException(failed.getCause().getMessage(), failed.getCause());
@@ -58,6 +54,16 @@ final class HostWork implements Work {
             throw new CommunicationException(place() + ": interrupted while waiting", interrupted);
         } finally {
             communicator.resumed();
+        }
+    }
+
+    private void awaitOutcome() throws InterruptedException, ExecutionException {
+        try {
+            outcome.get(communicator.limit().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException late) {
+            communicator.collapse(this, new CommunicationException("waited for " + communicator.limit().toMillis()
+                + " ms in vain"));
+            outcome.get();
         }
     }
 

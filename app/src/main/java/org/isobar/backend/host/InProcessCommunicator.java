@@ -23,13 +23,15 @@ public final class InProcessCommunicator extends HostCommunicator {
     private static final int PAIR = 3;
 
     private final InProcessHub hub;
+    private final Duration limit;
     private final List<Integer> everyone;
     private final MemorySegment sum = Arena.ofAuto().allocate(CHUNK, Long.BYTES);
 
     /** The communicator of one rank; the hub starts it. */
     InProcessCommunicator(InProcessHub hub, ProcessGroup group, Duration limit) {
-        super(group, limit);
+        super(group, limit.multipliedBy(2)); // a missing rank is noticed where ranks meet; there it has a name
         this.hub = hub;
+        this.limit = limit;
         everyone = IntStream.range(0, group.size()).boxed().toList();
     }
 
@@ -53,7 +55,7 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     private Map<Integer, HostWork> meet(HostWork work, int phase) throws InterruptedException {
-        return arrive(work, everyone, phase).await(limit(), group());
+        return arrive(work, everyone, phase).await(limit, group());
     }
 
     private void compare(HostWork own, HostWork theirs, int peer) {
@@ -65,7 +67,7 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     private void receive(HostWork work) throws InterruptedException {
         int peer = work.call().root();
-        HostWork sender = arrive(work, List.of(peer, group().index()), PAIR).await(limit(), group()).get(peer);
+        HostWork sender = arrive(work, List.of(peer, group().index()), PAIR).await(limit, group()).get(peer);
         compare(work, sender, peer);
         work.call().out().copyFrom(sender.call().in());
         sender.succeed();

@@ -16,6 +16,7 @@ import java.util.function.Consumer;
 final class Outlet implements Closeable {
     /** What one buffer can span. */
     private static final long LONGEST = 1 << 30;
+    private static final int FEW = 1 << 12;
 
     private final SocketChannel channel;
     private final int peer;
@@ -44,6 +45,9 @@ final class Outlet implements Closeable {
 
     /** As {@link #send(MemorySegment)}; runs {@code then} when all is sent. */
     long send(MemorySegment bytes, Runnable then) throws IOException {
+        if (then == null && bytes.byteSize() <= FEW) {
+            return sendNow(bytes.asByteBuffer());
+        }
         long start = 0;
         for (; bytes.byteSize() - start > LONGEST; start += LONGEST) {
             send(bytes.asSlice(start, LONGEST).asByteBuffer(), null);
@@ -56,6 +60,20 @@ final class Outlet implements Closeable {
         check();
         queue.add(new Item(bytes, then));
         notifyAll();
+        return ++queued;
+    }
+
+    /**
+     * As {@link #send(MemorySegment)}, on the caller's thread if nothing else is on its way: for few bytes, which find
+     * room in the socket's buffer because the ranks of a ring are never far apart.
+     */
+    synchronized long sendNow(ByteBuffer bytes) throws IOException {
+        if (sent < queued) {
+            return send(bytes, null);
+        }
+        check();
+        write(bytes);
+        sent++;
         return ++queued;
     }
 
@@ -82,9 +100,7 @@ final class Outlet implements Closeable {
         try {
             while (true) {
                 Item item = next();
-                while (item.bytes().hasRemaining()) {
-                    channel.write(item.bytes());
-                }
+                write(item.bytes());
                 if (item.then() != null) {
                     item.then().run();
                 }
@@ -94,15 +110,24 @@ final class Outlet implements Closeable {
                 }
             }
         } catch (IOException thrown) {
-            IOException named =
-                new IOException("the connection to rank " + peer + " is broken (" + thrown.getMessage() + ")", thrown);
             synchronized (this) {
-                failure = named;
+                failure = thrown;
                 notifyAll();
             }
-            broken.accept(named);
+            broken.accept(thrown);
         } catch (InterruptedException impossible) {
             throw new AssertionError("nobody interrupts this thread", impossible);
+        }
+    }
+
+    private void write(ByteBuffer bytes) throws IOException {
+        try {
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        } catch (IOException thrown) {
+            throw new IOException("the connection to rank " + peer + " is broken (" + thrown.getMessage() + ")",
+                thrown);
         }
     }
 
@@ -117,12 +142,12 @@ final class Outlet implements Closeable {
     /** Closes the connection; what has not left is lost. */
     @Override
     public void close() {
+        Inlet.closeQuietly(channel); // first of all: it frees a thread that writes in vain
         synchronized (this) {
             failure = failure == null ? new IOException("connection closed") : failure;
             queue.clear();
             notifyAll();
         }
-        Inlet.closeQuietly(channel);
     }
 
     private record Item(ByteBuffer bytes, Runnable then) { }

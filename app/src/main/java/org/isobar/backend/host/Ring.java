@@ -15,9 +15,9 @@ import java.nio.ByteBuffer;
  * {@link #WINDOW} of which are under way at a time. Sending never waits for receiving, so the ring cannot lock up.
  */
 final class Ring {
-    /** Large enough to make system calls rare, small enough to stay in a core's cache between them. */
-    private static final int CHUNK = 1 << 18;
-    private static final int WINDOW = 4;
+    /** Large enough to make handing over from thread to thread rare; measured. */
+    private static final int CHUNK = 1 << 20;
+    private static final int WINDOW = 2;
 
     private final int size;
     private final int index;
@@ -39,7 +39,7 @@ final class Ring {
 
     /** Makes sure that the previous rank has issued the same operation; returns how its differs, or null. */
     String compare(Call call) throws IOException {
-        next.send(call.header(), null);
+        next.sendNow(call.header());
         ByteBuffer theirs = ByteBuffer.allocate(Call.HEADER);
         previous.read(theirs);
         return call.difference(theirs.flip());
@@ -115,11 +115,12 @@ final class Ring {
      * Returns when every rank has called {@link #compare} for this operation: one byte is passed on for each rank but
      * the neighbour, whose header has come.
      */
-    void barrier() throws IOException {
+    void barrier() throws IOException, InterruptedException {
         for (int distance = 2; distance < size; distance++) {
-            next.send(ByteBuffer.allocate(1), null);
+            next.sendNow(ByteBuffer.allocate(1));
             previous.read(ByteBuffer.allocate(1));
         }
+        next.flush();
     }
 
     /** The rank, or its part, that lies {@code distance} places further on. */

@@ -1,0 +1,56 @@
+package org.isobar.backend.host;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.function.LongToDoubleFunction;
+
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Storage;
+import org.isobar.tensor.Tensor;
+
+/** Tensors in host memory, freed with the last reference to them. */
+public final class HostTensors {
+    private HostTensors() { }
+
+    /** A one-dimensional tensor of {@code elements} values {@code value(i)}. */
+    public static Tensor of(DType dtype, long elements, LongToDoubleFunction value) {
+        Memory memory = new Memory(Arena.ofAuto().allocate(elements * dtype.bytes(), 64));
+        for (long i = 0; i < elements; i++) {
+            if (dtype == DType.F32) {
+                memory.segment.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) value.applyAsDouble(i));
+            } else {
+                memory.segment.setAtIndex(ValueLayout.JAVA_DOUBLE, i, value.applyAsDouble(i));
+            }
+        }
+        return new Tensor(memory, 0, dtype, Shape.of(elements));
+    }
+
+    /** A single-precision tensor of the given values. */
+    public static Tensor f32(double... values) {
+        return of(DType.F32, values.length, i -> values[(int) i]);
+    }
+
+    /** The values of a tensor. */
+    public static double[] values(Tensor tensor) {
+        MemorySegment memory = ((Memory) tensor.storage()).segment.asSlice(tensor.offset(), tensor.bytes());
+        double[] values = new double[(int) tensor.elements()];
+        Arrays.setAll(values, i -> tensor.dtype() == DType.F32 ? memory.getAtIndex(ValueLayout.JAVA_FLOAT, i)
+            : memory.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
+        return values;
+    }
+
+    private record Memory(MemorySegment segment) implements Storage {
+        @Override
+        public long address() {
+            return segment.address();
+        }
+
+        @Override
+        public long bytes() {
+            return segment.byteSize();
+        }
+    }
+}
