@@ -6,9 +6,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 
-import org.isobar.device.TensorOps;
+import org.isobar.tensor.Tensor;
 
 /**
  * The communicators of one rank of a grid, opened when first asked for and closed together. Groups of the same ranks
@@ -17,20 +18,21 @@ import org.isobar.device.TensorOps;
 public final class Communicators implements AutoCloseable {
     private final ProcessGrid grid;
     private final int rank;
-    private final TensorOps ops;
+    private final BiConsumer<Tensor, Tensor> copy;
     private final Function<ProcessGroup, Communicator> open;
     private final Map<List<Integer>, Communicator> opened = new LinkedHashMap<>();
 
     /**
      * The communicators of {@code rank}.
      *
-     * @param ops  copies for groups of one rank
+     * @param copy {@code (y, x) -> y = x} of the device's operations, for groups of one rank
      * @param open makes the communicator of a larger group; the other members call it at the same time
      */
-    public Communicators(ProcessGrid grid, int rank, TensorOps ops, Function<ProcessGroup, Communicator> open) {
+    public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
+        Function<ProcessGroup, Communicator> open) {
         this.grid = grid;
         this.rank = rank;
-        this.ops = ops;
+        this.copy = copy;
         this.open = open;
     }
 
@@ -55,7 +57,7 @@ public final class Communicators implements AutoCloseable {
         axes.stream().filter(axis -> grid.size(axis) > 1).forEach(sizable::add);
         ProcessGroup group = grid.group(rank, sizable);
         return opened.computeIfAbsent(group.ranks(),
-            ranks -> ranks.size() == 1 ? new SelfCommunicator(group, ops) : open.apply(group));
+            ranks -> ranks.size() == 1 ? new SelfCommunicator(group, copy) : open.apply(group));
     }
 
     /** Closes all of them, the latest first. */

@@ -1,20 +1,21 @@
 package org.isobar.distributed;
 
-import org.isobar.device.TensorOps;
+import java.util.function.BiConsumer;
+
 import org.isobar.tensor.Tensor;
 
 /** The communicator of a rank that is alone in its group: everything is already where it belongs. */
 public final class SelfCommunicator implements Communicator {
     private final ProcessGroup group;
-    private final TensorOps ops;
+    private final BiConsumer<Tensor, Tensor> copy;
 
-    /** Copies, where something is asked for in another place, with {@code ops}. */
-    public SelfCommunicator(ProcessGroup group, TensorOps ops) {
+    /** Uses {@code copy}, {@code (y, x) -> y = x}, where something is asked for in another place. */
+    public SelfCommunicator(ProcessGroup group, BiConsumer<Tensor, Tensor> copy) {
         if (group.size() != 1) {
             throw new IllegalArgumentException(group + " has more than one rank");
         }
         this.group = group;
-        this.ops = ops;
+        this.copy = copy;
     }
 
     @Override
@@ -70,7 +71,7 @@ public final class SelfCommunicator implements Communicator {
 
     private Work copied(Tensor out, Tensor in) {
         if (!out.aliases(in)) {
-            ops.copy(out, in);
+            copy.accept(out, in);
         }
         return Work.completed();
     }
