@@ -1,7 +1,6 @@
 package org.isobar.cli;
 
 import java.io.PrintWriter;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -95,29 +94,23 @@ final class GroupsCommand implements Callable<Integer> {
     }
 
     private void slices(int parts, PrintWriter out) {
-        List<Long> extents = new ArrayList<>();
-        for (String extent : weight.split("x", -1)) {
-            if (!extent.matches("[1-9][0-9]{0,8}")) {
-                throw new UserException("--show_weight=" + weight + " is not of the form INxOUT, as 1024x512 is");
-            }
-            extents.add(Long.parseLong(extent));
-        }
-        if (extents.size() != 2) {
+        if (!weight.matches("[1-9][0-9]{0,8}x[1-9][0-9]{0,8}")) {
             throw new UserException("--show_weight=" + weight + " is not of the form INxOUT, as 1024x512 is");
         }
-        long in = extents.get(0);
-        long out1 = extents.get(1);
-        out.println("---------- Y = X A, A of " + in + " x " + out1 + ", kept as the weight W = A^T of " + out1 + " x "
-            + in + " ----------");
+        int cross = weight.indexOf('x');
+        long inputs = Long.parseLong(weight.substring(0, cross));
+        long outputs = Long.parseLong(weight.substring(cross + 1));
+        out.println("---------- Y = X A, A of " + inputs + " x " + outputs + ", kept as the weight W = A^T of "
+            + outputs + " x " + inputs + " ----------");
         out.println("column-parallel: A = [A0, A1, ...] is cut by columns, W by rows");
         for (int part = 0; part < parts; part++) {
             Shard shard = new Shard(0, parts, part);
-            out.println(slice(part, in, shard.length(out1), "W[" + range(shard, out1) + ", :]"));
+            out.println(slice(part, inputs, shard.length(outputs), "W[" + range(shard, outputs) + ", :]"));
         }
         out.println("row-parallel: A = [A0; A1; ...] is cut by rows, W by columns");
         for (int part = 0; part < parts; part++) {
             Shard shard = new Shard(1, parts, part);
-            out.println(slice(part, shard.length(in), out1, "W[:, " + range(shard, in) + "]"));
+            out.println(slice(part, shard.length(inputs), outputs, "W[:, " + range(shard, inputs) + "]"));
         }
     }
 

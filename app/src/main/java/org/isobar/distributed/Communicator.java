@@ -6,8 +6,9 @@ import org.isobar.tensor.Tensor;
 
 /**
  * What the ranks of one group can ask of each other. All of them issue the same operations with the same sizes in the
- * same order; the operations run in that order, each when all have issued it, while the caller goes on. Tensors of an
- * operation are left alone until its {@link Work} is done. F32 and F64.
+ * same order; the operations run in that order, each when all have issued it, while the caller goes on. A tensor may be
+ * sent before its receiver is there to take it. Tensors of an operation are left alone until its {@link Work} is done.
+ * F32 and F64.
  *
  * <p>Results do not depend on timing, and what all ranks receive is the same bits at each.
  *
@@ -25,7 +26,7 @@ public interface Communicator extends AutoCloseable {
      * {@code out = the ranks' in, one after the other}.
      *
      * @param in    {@code sizes[index]} elements; may be its place in {@code out}
-     * @param sizes elements of each rank, the same at all ranks; zero is allowed
+     * @param sizes elements of each rank, the same at all ranks; where zero, {@code in} is any tensor of the type
      */
     Work allGather(Tensor out, Tensor in, long... sizes);
 
@@ -34,7 +35,7 @@ public interface Communicator extends AutoCloseable {
      *
      * @param out   {@code sizes[index]} elements; may be its place in {@code in}, else apart from it
      * @param in    left as it is where {@code out} is not part of it
-     * @param sizes elements of each rank, the same at all ranks; zero is allowed
+     * @param sizes elements of each rank, the same at all ranks; where zero, {@code out} is any tensor of the type
      */
     Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes);
 

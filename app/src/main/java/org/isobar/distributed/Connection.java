@@ -69,10 +69,6 @@ final class Connection implements Closeable {
     /** Closes without complaint: whoever closes has no more use for it. */
     @Override
     public void close() {
-        try {
-            channel.close();
-        } catch (IOException gone) { // nothing is lost: all that mattered has been flushed
-            return;
-        }
+        Doorman.close(channel);
     }
 }

@@ -118,10 +118,11 @@ final class Doorman implements Closeable {
         close(stranger);
     }
 
-    private static void close(Closeable closeable) {
+    /** Closes what is of no more use, so that failing to does not matter. */
+    static void close(Closeable closeable) {
         try {
             closeable.close();
-        } catch (IOException gone) { // there is nobody to tell
+        } catch (IOException gone) { // nobody needs to know
             return;
         }
     }

@@ -151,11 +151,13 @@ public final class Job implements Closeable {
             return channels.computeIfAbsent(caller, any -> new CompletableFuture<>());
         }
 
+        /** Closes the door, and every connection that has come in by it. */
         @Override
         public void close() {
             if (door != null) {
                 door.close();
             }
+            channels.values().forEach(arrival -> arrival.thenAccept(Doorman::close));
         }
 
     }

@@ -45,7 +45,7 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
         Variables variables = new Variables(environment);
         int worldSize = variables.number("WORLD_SIZE", "SLURM_NTASKS").orElse(1);
         if (worldSize > 1) {
-            variables.refuseBatchShell();
+            variables.refuseShell();
         }
         int rank = variables.number("RANK", worldSize > 1 ? "SLURM_PROCID" : null)
             .orElseGet(() -> worldSize == 1 ? 0 : variables.missing("RANK"));
@@ -82,11 +82,13 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
         }
 
         /**
-         * The shell of a batch script, and an interactive one, look like rank 0 of all tasks: SLURM_PROCID is 0 and
-         * SLURM_NTASKS that of the job. Only a task of srun has a step with as many tasks.
+         * The shell of a batch script looks like rank 0 of all tasks: SLURM_PROCID is 0 and SLURM_NTASKS that of the
+         * job. An interactive one has SLURM_NTASKS alone. Only a task of srun has a step with as many tasks (Slurm
+         * 22.05, tried). With RANK and without SLURM_PROCID, somebody else than srun has started the processes.
          */
-        void refuseBatchShell() {
-            if (text("SLURM_JOB_ID").isPresent() && text("SLURM_PROCID").isPresent()
+        void refuseShell() {
+            boolean processesElsewhere = text("SLURM_PROCID").isEmpty() && text("RANK").isPresent();
+            if (text("SLURM_JOB_ID").isPresent() && !processesElsewhere
                 && !text("SLURM_STEP_NUM_TASKS").equals(text("SLURM_NTASKS"))) {
                 throw new UserException("this is the shell of Slurm job " + all.get("SLURM_JOB_ID")
                     + ", not one of its " + all.getOrDefault("SLURM_NTASKS", "several") + " tasks: it would wait for"

@@ -21,6 +21,7 @@ import org.isobar.fault.UserException;
 /** Rank 0 at the rendezvous: hears every rank, and tells all of them whether the job can start. */
 final class RendezvousHost implements Doorman.Host {
     private static final int MOST_DIFFERENCES = 8;
+    private static final int MOST_VALUES = 4;
     private static final int LONGEST_VALUE = 200;
 
     private final Hello own;
@@ -128,7 +129,7 @@ final class RendezvousHost implements Doorman.Host {
             + (refused == 0 ? "" : " (" + refused + " connections were refused: they did not prove the job's secret)");
     }
 
-    /** One line for each fact on which the ranks differ, or null. */
+    /** One line for each fact on which the ranks differ, or null; short enough for one string of DataOutput. */
     private String differences() {
         SortedSet<String> keys = new TreeSet<>();
         heard.values().forEach(hello -> keys.addAll(hello.facts().keySet()));
@@ -138,7 +139,7 @@ final class RendezvousHost implements Doorman.Host {
             heard.forEach((rank, hello) -> ranksOf.computeIfAbsent(hello.facts().getOrDefault(key, "(not set)"),
                 value -> new TreeSet<>()).add(rank));
             if (ranksOf.size() > 1) {
-                lines.add("\n  " + key + ": " + ranksOf.entrySet().stream()
+                lines.add("\n  " + key + ": " + ranksOf.entrySet().stream().limit(MOST_VALUES)
                     .map(entry -> cut(entry.getKey()) + " at " + ranks(entry.getValue()))
                     .collect(Collectors.joining(", ")));
             }

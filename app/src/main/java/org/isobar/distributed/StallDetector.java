@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 import org.isobar.distributed.Watch.Status;
 
@@ -13,6 +12,8 @@ import org.isobar.distributed.Watch.Status;
  * for as long as a dead rank may go unnoticed; any rank, that it has waited for longer than its peers may compute.
  */
 final class StallDetector {
+    private static final int MOST = 16;
+
     private final int rank;
     private final TimeLimits limits;
     private List<Status> before = List.of();
@@ -32,8 +33,7 @@ final class StallDetector {
             ownSince = now;
         }
         if (now - ownSince > limits.stall().toNanos()) {
-            return Optional.of("rank " + rank + " has waited for " + limits.stall().toSeconds() + " s in "
-                + own.waiting());
+            return Optional.of(own.waiting() + " has waited for " + limits.stall().toSeconds() + " s");
         }
         return rank == 0 ? judgeAll(own, others, now) : Optional.empty();
     }
@@ -48,8 +48,7 @@ final class StallDetector {
         if (now - since <= limits.silence().toNanos()) {
             return Optional.empty();
         }
-        return Optional.of("all ranks wait for each other: " + IntStream.range(0, all.size())
-            .mapToObj(peer -> "rank " + peer + " in " + all.get(peer).waiting()).limit(16)
-            .collect(Collectors.joining("; ")));
+        return Optional.of("all ranks wait for each other: "
+            + all.stream().limit(MOST).map(Status::waiting).collect(Collectors.joining("; ")));
     }
 }

@@ -75,7 +75,7 @@ public final class Watch implements Closeable {
         }
     }
 
-    /** From now on this rank waits, in {@code place}, for others. */
+    /** From now on this rank waits for others; {@code place} names rank, group and operation. */
     public void waiting(String place) {
         waiting = place;
     }
@@ -149,7 +149,7 @@ public final class Watch implements Closeable {
      * What a rank says of itself with each sign of life.
      *
      * @param progress grows with everything that comes in
-     * @param waiting  where it waits for others; empty while it does not
+     * @param waiting  rank, group and operation while it waits for others; else empty
      */
     record Status(long progress, String waiting) { }
 }

@@ -46,11 +46,12 @@ class RankEnvironmentTest {
     }
 
     @Test
-    void aBatchShellIsNoTask() {
+    void theShellOfAJobIsNoTask() {
         Map<String, String> batch = without(TASK, "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST");
         refused(batch, "Slurm job 17", "8 tasks", "srun");
         refused(with(batch, Map.of("RANK", "0", "WORLD_SIZE", "8", "MASTER_ADDR", "a")), "srun");
         refused(with(TASK, Map.of("SLURM_STEP_NUM_TASKS", "1", "SLURM_STEP_ID", "4294967290")), "srun");
+        refused(without(batch, "SLURM_PROCID", "SLURM_LOCALID"), "Slurm job 17", "srun");
         // `isobar launch` in an allocation takes SLURM_PROCID from its ranks.
         assertEquals(2, RankEnvironment.of(with(without(batch, "SLURM_PROCID"),
             Map.of("RANK", "2", "WORLD_SIZE", "4", "MASTER_ADDR", "127.0.0.1"))).rank());

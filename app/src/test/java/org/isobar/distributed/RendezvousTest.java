@@ -6,7 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
@@ -31,6 +35,7 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.opentest4j.TestAbortedException;
 
 /** How ranks meet, and why they may not. */
 class RendezvousTest {
@@ -70,6 +75,27 @@ class RendezvousTest {
             }
         });
         assertEquals(Arrays.asList(null, null, null, null), outcomes);
+    }
+
+    /** Under Slurm ranks meet at an address that others can reach, and at no other. */
+    @Test
+    void theyListenAtTheirAddressAlone() throws Exception {
+        InetAddress outside = NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress()).findFirst()
+            .orElseThrow(() -> new TestAbortedException("this machine has a loopback address alone"));
+        List<Object> outcomes = run(2, rank -> () -> {
+            try (Job job = Rendezvous.join(new RankEnvironment(rank, 2, 0, outside.getHostAddress(), port), SECRET,
+                Map.of(), LIMITS)) {
+                SocketChannel other = rank == 0 ? job.connect(1, "test") : job.accept(0, "test");
+                InetSocketAddress listening =
+                    (InetSocketAddress) (rank == 0 ? other.getRemoteAddress() : other.getLocalAddress());
+                assertEquals(outside, listening.getAddress());
+                assertThrows(ConnectException.class,
+                    () -> new Socket(InetAddress.getLoopbackAddress(), listening.getPort()).close());
+                return null;
+            }
+        });
+        assertEquals(Arrays.asList(null, null), outcomes);
     }
 
     @Test

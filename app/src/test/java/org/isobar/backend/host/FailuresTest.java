@@ -139,7 +139,7 @@ class FailuresTest {
         TimeLimits limits = new TimeLimits(Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofSeconds(60));
         List<Exception> thrown = Ranks.SOCKETS.outcomes(2, limits, communicator ->
             communicator.receive(TEN, 1 - communicator.group().index()).await());
-        expect(thrown, "all ranks wait for each other", "rank 0 in rank 0, group dp [0, 1], operation 0 (receive");
+        expect(thrown, "wait for each other: rank 0, group dp [0, 1], operation 0 (receive of 10 F32); rank 1");
     }
 
     @Test

@@ -13,6 +13,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks in processes of their own: they reduce, and survive neither the death nor the stop of one of them. */
 class ProcessesTest {
@@ -34,26 +36,31 @@ class ProcessesTest {
         }
     }
 
-    @Test
-    void aKilledProcessEndsTheOthers() throws Exception {
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aKilledProcessEndsTheOthers(int killed) throws Exception {
         start(3, Integer.MAX_VALUE);
         awaitUnderWay();
-        processes.get(1).destroyForcibly();
-        for (int rank : new int[] {0, 2}) {
-            assertEquals(3, code(rank), log(rank));
-            assertTrue(log(rank).contains("rank " + rank + ", group dp [0, 1, 2], operation "), log(rank));
-            assertTrue(log(rank).contains("rank 1 has died"), log(rank));
-        }
+        processes.get(killed).destroyForcibly();
+        expectSurvivors(killed, "rank " + killed + " has died");
     }
 
     @Test
     void aStoppedProcessEndsTheOthers() throws Exception {
-        start(2, Integer.MAX_VALUE);
+        start(3, Integer.MAX_VALUE);
         awaitUnderWay();
-        new ProcessBuilder("kill", "-STOP", String.valueOf(processes.get(0).pid())).start().waitFor();
-        assertEquals(3, code(1), log(1));
-        assertTrue(log(1).contains("rank 1, group dp [0, 1], operation "), log(1));
-        assertTrue(log(1).contains("rank 0 gives no sign of life"), log(1));
+        new ProcessBuilder("kill", "-STOP", String.valueOf(processes.get(1).pid())).start().waitFor();
+        expectSurvivors(1, "rank 1 gives no sign of life");
+    }
+
+    private void expectSurvivors(int lost, String reason) throws Exception {
+        for (int rank = 0; rank < 3; rank++) {
+            if (rank != lost) {
+                assertEquals(3, code(rank), log(rank));
+                assertTrue(log(rank).contains("rank " + rank + ", group dp [0, 1, 2], operation "), log(rank));
+                assertTrue(log(rank).contains(reason), log(rank));
+            }
+        }
     }
 
     private void start(int count, int rounds) throws IOException {
