@@ -46,12 +46,11 @@ public final class ColumnParallelLinear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        switch (output) {
-            case CUT -> slice.forward(y, x, pass);
-            case GATHERED -> {
-                try (Arena.Scope scratch = pass.scratch()) {
-                    columns.gather(y, part -> slice.forward(part, x, pass), scratch, pass.ops());
-                }
+        try (Arena.Scope scratch = pass.scratch()) {
+            if (output == Output.CUT) {
+                slice.forward(y, x, pass);
+            } else {
+                columns.gather(y, part -> slice.forward(part, x, pass), scratch, pass.ops());
             }
         }
     }

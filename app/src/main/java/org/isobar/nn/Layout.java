@@ -1,14 +1,9 @@
 package org.isobar.nn;
 
-import java.util.List;
-
 import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
-import org.isobar.distributed.ProcessGroup;
-import org.isobar.distributed.SelfCommunicator;
 
 /**
  * One rank's place in the cuts of its model: tensor parallelism cuts weights, context parallelism cuts the sequence. A
@@ -21,12 +16,6 @@ public record Layout(Communicator tensor, Sequence sequence) {
     /** The layout of one rank of a grid, for sequences of {@code tokens} tokens. */
     public static Layout of(Communicators communicators, long tokens) {
         return new Layout(communicators.along(Axis.TP), new Sequence(communicators.along(Axis.CP), tokens));
-    }
-
-    /** The layout of a rank that is alone. */
-    public static Layout alone(TensorOps ops, long tokens) {
-        Communicator self = new SelfCommunicator(new ProcessGroup("self", List.of(0), 0), ops::copy);
-        return new Layout(self, new Sequence(self, tokens));
     }
 
     /** This rank's share of a dimension that tensor parallelism cuts evenly: heads, hidden units. */

@@ -58,10 +58,10 @@ public final class RowParallelLinear implements Layer {
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {
             backwardWeight(dy, cut(x, scratch, pass), pass);
-            switch (input) {
-                case CUT -> backwardInput(dx, dy, Write.OVERWRITE, pass);
-                case WHOLE -> columns.gather(dx, part -> backwardInput(part, dy, Write.OVERWRITE, pass), scratch,
-                    pass.ops());
+            if (input == Input.CUT) {
+                backwardInput(dx, dy, Write.OVERWRITE, pass);
+            } else {
+                columns.gather(dx, part -> backwardInput(part, dy, Write.OVERWRITE, pass), scratch, pass.ops());
             }
         }
     }

@@ -12,8 +12,8 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * A sequence of T tokens cut among the ranks of a group (context parallelism), evenly or not. Tensors are (B, T, W) when
- * whole and (B, Tl, W) on a rank, for any width W.
+ * A sequence of T tokens cut among the ranks of a group (context parallelism), evenly or not. Tensors are (B, T, W)
+ * when whole and (B, Tl, W) on a rank, for any width W.
  *
  * <p>A collective wants each rank's part in one piece. Of a single sample it is one; of several, the parts go through a
  * staging tensor that is laid out by rank, (rank, B, Tl, W). A rank that is alone uses the tensor itself.

@@ -37,8 +37,9 @@ public final class VisionTransformer {
         Scoped root = Scoped.root(store, layout);
         embed = new PatchEmbed(root, config);
         for (int i = 0; i < config.depth(); i++) {
-            blocks.add(new TransformerBlock(root.onSequenceShard().child("blocks").child(Integer.toString(i)), config.embed(),
-                config.heads(), config.hidden(), config.dropout(), config.dropPath(i)));
+            Scoped here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
+            blocks.add(new TransformerBlock(here, config.embed(), config.heads(), config.hidden(), config.dropout(),
+                config.dropPath(i)));
         }
         head = new PredictionHead(root, config);
     }
