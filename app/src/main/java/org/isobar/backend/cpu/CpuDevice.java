@@ -3,7 +3,7 @@ package org.isobar.backend.cpu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.CheckedTensorOps;
+import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
