@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 
 /**
  * All year files of a directory as one sequence of samples: a frame of weather and the frame {@code dt} steps later.
@@ -148,7 +149,7 @@ public final class Era5Dataset implements AutoCloseable {
             paths = entries.filter(path -> path.getFileName().toString().endsWith(".h5"))
                 .filter(path -> !path.getFileName().toString().startsWith(".")).sorted().toList();
         } catch (IOException failure) {
-            throw FileFault.of("read", directory, failure);
+            throw FileFault.unreadable("data directory " + directory, failure);
         }
         if (paths.isEmpty()) {
             throw new UserException("Data directory " + directory + " holds no HDF5 files (*.h5). Set --data_dir to "

@@ -12,8 +12,9 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 import com.google.protobuf.CodedOutputStream;
-import org.isobar.fault.IoReason;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 
 /**
  * A TensorBoard event file, with events as PyTorch's {@code SummaryWriter} writes them: one value an event, scalars as
@@ -164,9 +165,7 @@ public final class TensorBoardWriter implements AutoCloseable {
 
     private void append(ByteBuffer record, long end) throws IOException {
         try {
-            while (record.hasRemaining()) {
-                channel.write(record);
-            }
+            AtomicFile.writeFully(channel, record);
         } catch (IOException e) {
             cutBack(end, e);
             throw e;
@@ -195,7 +194,6 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     private static UserException unwritable(Path path, IOException e) {
-        return new UserException("cannot write TensorBoard events to " + path + ": " + IoReason.of(e)
-            + "; free space, mend the permissions, or give --expdir another directory", e);
+        return FileFault.unwritable("TensorBoard events to " + path, "--expdir", e);
     }
 }

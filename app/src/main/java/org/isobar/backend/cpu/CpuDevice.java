@@ -9,6 +9,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.TensorOps;
+import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
