@@ -26,20 +26,17 @@ public final class CpuDevice implements Device {
     private final Workspace workspace = new Workspace();
     private final TensorOps ops;
 
-    /** A device that computes on as many threads as the process has processors. */
-    public CpuDevice() {
-        this(Runtime.getRuntime().availableProcessors());
-    }
-
     /**
      * A device that computes on {@code threads} threads, the caller's included.
      *
      * @throws IllegalArgumentException if {@code threads} is not positive
+     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded here
      */
     public CpuDevice(int threads) {
         if (threads < 1) {
             throw new IllegalArgumentException(threads + " threads");
         }
+        OneDnn.load();
         pool = new WorkerPool(threads);
         ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace));
     }
