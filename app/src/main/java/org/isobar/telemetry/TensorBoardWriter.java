@@ -66,7 +66,7 @@ public final class TensorBoardWriter implements AutoCloseable {
             String name = "events.out.tfevents.%010d.%s.%d.".formatted(clock.instant().getEpochSecond(), host,
                 ProcessHandle.current().pid());
             TensorBoardWriter writer = create(directory, name, clock);
-            writer.event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
+            writer.begin();
             return writer;
         } catch (IOException e) {
             throw unwritable(directory, e);
@@ -83,6 +83,16 @@ public final class TensorBoardWriter implements AutoCloseable {
             } catch (FileAlreadyExistsException e) {
                 continue; // another writer of this process: take the next number
             }
+        }
+    }
+
+    /** Says which version of the format follows; on failure the file is closed, for nobody has the writer yet. */
+    private void begin() throws IOException {
+        try {
+            event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
+        } catch (UserException failure) {
+            channel.close();
+            throw failure;
         }
     }
 
