@@ -80,16 +80,6 @@ public final class Era5Dataset implements AutoCloseable {
         return files.stream().map(Era5File::path).toList();
     }
 
-    /** The years of the files: the last four characters of their names. */
-    public List<Integer> years() {
-        return files.stream().map(file -> year(file.path())).toList();
-    }
-
-    /** Extents of a stored frame. */
-    public Window stored() {
-        return files.getFirst().stored();
-    }
-
     /** Index of the file that holds a sample. */
     int fileOf(long sample) {
         return (int) (sample / samplesPerYear);
@@ -155,19 +145,18 @@ public final class Era5Dataset implements AutoCloseable {
             throw new UserException("Data directory " + directory + " holds no HDF5 files (*.h5). Set --data_dir to "
                 + "the directory above train and valid, or make a data set with `isobar synthesize`.");
         }
-        paths.forEach(Era5Dataset::year);
+        paths.forEach(Era5Dataset::checkYear);
         return paths;
     }
 
-    private static int year(Path path) {
+    /** The tutorial takes the last four characters of a name, less the extension, for the year. */
+    private static void checkYear(Path path) {
         String name = path.getFileName().toString();
         String stem = name.substring(0, name.length() - ".h5".length());
         String year = stem.substring(Math.max(0, stem.length() - 4));
-        try {
-            return Integer.parseInt(year);
-        } catch (NumberFormatException notAYear) {
+        if (!year.matches("\\d+")) {
             throw new UserException("Data file " + path + " does not end in a year: '" + year
-                + "' is no number. Name it like 1979.h5, or take it out of the directory.", notAYear);
+                + "' is no number. Name it like 1979.h5, or take it out of the directory.");
         }
     }
 
