@@ -17,6 +17,7 @@ import io.jhdf.api.dataset.ChunkedDataset;
 import io.jhdf.api.dataset.ContiguousDataset;
 import io.jhdf.object.datatype.FloatingPoint;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 
 /**
  * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
@@ -66,7 +67,7 @@ public final class Era5File implements AutoCloseable {
             return new Era5File(path, hdf);
         } catch (IOException failure) {
             close(hdf);
-            throw FileFault.of("read", path, failure);
+            throw FileFault.unreadable("data file " + path, failure);
         } catch (UserException known) {
             close(hdf);
             throw known;

@@ -1,6 +1,8 @@
 package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
@@ -35,10 +37,22 @@ public final class Replica implements AutoCloseable {
      * @param scratch within one layer
      */
     public record Memory(Arena state, Arena kept, Arena scratch) implements AutoCloseable {
-        /** The arenas that {@code plan} asks for. */
+        /**
+         * The arenas that {@code plan} asks for: all of them or, after a failure, none.
+         *
+         * @throws org.isobar.device.OutOfDeviceMemoryException if the device has not that much memory
+         */
         public static Memory of(Device device, MemoryPlan plan) {
-            return new Memory(device.arena("state", plan.stateBytes()), device.arena("activations", plan.keptBytes()),
-                device.arena("scratch", plan.scratchBytes()));
+            List<Arena> taken = new ArrayList<>();
+            try {
+                taken.add(device.arena("state", plan.stateBytes()));
+                taken.add(device.arena("activations", plan.keptBytes()));
+                taken.add(device.arena("scratch", plan.scratchBytes()));
+            } catch (RuntimeException noMemory) {
+                taken.forEach(Arena::close);
+                throw noMemory;
+            }
+            return new Memory(taken.get(0), taken.get(1), taken.get(2));
         }
 
         @Override

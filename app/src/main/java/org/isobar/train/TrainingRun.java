@@ -11,7 +11,7 @@ import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
 import org.isobar.fault.UserException;
-import org.isobar.telemetry.ProcessMemory;
+import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
@@ -109,9 +109,9 @@ public final class TrainingRun {
     }
 
     private void conclude(Validator.Scores scores, Path weights, RunReport report) {
-        ProcessMemory memory = ProcessMemory.now();
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
-            TutorialLines.gigabytes(memory.anonymous()), TutorialLines.gigabytes(memory.file())));
+            TutorialLines.gigabytes(HostMachine.anonymousMemory()),
+            TutorialLines.gigabytes(HostMachine.mappedFilePages())));
         if (scores.persistence() != null) {
             double model = scores.rmse()[0];
             double persistence = scores.persistence()[0];

@@ -81,7 +81,7 @@ class ConfigErrorsTest {
 
     @Test
     void aDirectoryForAFile() {
-        assertTrue(message(request(directory, "base")).startsWith("Cannot read the configuration file " + directory));
+        assertTrue(message(request(directory, "base")).startsWith("cannot read configuration file " + directory));
     }
 
     @Test
