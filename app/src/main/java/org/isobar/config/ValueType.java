@@ -57,7 +57,11 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     }
 
     static ValueType<Integer> count(int smallest) {
-        ValueType<Long> whole = whole(smallest, Integer.MAX_VALUE);
+        return count(smallest, Integer.MAX_VALUE);
+    }
+
+    static ValueType<Integer> count(int smallest, int largest) {
+        ValueType<Long> whole = whole(smallest, largest);
         return new ValueType<>(whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
     }
 

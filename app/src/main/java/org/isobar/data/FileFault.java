@@ -14,16 +14,17 @@ public final class FileFault {
 
     /** What went wrong with a file. {@code action} is "read" or "write". */
     public static UserException of(String action, Path path, IOException failure) {
-        return new UserException("Cannot " + action + " " + path + ": " + reason(failure), failure);
+        String remedy = action.equals("write") ? " Free space, or choose another directory." : "";
+        return new UserException("Cannot " + action + " " + path + ": " + reason(failure, remedy), failure);
     }
 
-    private static String reason(IOException failure) {
+    private static String reason(IOException failure, String remedy) {
         return switch (failure) {
             case NoSuchFileException missing -> "there is no " + missing.getFile() + ". Check the path.";
             case AccessDeniedException denied -> "no permission for " + denied.getFile()
                 + ". Change its permissions or run as a user who has them.";
-            case FileSystemException other when other.getReason() != null -> other.getReason() + ".";
-            default -> (failure.getMessage() == null ? failure.toString() : failure.getMessage()) + ".";
+            case FileSystemException other when other.getReason() != null -> other.getReason() + "." + remedy;
+            default -> (failure.getMessage() == null ? failure.toString() : failure.getMessage()) + "." + remedy;
         };
     }
 }
