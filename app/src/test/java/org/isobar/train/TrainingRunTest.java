@@ -132,7 +132,8 @@ class TrainingRunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"num_data_workers=0", "num_data_workers=3", "threads=1", "threads=2"})
+    @ValueSource(strings = {"num_data_workers=0", "num_data_workers=3", "num_data_workers=100000",
+        "threads=1", "threads=2"})
     void lossesDoNotDependOn(String setting) throws IOException {
         assertEquals(losses(run), losses(TinyRun.of(data, logs, TWO_EPOCHS, setting).succeeded()));
     }
