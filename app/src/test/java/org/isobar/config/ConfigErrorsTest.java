@@ -104,7 +104,7 @@ class ConfigErrorsTest {
         - base                         | holds no presets
         ''                             | holds no presets
         base:~  dept: 3                | , preset 'base': there is no key 'dept' (line 2). Did you mean 'depth'?
-        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number of
+        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number
         short: {}~bas: {}              | has no preset 'base'. Did you mean 'bas'? It has: short, bas.
         """)
     void brokenFiles(String lines, String expected) throws IOException {
