@@ -42,7 +42,9 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
+            .addSubcommand(new VerifyCommand())
             .addSubcommand(configured(new ConfigCommand(launch)));
+        main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));
         return main;
