@@ -1,6 +1,7 @@
 package org.isobar.checkpoint;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -28,14 +29,17 @@ public final class SafeTensorsWriter {
     private static final ValueLayout.OfFloat LITTLE_ENDIAN_FLOAT =
         ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    /** A tensor to write: {@code values} are its elements as floats, row-major. */
-    public record NamedTensor(String name, Shape shape, MemorySegment values) {
-        /** Checks that the memory is what the shape needs. */
-        public NamedTensor {
-            if (values.byteSize() != shape.elements() * DType.F32.bytes()) {
-                throw new IllegalArgumentException(name + " " + shape + " from " + values.byteSize() + " bytes");
-            }
+    /** A tensor to write. Its values are asked for when it is its turn: all of a model's at once would be a lot. */
+    public record NamedTensor(String name, Shape shape, Values values) {
+        private long bytes() {
+            return shape.elements() * DType.F32.bytes();
         }
+    }
+
+    /** Where the elements of a tensor are. */
+    public interface Values {
+        /** Writes all elements as floats, row-major, to memory of just that size. */
+        void copyTo(MemorySegment destination);
     }
 
     private SafeTensorsWriter() { }
@@ -64,7 +68,7 @@ public final class SafeTensorsWriter {
             }
             ObjectNode entry = root.putObject(tensor.name()).put(SafeTensorsHeader.TYPE, StoredType.F32.name());
             Arrays.stream(tensor.shape().extents()).forEach(entry.putArray(SafeTensorsHeader.SHAPE)::add);
-            entry.putArray(SafeTensorsHeader.OFFSETS).add(offset).add(offset += tensor.values().byteSize());
+            entry.putArray(SafeTensorsHeader.OFFSETS).add(offset).add(offset += tensor.bytes());
         }
         byte[] json = root.toString().getBytes(StandardCharsets.UTF_8);
         int padding = Math.floorMod(-json.length, ALIGNMENT);
@@ -78,12 +82,15 @@ public final class SafeTensorsWriter {
         ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
         MemorySegment staging = MemorySegment.ofBuffer(buffer);
         for (NamedTensor tensor : tensors) {
-            long bytes = tensor.values().byteSize();
-            for (long done = 0; done < bytes; done += BUFFER_BYTES) {
-                int part = (int) Math.min(BUFFER_BYTES, bytes - done);
-                MemorySegment.copy(tensor.values(), ValueLayout.JAVA_FLOAT_UNALIGNED, done,
-                    staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
-                AtomicFile.writeFully(file, buffer.clear().limit(part));
+            try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
+                MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
+                tensor.values().copyTo(values);
+                for (long done = 0; done < tensor.bytes(); done += BUFFER_BYTES) {
+                    int part = (int) Math.min(BUFFER_BYTES, tensor.bytes() - done);
+                    MemorySegment.copy(values, ValueLayout.JAVA_FLOAT_UNALIGNED, done,
+                        staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
+                    AtomicFile.writeFully(file, buffer.clear().limit(part));
+                }
             }
         }
     }

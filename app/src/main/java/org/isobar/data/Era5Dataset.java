@@ -65,6 +65,19 @@ public final class Era5Dataset implements AutoCloseable {
         return size;
     }
 
+    /**
+     * Checks that the data fill a batch.
+     *
+     * @throws UserException if they do not
+     */
+    public void requireBatch(int samples) {
+        if (size < samples) {
+            throw new UserException("The data set at " + config.directory() + " holds " + size
+                + " samples, fewer than one batch of " + samples
+                + ". Lower the batch size, or use more data (limit_nsamples cuts it, too).");
+        }
+    }
+
     /** How the data is read. */
     public DatasetConfig config() {
         return config;

@@ -23,6 +23,9 @@ import org.isobar.os.FileFault;
  * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
  * 64-bit floating-point numbers in either byte order. Contiguous data is mapped and read in place; chunked (and
  * compressed) data is unpacked by jHDF, chunk by chunk. Reading is thread-safe.
+ *
+ * <p>A mapped file must not shrink while it is open: the kernel answers reads beyond its end with SIGBUS, which ends
+ * the JVM. Whoever replaces data under a running job moves new files into place rather than copying over old ones.
  */
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */

@@ -154,12 +154,12 @@ public final class Replica implements AutoCloseable {
         return read(rmse);
     }
 
-    /** The first sample of the last batch whose loss is not finite, or -1. */
+    /** The first sample of the last batch, trained or evaluated, whose loss is not finite, or -1. */
     public int firstNonFiniteSample() {
         double[] values = read(norms);
-        for (int i = 0; i < values.length; i++) {
-            if (!Double.isFinite(values[i])) {
-                return i / 2;
+        for (int sample = 0; sample < values.length / 2; sample++) {
+            if (!Double.isFinite(values[2 * sample] / values[2 * sample + 1])) {
+                return sample;
             }
         }
         return -1;

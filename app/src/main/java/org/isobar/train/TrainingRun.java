@@ -61,11 +61,13 @@ public final class TrainingRun {
         try (Device device = config.device().open(config.threads(), log::info)) {
             log.info(TutorialLines.loaderBegins(RANK));
             try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
-                Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
-                DataLoader trainingLoader = loader(device, training, true);
-                DataLoader validationLoader = loader(device, validation, false)) {
-                log.info(TutorialLines.loaderReady(RANK));
-                train(device, new Trainer.LoaderPair(trainingLoader, validationLoader, training));
+                Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid())) {
+                MemoryPlan plan = plan(device, training.config());
+                try (DataLoader trainingLoader = loader(device, training, true);
+                    DataLoader validationLoader = loader(device, validation, false)) {
+                    log.info(TutorialLines.loaderReady(RANK));
+                    train(device, plan, new Trainer.LoaderPair(trainingLoader, validationLoader));
+                }
             }
         }
     }
@@ -79,7 +81,17 @@ public final class TrainingRun {
         log.info(TutorialLines.samplesPerYear(dataset.samplesPerYear()));
         log.info(TutorialLines.dataFound(path.toString(), dataset.size(), model.height(), model.width(),
             model.inChannels()));
+        dataset.requireBatch(config.training().globalBatchSize());
         return dataset;
+    }
+
+    /** What the run needs, known to fit before any of it is allocated. */
+    private MemoryPlan plan(Device device, DatasetConfig data) {
+        int batch = config.training().localBatchSize();
+        MemoryPlan plan = MemoryPlan.of(model, batch);
+        plan.check(2 * DataLoader.bufferBytes(data, batch, config.data().numDataWorkers()),
+            device.memory().available());
+        return plan;
     }
 
     private DataLoader loader(Device device, Era5Dataset dataset, boolean shuffle) {
@@ -88,24 +100,27 @@ public final class TrainingRun {
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
     }
 
-    private void train(Device device, Trainer.LoaderPair data) {
-        MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize());
-        plan.check(device.memory().available());
+    private void train(Device device, MemoryPlan plan, Trainer.LoaderPair data) {
+        data.epochs(config.training().numIters()); // none: say so before the model is made
         device.reserve(plan.widestRow());
         try (Replica replica = new Replica(device, model, config.training().localBatchSize(),
-                Replica.Memory.of(device, plan));
-            TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
+                Replica.Memory.of(device, plan))) {
             replica.initialize(config.training().seed());
             config.training().initWeights().ifPresent(
                 file -> WeightsFile.load(file, replica.parameters(), device));
             log.info(replica.toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
-            RunReport report = new RunReport(screen, log, board, directory);
-            Validator.Scores scores = new Trainer(config, replica, data, report).run();
-            Path weights = directory.resolve("model.safetensors");
-            WeightsFile.save(weights, replica.parameters(), device);
-            conclude(scores, weights, report);
+            try (TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
+                train(replica, data, new RunReport(screen, log, board, directory));
+            }
         }
+    }
+
+    private void train(Replica replica, Trainer.LoaderPair data, RunReport report) {
+        Validator.Scores scores = new Trainer(config, replica, data, report).run();
+        Path weights = directory.resolve("model.safetensors");
+        WeightsFile.save(weights, replica.parameters(), replica.device());
+        conclude(scores, weights, report);
     }
 
     private void conclude(Validator.Scores scores, Path weights, RunReport report) {

@@ -68,14 +68,9 @@ final class WeightsFile {
 
     /** Writes all weights to a file, which appears whole or not at all. */
     static void save(Path file, ParameterStore parameters, Device device) {
-        try (Arena arena = Arena.ofConfined()) {
-            List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
-            parameters.stateDict().forEach((name, weight) -> {
-                MemorySegment host = arena.allocate(weight.bytes(), Float.BYTES);
-                device.download(host, weight);
-                tensors.add(new SafeTensorsWriter.NamedTensor(name, weight.shape(), host));
-            });
-            SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
-        }
+        List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
+        parameters.stateDict().forEach((name, weight) -> tensors.add(
+            new SafeTensorsWriter.NamedTensor(name, weight.shape(), host -> device.download(host, weight))));
+        SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
     }
 }
