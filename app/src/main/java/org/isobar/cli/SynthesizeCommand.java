@@ -37,7 +37,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
     @Option(names = "--test_years", defaultValue = "1", description = "Files of the test set.")
     private int testYears;
 
-    @Option(names = "--samples_per_year", defaultValue = "365",
+    @Option(names = "--samples_per_year", defaultValue = "240",
         description = "Frames of a file, six hours apart; the seasons pass once in a file, 1460 frames are 365 days.")
     private int samplesPerYear;
 

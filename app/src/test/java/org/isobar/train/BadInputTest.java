@@ -74,7 +74,7 @@ class BadInputTest {
         Files.delete(file("valid/1981.h5"));
         assertRefused(List.of("Data directory " + file("valid") + " holds no HDF5 files (*.h5)"));
         Files.delete(file("stats/global_stds.npy"));
-        assertRefused(List.of("Cannot read " + file("stats/global_stds.npy"), "Check the path"));
+        assertRefused(List.of("cannot read array file " + file("stats/global_stds.npy"), "check the path"));
     }
 
     @ParameterizedTest

@@ -75,8 +75,8 @@ class BadOutputTest {
         Files.writeString(output.resolve("prediction.png"), "the picture before");
         Files.createSymbolicLink(output.resolve("prediction.png.tmp"), FULL);
         TinyRun run = run();
-        earlier.assertIntactAfter(run, List.of("Cannot write " + output + "/prediction.png: No space left on device",
-            "Free space"));
+        earlier.assertIntactAfter(run, List.of("cannot write picture " + output
+            + "/prediction.png: No space left on device", "free space"));
         assertEquals("the picture before", Files.readString(output.resolve("prediction.png")));
         assertEquals("Visualization, t2m @ 12", run.events().labels().getLast());
     }
