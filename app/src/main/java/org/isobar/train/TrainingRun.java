@@ -81,7 +81,7 @@ public final class TrainingRun {
         config.warnings().forEach(log::warn);
         try (Device device = config.device().open(config.threads(), log::info)) {
             MemoryPlan plan = plan(device);
-            device.reserve(plan.widestRow());
+            device.reserve(plan.footprint());
             try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
                 JobMember.run(config, secret, facts(), device, communicators -> {
                     if (rank == 0) {

@@ -59,7 +59,6 @@ public final class LayoutCheck {
     public List<Result> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
         List<Result> results = new ArrayList<>();
-        device.reserve(4096);
         try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
             results.addAll(twins.compare("mlp",
                 here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 import org.isobar.config.RunConfig;
+import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.Screen;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.BeforeAll;
@@ -99,9 +100,10 @@ class BadOutputTest {
         VitConfig broken = new VitConfig(model.height(), model.width(), 0, model.inChannels(), model.outChannels(),
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
-            sound.parallel(), sound.output(), sound.device(), sound.threads(), sound.entries(), sound.warnings());
+            sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(), sound.threads(),
+            sound.entries(), sound.warnings());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        assertEquals(1, TrainingRun.run(config, Screen.plain(screen)));
+        assertEquals(1, TrainingRun.run(config, JobSecret.none(), Screen.plain(screen)));
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);
         assertTrue(log.endsWith(screen.toString(StandardCharsets.UTF_8)), log);

@@ -18,6 +18,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
+import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.EventFile;
 import org.isobar.telemetry.Screen;
 
@@ -46,7 +47,8 @@ record TinyRun(int code, String screen, Path directory) {
     /** The same with something between the run and its screen. */
     static TinyRun of(Path data, Path logs, UnaryOperator<OutputStream> between, String... settings) {
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        int code = TrainingRun.run(config(data, logs, settings), Screen.plain(between.apply(screen)));
+        int code = TrainingRun.run(config(data, logs, settings), JobSecret.none(),
+            Screen.plain(between.apply(screen)));
         return new TinyRun(code, screen.toString(StandardCharsets.UTF_8), directory(logs));
     }
 
