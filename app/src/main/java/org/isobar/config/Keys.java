@@ -72,6 +72,9 @@ final class Keys {
     static final Key<Integer> CONTEXT_PARALLEL = Key.of("context_parallel", count(1), 1);
     static final Key<String> PARALLEL_ORDER = Key.of("parallel_order", AXES, "tp-cp-dp");
 
+    static final Key<Double> COMM_TIMEOUT = Key.of("comm_timeout", real("of at least 1", s -> s >= 1), 10.0);
+    static final Key<Double> START_TIMEOUT = Key.of("start_timeout", real("of at least 1", s -> s >= 1), 120.0);
+
     static final Key<Backend> DEVICE = Key.of("device", oneOf(Backend.class), Backend.AUTO);
     static final Key<Long> SEED = Key.of("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
     static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1, MOST_THREADS));
@@ -95,6 +98,7 @@ final class Keys {
         INF_DATA_PATH, TIME_MEANS_PATH, GLOBAL_MEANS_PATH, GLOBAL_STDS_PATH, LIMIT_NSAMPLES, LIMIT_NSAMPLES_VAL,
         WIREUP_INFO, WIREUP_STORE,
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PARALLEL_ORDER,
+        COMM_TIMEOUT, START_TIMEOUT,
         DEVICE, SEED, THREADS, INIT_WEIGHTS, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);

@@ -11,7 +11,6 @@ import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Job;
 import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.Rendezvous;
-import org.isobar.distributed.TimeLimits;
 
 /** This process as one of a job's: meets the others, works with them, and tells them if it fails. */
 final class JobMember {
@@ -23,7 +22,7 @@ final class JobMember {
      */
     static void run(RunConfig config, JobSecret secret, Map<String, String> facts, Device device,
         Consumer<Communicators> work) {
-        try (Job job = Rendezvous.join(config.ranks(), secret, facts, TimeLimits.DEFAULT);
+        try (Job job = Rendezvous.join(config.ranks(), secret, facts, config.parallel().limits());
             Communicators communicators = new Communicators(config.grid(), job.rank(), device.ops()::copy,
                 group -> SocketCommunicator.open(job, group))) {
             try {

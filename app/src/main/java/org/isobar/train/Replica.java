@@ -14,6 +14,7 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Reduction;
 import org.isobar.nn.Layout;
+import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.optim.Adam;
@@ -24,7 +25,7 @@ import org.isobar.vit.VitConfig;
 
 /** One model on one device, with its optimizer and all the memory that a training step of a fixed batch needs. */
 public final class Replica {
-    private static final long CHUNK = 1 << 20; // bytes
+    private static final int CHUNK = 1 << 20; // bytes
 
     private final Device device;
     private final Memory memory;
@@ -118,24 +119,34 @@ public final class Replica {
         state.seal();
     }
 
-    /** Whether all ranks that hold the same slices of weights hold the same bits. All of them ask together. */
+    /**
+     * Whether all ranks that hold the same slices of weights hold the same bits, and all ranks of a tensor-parallel
+     * group the same bits of weights that are not cut. All ranks ask together.
+     */
     public boolean agrees(Communicators communicators) {
-        MemorySegment host = MemorySegment.ofArray(new byte[Math.toIntExact(Math.min(CHUNK, values().bytes()))]);
+        List<Tensor> uncut = parameters.parameters().stream()
+            .filter(parameter -> parameter.parts().stream().allMatch(part -> part.shard().parts() == 1))
+            .map(Parameter::value).toList();
+        boolean replicasAgree = agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
+        return agree(communicators.along(Axis.TP), uncut) && replicasAgree;
+    }
+
+    private boolean agree(Communicator ranks, List<Tensor> weights) {
         CRC32C crc = new CRC32C();
-        for (long first = 0; first < values().elements(); first += CHUNK / Float.BYTES) {
-            Tensor chunk = values().slice(first, Math.min(CHUNK / Float.BYTES, values().elements() - first));
-            device.download(host.asSlice(0, chunk.bytes()), chunk);
-            crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
+        MemorySegment host = MemorySegment.ofArray(new byte[CHUNK]);
+        for (Tensor weight : weights) {
+            Tensor flat = weight.reshape(weight.elements());
+            for (long first = 0; first < flat.elements(); first += CHUNK / Float.BYTES) {
+                Tensor chunk = flat.slice(first, Math.min(CHUNK / Float.BYTES, flat.elements() - first));
+                device.download(host.asSlice(0, chunk.bytes()), chunk);
+                crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
+            }
         }
         double mine = crc.getValue(); // 32 bits: exact
         device.upload(checksum, MemorySegment.ofArray(new double[] {mine, -mine}));
-        communicators.along(Axis.DP, Axis.CP).allReduce(checksum, Reduction.MAX).await();
+        ranks.allReduce(checksum, Reduction.MAX).await();
         double[] largest = read(checksum);
         return largest[0] == -largest[1];
-    }
-
-    private Tensor values() {
-        return parameters.values();
     }
 
     /** Sets the initial weights of a run with the given seed. */
