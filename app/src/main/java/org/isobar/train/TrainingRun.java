@@ -1,8 +1,6 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -80,11 +78,12 @@ public final class TrainingRun {
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
         MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize(), grid, rank);
+        JobMember member = new JobMember(config.ranks(), grid, secret, config.entries());
         try (Device device = config.device().open(config.threads(), log::info)) {
             plan.check(device.memory().available());
             device.reserve(plan.widestRow());
             try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
-                JobMember.run(config, secret, facts(), device, communicators -> {
+                member.run(device, communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
                     }
@@ -93,15 +92,6 @@ public final class TrainingRun {
                 });
             }
         }
-    }
-
-    /** What all ranks must agree on. */
-    private Map<String, String> facts() {
-        Map<String, String> facts = new LinkedHashMap<>(config.entries());
-        facts.put("process grid", config.grid().toString());
-        facts.put("version", Optional.ofNullable(TrainingRun.class.getPackage().getImplementationVersion())
-            .orElse("not packaged"));
-        return facts;
     }
 
     private void load(Device device, Replica.Memory memory, Communicators communicators) {
