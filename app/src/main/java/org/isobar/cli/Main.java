@@ -42,7 +42,7 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
-            .addSubcommand(new VerifyCommand())
+            .addSubcommand(new VerifyCommand(launch))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
