@@ -123,12 +123,12 @@ final class LocalJob implements AutoCloseable {
         end();
     }
 
-    /** Ends all processes, and waits for their last lines. */
+    /** Ends all processes, and waits for their last lines: a handle's destroy, unlike a process's, leaves them be. */
     private void end() {
         try {
-            processes.forEach(Process::destroy);
+            processes.forEach(process -> process.toHandle().destroy());
             if (!ended(grace)) {
-                processes.forEach(Process::destroyForcibly);
+                processes.forEach(process -> process.toHandle().destroyForcibly());
             }
             long deadline = System.nanoTime() + grace.toNanos();
             for (Thread relay : relays) {
