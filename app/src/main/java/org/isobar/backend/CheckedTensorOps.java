@@ -40,6 +40,14 @@ public final class CheckedTensorOps implements TensorOps {
     }
 
     @Override
+    public void transposeOuter(Tensor y, Tensor x) {
+        new Arguments("transposeOuter").require(x.shape().rank() == 3, "x", "three dimensions", x.shape())
+            .output("y", y, exactly(x.shape().extent(1), x.shape().extent(0), x.shape().extent(2)))
+            .input("x", x, like(x)).check();
+        ops.transposeOuter(y, x);
+    }
+
+    @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         long m = x.shape().rows();
         long n = weight.shape().rows();

@@ -2,6 +2,7 @@ package org.isobar.cli;
 
 import java.util.concurrent.Callable;
 
+import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
@@ -23,6 +24,6 @@ final class TrainCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         return TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch),
-            Screen.standard(launch.environment()));
+            JobSecret.of(launch.environment()), Screen.standard(launch.environment()));
     }
 }

@@ -8,6 +8,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.PythonFormat;
 import org.isobar.vit.VitConfig;
@@ -20,18 +23,20 @@ public final class ConfigLoader {
     private static final int MLP_RATIO = 4; // the tutorial knows no other
     private final ConfigRequest request;
     private final Settings settings;
-    private final int world;
-    private final long modelParallel;
+    private final RankEnvironment ranks;
+    private final ProcessGrid grid;
 
     private ConfigLoader(ConfigRequest request) {
         this.request = request;
         Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
         Settings given = new Settings(request.yamlFile(), request.preset(), Roots.apply(preset, request));
-        world = worldSize(request.environment());
-        modelParallel = (long) given.get(Keys.TENSOR_PARALLEL) * given.get(Keys.CONTEXT_PARALLEL);
+        ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
-        settings = shareBatch(given, (int) Math.max(1, world / modelParallel));
-        Consistency.checkBuilt(settings, world);
+        Consistency.checkCuts(given);
+        grid = ProcessGrid.fit(given.get(Keys.PARALLEL_ORDER), ranks.worldSize(), given.get(Keys.TENSOR_PARALLEL),
+            given.get(Keys.CONTEXT_PARALLEL), 1);
+        settings = shareBatch(given, grid.size(Axis.DP));
+        Consistency.checkBuilt(settings);
     }
 
     /** A given local batch size rules the global one; else each of the replicas takes its share of the global one. */
@@ -52,9 +57,9 @@ public final class ConfigLoader {
 
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
-            data(), parallel(), output(), settings.get(Keys.DEVICE),
+            data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
             settings.get(Keys.THREADS).map(OptionalInt::of).orElseGet(OptionalInt::empty), entries(),
-            Effects.withoutEffect(settings));
+            Effects.withoutEffect(settings, ranks.worldSize()));
     }
 
     private VitConfig model() {
@@ -99,7 +104,8 @@ public final class ConfigLoader {
     private OutputConfig output() {
         boolean parallelGiven =
             settings.isAnyGiven(List.of(Keys.TENSOR_PARALLEL, Keys.CONTEXT_PARALLEL, Keys.PARALLEL_ORDER));
-        String scale = parallelGiven ? modelParallel + "MP" : world + "GPU";
+        String scale = parallelGiven
+            ? grid.size(Axis.TP) * grid.size(Axis.CP) + "MP" : ranks.worldSize() + "GPU";
         Path expdir = settings.get(Keys.EXPDIR);
         String runNum = settings.get(Keys.RUN_NUM);
         return new OutputConfig(expdir, runNum, expdir.resolve(request.preset()).resolve(scale).resolve(runNum));
@@ -119,11 +125,5 @@ public final class ConfigLoader {
 
     private OptionalLong optionalLong(Key<Optional<Long>> key) {
         return settings.get(key).map(OptionalLong::of).orElseGet(OptionalLong::empty);
-    }
-
-    private static int worldSize(Map<String, String> environment) {
-        String text = environment.getOrDefault("WORLD_SIZE", "1");
-        return ValueType.count(1).reader().apply(text).orElseThrow(() -> new UserException(
-            "WORLD_SIZE is '" + text + "', but it is the number of processes: a whole number of at least 1."));
     }
 }

@@ -39,18 +39,25 @@ final class Consistency {
         }
     }
 
+    /** Tensor parallelism cuts heads and hidden units evenly; context parallelism needs a token for each rank. */
+    static void checkCuts(Settings settings) {
+        int tensor = settings.get(Keys.TENSOR_PARALLEL);
+        int heads = settings.get(Keys.NUM_HEADS);
+        if (heads % tensor != 0) {
+            throw settings.fail(settings.describe(Keys.TENSOR_PARALLEL) + ", but " + settings.describe(Keys.NUM_HEADS)
+                + " and each tensor-parallel rank takes as many heads; tensor_parallel can be "
+                + divisors(List.of(heads)) + ".");
+        }
+        int patch = settings.get(Keys.PATCH_SIZE);
+        int tokens = settings.get(Keys.IMG_SIZE).stream().mapToInt(side -> side / patch).reduce(1, (a, b) -> a * b);
+        if (settings.get(Keys.CONTEXT_PARALLEL) > tokens) {
+            throw settings.fail(settings.describe(Keys.CONTEXT_PARALLEL) + ", but an image has " + tokens
+                + " tokens; it can be at most that.");
+        }
+    }
+
     /** Refuses what later versions will do: saying so beats pretending. */
-    static void checkBuilt(Settings settings, int world) {
-        for (Key<Integer> axis : List.of(Keys.TENSOR_PARALLEL, Keys.CONTEXT_PARALLEL)) {
-            if (settings.get(axis) > 1) {
-                throw settings.fail(settings.describe(axis) + ", but model parallelism is not built yet; "
-                    + "leave it at 1.");
-            }
-        }
-        if (world > 1) {
-            throw settings.fail("WORLD_SIZE is " + world + ", but training in several processes is not built yet; "
-                + "start one process, with WORLD_SIZE unset or 1.");
-        }
+    static void checkBuilt(Settings settings) {
         if (settings.get(Keys.DEVICE) == Backend.CUDA) {
             throw settings.fail(settings.describe(Keys.DEVICE)
                 + ", but the CUDA back end is not built yet; use --device cpu.");

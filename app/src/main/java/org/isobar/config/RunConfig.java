@@ -6,6 +6,8 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 import org.isobar.backend.Backend;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankEnvironment;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.vit.VitConfig;
 
@@ -14,6 +16,8 @@ import org.isobar.vit.VitConfig;
  *
  * @param name the preset
  * @param yamlFile the file it stands in, absolute
+ * @param ranks which of the job's processes this is
+ * @param grid how the processes share the work
  * @param threads compute threads, all cores where absent
  * @param entries every key in effect and its value as Python would print it, in the order of the log
  * @param warnings sentences about options that have no effect in this run
@@ -25,6 +29,8 @@ public record RunConfig(
     TrainingConfig training,
     DataConfig data,
     ParallelConfig parallel,
+    RankEnvironment ranks,
+    ProcessGrid grid,
     OutputConfig output,
     Backend device,
     OptionalInt threads,

@@ -21,6 +21,14 @@ public interface TensorOps {
     /** {@code y = x}; same type and number of elements. */
     void copy(Tensor y, Tensor x);
 
+    /**
+     * {@code y[j, i, :] = x[i, j, :]}: the two outer dimensions exchanged.
+     *
+     * @param y (C, R, K)
+     * @param x (R, C, K)
+     */
+    void transposeOuter(Tensor y, Tensor x);
+
     // ---- products; leading dimensions are folded into rows: M = product of all but the last extent ----
 
     /**

@@ -51,7 +51,10 @@ public interface Communicator extends AutoCloseable {
     /** Done when every rank has issued it. */
     Work barrier();
 
-    /** Ends the threads and connections of this communicator. What is still under way fails, here and at the peers. */
+    /**
+     * Ends the threads and connections of this communicator. What is still under way fails, here and at the peers. When
+     * it returns, and not before if an operation has failed, the memory of tensors may be freed.
+     */
     @Override
     void close();
 

@@ -36,6 +36,13 @@ public final class Communicators implements AutoCloseable {
         this.open = open;
     }
 
+    /** The communicators of a job of one rank. */
+    public static Communicators alone(BiConsumer<Tensor, Tensor> copy) {
+        return new Communicators(ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0, copy, group -> {
+            throw new IllegalStateException(group + " in a job of one rank");
+        });
+    }
+
     /** The grid whose groups these are. */
     public ProcessGrid grid() {
         return grid;

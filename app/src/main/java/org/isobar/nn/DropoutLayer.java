@@ -3,7 +3,6 @@ package org.isobar.nn;
 import org.isobar.device.Arena;
 import org.isobar.device.Dropout;
 import org.isobar.device.Span;
-import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -12,12 +11,14 @@ import org.isobar.tensor.Tensor;
  *
  * @param name        purpose of the random numbers
  * @param probability of dropping a value
+ * @param tokens      how this rank's tokens lie in the sequence
+ * @param channels    how its channels lie in the whole width
  */
-public record DropoutLayer(String name, double probability) {
+public record DropoutLayer(String name, double probability, Span tokens, Span channels) {
 
     /** {@code x = mask * x}, in place: on an activation in forward, on its gradient in backward. */
     public void apply(Tensor x, Pass pass) {
-        Dropout mask = mask(x, pass);
+        Dropout mask = pass.mask(name, probability, tokens, channels);
         if (!mask.isNone()) {
             pass.ops().dropout(x, x, mask);
         }
@@ -25,17 +26,12 @@ public record DropoutLayer(String name, double probability) {
 
     /** {@code mask * dy}: {@code dy} itself where nothing is dropped, else a tensor of scratch. */
     public Tensor backward(Tensor dy, Arena.Scope scratch, Pass pass) {
-        Dropout mask = mask(dy, pass);
+        Dropout mask = pass.mask(name, probability, tokens, channels);
         if (mask.isNone()) {
             return dy;
         }
         Tensor dx = scratch.f32(dy.shape().extents());
         pass.ops().dropout(dx, dy, mask);
         return dx;
-    }
-
-    private Dropout mask(Tensor x, Pass pass) {
-        Shape shape = x.shape();
-        return pass.mask(name, probability, Span.whole(shape.extent(1)), Span.whole(shape.extent(2)));
     }
 }

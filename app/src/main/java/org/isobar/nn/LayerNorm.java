@@ -1,6 +1,7 @@
 package org.isobar.nn;
 
 import org.isobar.device.Write;
+import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
@@ -27,8 +28,8 @@ public final class LayerNorm {
 
     /** Declares {@code weight} (gamma) and {@code bias} (beta) at {@code here}. */
     public LayerNorm(Scoped here, long channels) {
-        gamma = here.declare("weight", new Initializer.Constant(1), channels);
-        beta = here.declare("bias", new Initializer.Constant(0), channels);
+        gamma = here.declare("weight", new Initializer.Constant(1), Shard.whole(), channels);
+        beta = here.declare("bias", new Initializer.Constant(0), Shard.whole(), channels);
     }
 
     /** {@code y = norm(x)}, both (B, T, C); the statistics are kept until the end of the pass. */
@@ -49,5 +50,7 @@ public final class LayerNorm {
     public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, Write write, Pass pass) {
         pass.ops().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
             statistics.invStd(), gamma.value(), write);
+        pass.complete(gamma);
+        pass.complete(beta);
     }
 }

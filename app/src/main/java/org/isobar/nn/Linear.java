@@ -4,10 +4,12 @@ import java.util.List;
 
 import org.isobar.device.Epilogue;
 import org.isobar.device.Write;
+import org.isobar.distributed.Shard;
 import org.isobar.tensor.Tensor;
 
 /**
- * {@code y = x W^T + b} (PyTorch's {@code nn.Linear}): x (.., K), W (N, K), b (N), y (.., N).
+ * {@code y = x W^T + b} (PyTorch's {@code nn.Linear}) on one rank: x (.., K), W (N, K), b (N), y (.., N), or slices of
+ * these.
  *
  * <p>Backward: {@code dx = dy W}, {@code dW += dy^T x}, {@code db += sum of dy over rows}. The two halves can be
  * called apart.
@@ -18,46 +20,74 @@ public final class Linear implements Layer {
 
     private final Parameter weight;
     private final Parameter bias;
+    private final Bias use;
 
-    /** Whether a linear layer adds a bias. */
+    /** What a linear layer does with a bias. Biases start at 0. */
     public enum Bias {
-        /** y = x W^T + b, with b starting at 0. */
-        ZERO_INITIALIZED,
-        /** y = x W^T. */
+        /** Forward adds it. */
+        ADDED,
+        /** There is one, with its gradient, but somebody else adds it. */
+        LEFT,
+        /** There is none. */
         NONE
     }
 
-    /** A layer of given parameters; {@code bias} may be null. */
-    Linear(Parameter weight, Parameter bias) {
+    private Linear(Parameter weight, Parameter bias, Bias use) {
         this.weight = weight;
         this.bias = bias;
+        this.use = use;
     }
 
-    /** Declares {@code weight} and, where wanted, {@code bias} at {@code here}. */
+    /** A layer that is not cut. Declares {@code weight} and, where there is one, {@code bias} at {@code here}. */
     public Linear(Scoped here, long inputs, long outputs, Bias bias) {
-        this(here.declare("weight", new Initializer.Normal(WEIGHT_STD), outputs, inputs),
-            bias == Bias.NONE ? null : here.declare("bias", new Initializer.Constant(0), outputs));
+        this(here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
+            bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
-    /** Several layers over the same input as one: {@code q.weight} above {@code k.weight}, and the biases likewise. */
-    static Linear stacked(Scoped here, long inputs, long outputsEach, String... names) {
-        return new Linear(
-            here.stack(leaves(names, ".weight"), new Initializer.Normal(WEIGHT_STD), outputsEach, inputs),
-            here.stack(leaves(names, ".bias"), new Initializer.Constant(0), outputsEach));
+    /** A slice of the outputs of one or more layers of the same input: weights and biases are cut by rows. */
+    static Linear outputsCut(Scoped here, long inputs, long outputsEach, Bias bias, String... names) {
+        Shard shard = Shard.columnParallel(here.layout().tensor().group());
+        Parameter weight = here.stack(leaves(names, "weight"), new Initializer.Normal(WEIGHT_STD), shard, outputsEach,
+            inputs);
+        return new Linear(weight, bias == Bias.NONE ? null
+            : here.stack(leaves(names, "bias"), new Initializer.Constant(0), shard, outputsEach), bias);
     }
 
-    private static List<String> leaves(String[] names, String suffix) {
-        return List.of(names).stream().map(name -> name + suffix).toList();
+    /** A slice of the inputs: the weight is cut by columns, the bias is whole. */
+    static Linear inputsCut(Scoped here, long inputs, long outputs, Bias bias) {
+        Shard shard = Shard.rowParallel(here.layout().tensor().group());
+        Parameter weight = here.declare("weight", new Initializer.Normal(WEIGHT_STD), shard, outputs, inputs);
+        return new Linear(weight, bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
+    }
+
+    private static Parameter bias(Scoped here, Shard shard, long outputs) {
+        return here.declare("bias", new Initializer.Constant(0), shard, outputs);
+    }
+
+    /** "q.weight", "k.weight" of names "q", "k"; "weight" of the empty name. */
+    private static List<String> leaves(String[] names, String leaf) {
+        return List.of(names).stream().map(name -> name.isEmpty() ? leaf : name + "." + leaf).toList();
+    }
+
+    /** The bias; null if there is none. */
+    public Parameter bias() {
+        return bias;
     }
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.value(), bias == null ? Epilogue.NONE : new Epilogue.Bias(bias.value()));
+        pass.ops().linear(y, x, weight.value(),
+            use == Bias.ADDED ? new Epilogue.Bias(bias.value()) : Epilogue.NONE);
     }
 
     /** {@code preActivation = x W^T + b}, {@code y = GELU(preActivation)}. */
     void forwardGelu(Tensor y, Tensor preActivation, Tensor x, Pass pass) {
         pass.ops().linear(y, x, weight.value(), new Epilogue.BiasGelu(bias.value(), preActivation));
+    }
+
+    /** {@code y = x W^T}, whatever the bias is for. */
+    void forwardWithoutBias(Tensor y, Tensor x, Pass pass) {
+        pass.ops().linear(y, x, weight.value(), Epilogue.NONE);
     }
 
     @Override
@@ -74,8 +104,10 @@ public final class Linear implements Layer {
     /** The half of backward that adds to the gradients of weight and bias. */
     public void backwardWeight(Tensor dy, Tensor x, Pass pass) {
         pass.ops().linearBackwardWeight(weight.gradient(), dy, x);
+        pass.complete(weight);
         if (bias != null) {
             pass.ops().biasBackward(bias.gradient(), dy);
+            pass.complete(bias);
         }
     }
 }

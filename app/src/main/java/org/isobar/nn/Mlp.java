@@ -1,19 +1,22 @@
 package org.isobar.nn;
 
 import org.isobar.device.Arena;
+import org.isobar.device.Span;
 import org.isobar.device.Write;
 import org.isobar.tensor.Tensor;
 
 /**
  * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, each half followed by dropout.
  *
+ * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel.
+ *
  * <p>Kept: fc1's pre-activation. The GELU is computed again in backward, in the same pass over memory as its
  * derivative.
  */
 public final class Mlp implements Layer {
     private final long hidden;
-    private final Linear fc1;
-    private final Linear fc2;
+    private final ColumnParallelLinear fc1;
+    private final RowParallelLinear fc2;
     private final DropoutLayer hiddenDropout;
     private final DropoutLayer outputDropout;
 
@@ -21,11 +24,16 @@ public final class Mlp implements Layer {
 
     /** Declares {@code fc1} and {@code fc2} at {@code here}. */
     public Mlp(Scoped here, long channels, long hidden, double dropout) {
-        this.hidden = hidden;
-        fc1 = new Linear(here.child("fc1"), channels, hidden, Linear.Bias.ZERO_INITIALIZED);
-        fc2 = new Linear(here.child("fc2"), hidden, channels, Linear.Bias.ZERO_INITIALIZED);
-        hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout);
-        outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout);
+        Layout layout = here.layout();
+        this.hidden = layout.share(hidden);
+        fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden, ColumnParallelLinear.Output.CUT,
+            Linear.Bias.ADDED);
+        fc2 = new RowParallelLinear(here.child("fc2"), hidden, channels, RowParallelLinear.Input.CUT,
+            Linear.Bias.ADDED);
+        hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout, layout.sequence().span(),
+            layout.span(hidden));
+        outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout, layout.sequence().span(),
+            Span.whole(channels));
     }
 
     @Override

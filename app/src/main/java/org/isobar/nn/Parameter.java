@@ -1,7 +1,10 @@
 package org.isobar.nn;
 
 import java.util.List;
+import java.util.Set;
 
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
@@ -12,6 +15,7 @@ import org.isobar.tensor.Tensor;
 public final class Parameter {
     private final List<Part> parts;
     private final Shape shape;
+    private final Set<Axis> reduceOver;
     private Tensor value;
     private Tensor gradient;
 
@@ -19,15 +23,22 @@ public final class Parameter {
      * One weight as PyTorch's {@code state_dict} knows it.
      *
      * @param name        "blocks.0.attn.q.weight", say
-     * @param shape       its shape there
+     * @param shape       its shape there, over all ranks
+     * @param shard       what this rank holds of it
      * @param initializer how it starts
      */
-    public record Part(String name, Shape shape, Initializer initializer) { }
+    public record Part(String name, Shape shape, Shard shard, Initializer initializer) {
+        /** The shape of what this rank holds. */
+        public Shape local() {
+            return shard.local(shape);
+        }
+    }
 
-    Parameter(Shape shape, List<Part> parts) {
+    Parameter(Shape shape, List<Part> parts, Set<Axis> reduceOver) {
         this.shape = shape;
         this.parts = List.copyOf(parts);
-        long elements = parts.stream().mapToLong(part -> part.shape().elements()).sum();
+        this.reduceOver = Set.copyOf(reduceOver);
+        long elements = parts.stream().mapToLong(part -> part.local().elements()).sum();
         assert elements == shape.elements() : parts + " do not make up " + shape;
     }
 
@@ -41,7 +52,12 @@ public final class Parameter {
         return parts;
     }
 
-    /** Shape under which operations see it. */
+    /** Axes over which its gradient must still be reduced when backward has completed it here. */
+    public Set<Axis> reduceOver() {
+        return reduceOver;
+    }
+
+    /** Shape under which this rank's operations see it. */
     public Shape shape() {
         return shape;
     }

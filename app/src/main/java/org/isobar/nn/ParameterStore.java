@@ -2,15 +2,15 @@ package org.isobar.nn;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
+import java.util.Set;
 
 import org.isobar.device.Device;
-import org.isobar.random.Philox;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.GradientBuckets;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -30,14 +30,14 @@ public final class ParameterStore {
     private Tensor values;
     private Tensor gradients;
 
-    /** Declares a parameter that is one weight of the {@code state_dict}, seen by operations as {@code shape}. */
-    public Parameter declare(Shape shape, Parameter.Part part) {
-        return declare(shape, List.of(part));
-    }
-
-    /** Declares a parameter made up of several weights. */
-    public Parameter declare(Shape shape, List<Parameter.Part> parts) {
-        Parameter parameter = new Parameter(shape, parts);
+    /**
+     * Declares a parameter made up of one or more weights of the {@code state_dict}.
+     *
+     * @param shape      under which this rank's operations see it
+     * @param reduceOver axes over which its gradient is reduced
+     */
+    public Parameter declare(Shape shape, List<Parameter.Part> parts, Set<Axis> reduceOver) {
+        Parameter parameter = new Parameter(shape, parts, reduceOver);
         declared.add(parameter);
         return parameter;
     }
@@ -73,12 +73,32 @@ public final class ParameterStore {
         return gradients;
     }
 
-    /** Values of every weight by its {@code state_dict} name, in its {@code state_dict} shape. */
+    /** All parameters, in the order of declaration. */
+    public List<Parameter> parameters() {
+        return List.copyOf(declared);
+    }
+
+    /**
+     * Where each parameter, padding included, lies in the flat ranges, in the order of {@link #parameters}, and the
+     * axes over which its gradient is reduced.
+     */
+    public List<GradientBuckets.Range> ranges() {
+        List<GradientBuckets.Range> ranges = new ArrayList<>();
+        long offset = elements();
+        for (Parameter parameter : declared) {
+            long length = align(parameter.shape().elements());
+            offset -= length;
+            ranges.add(new GradientBuckets.Range(offset, length, parameter.reduceOver()));
+        }
+        return ranges;
+    }
+
+    /** This rank's values of every weight by its {@code state_dict} name: the whole weight where it is not cut. */
     public Map<String, Tensor> stateDict() {
         return byName(false);
     }
 
-    /** Gradients of every weight by its {@code state_dict} name, in its {@code state_dict} shape. */
+    /** This rank's gradients of every weight by its {@code state_dict} name. */
     public Map<String, Tensor> gradientDict() {
         return byName(true);
     }
@@ -95,31 +115,13 @@ public final class ParameterStore {
                 MemorySegment host = arena.allocate(parameter.value().bytes(), Long.BYTES);
                 long offset = 0;
                 for (Parameter.Part part : parameter.parts()) {
-                    long bytes = part.shape().elements() * DType.F32.bytes();
-                    fill(host.asSlice(offset, bytes), part, seed);
+                    long bytes = part.local().elements() * DType.F32.bytes();
+                    InitialWeights.fill(host.asSlice(offset, bytes), part, seed);
                     offset += bytes;
                 }
                 device.upload(parameter.value(), host);
             }
         }
-    }
-
-    private static void fill(MemorySegment host, Parameter.Part part, long seed) {
-        Philox.Key key = Philox.Key.of(seed, "initial " + part.name());
-        long elements = part.shape().elements();
-        int blocksPerChunk = 4096;
-        int chunks = Math.toIntExact((elements + 4L * blocksPerChunk - 1) / (4L * blocksPerChunk));
-        IntStream.range(0, chunks).parallel().forEach(chunk -> {
-            int[] words = new int[4];
-            double[] four = new double[4];
-            long first = (long) chunk * blocksPerChunk;
-            for (long block = first; block < first + blocksPerChunk && 4 * block < elements; block++) {
-                part.initializer().fill(key, block, words, four);
-                for (long i = 4 * block; i < Math.min(4 * block + 4, elements); i++) {
-                    host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) four[(int) (i & 3)]);
-                }
-            }
-        });
     }
 
     private Map<String, Tensor> byName(boolean gradient) {
@@ -128,8 +130,8 @@ public final class ParameterStore {
             Tensor whole = gradient ? parameter.gradient() : parameter.value();
             long offset = whole.offset();
             for (Parameter.Part part : parameter.parts()) {
-                named.put(part.name(), new Tensor(whole.storage(), offset, whole.dtype(), part.shape()));
-                offset += part.shape().elements() * whole.dtype().bytes();
+                named.put(part.name(), new Tensor(whole.storage(), offset, whole.dtype(), part.local()));
+                offset += part.local().elements() * whole.dtype().bytes();
             }
         }
         return named;

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.function.Consumer;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Dropout;
@@ -21,6 +22,7 @@ public final class Pass {
     private final Arena kept;
     private final Arena scratch;
     private final Randomness randomness;
+    private final Consumer<Parameter> onGradient;
     private final Deque<Entry> stack = new ArrayDeque<>();
 
     /** What makes the random masks of this pass. */
@@ -40,12 +42,27 @@ public final class Pass {
 
     private record Entry(Object owner, Record saved) { }
 
-    /** A pass over empty arenas: {@code kept} lives from forward to backward, {@code scratch} within one layer. */
+    /** A pass whose gradients nobody waits for. */
     public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness) {
+        this(ops, kept, scratch, randomness, parameter -> { });
+    }
+
+    /**
+     * A pass over empty arenas: {@code kept} lives from forward to backward, {@code scratch} within one layer.
+     *
+     * @param onGradient told of each parameter when backward has completed its gradient on this rank
+     */
+    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness, Consumer<Parameter> onGradient) {
         this.ops = ops;
         this.kept = kept;
         this.scratch = scratch;
         this.randomness = randomness;
+        this.onGradient = onGradient;
+    }
+
+    /** A layer has added all it ever will to the gradient of {@code parameter} in this pass. */
+    public void complete(Parameter parameter) {
+        onGradient.accept(parameter);
     }
 
     /** The operations of the device at hand. */

@@ -1,24 +1,35 @@
 package org.isobar.nn;
 
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 
 /**
- * A place in the tree of layers: prefixes the names of what is declared there.
+ * A place in the tree of layers: prefixes the names of what is declared there, and knows how the model is cut.
  *
- * @param store  takes the declarations
- * @param prefix "blocks.0.attn.", say; empty at the root
+ * @param store      takes the declarations
+ * @param prefix     "blocks.0.attn.", say; empty at the root
+ * @param layout     this rank's place in the cuts
+ * @param reduceOver axes over which gradients of what is declared here are reduced
  */
-public record Scoped(ParameterStore store, String prefix) {
-    /** The root of the tree. */
-    public static Scoped root(ParameterStore store) {
-        return new Scoped(store, "");
+public record Scoped(ParameterStore store, String prefix, Layout layout, Set<Axis> reduceOver) {
+    /** The root of the tree, where every rank of a model sees all tokens: gradients are averaged over dp alone. */
+    public static Scoped root(ParameterStore store, Layout layout) {
+        return new Scoped(store, "", layout, EnumSet.of(Axis.DP));
     }
 
     /** The child called {@code name}. */
     public Scoped child(String name) {
-        return new Scoped(store, prefix + name + ".");
+        return new Scoped(store, prefix + name + ".", layout, reduceOver);
+    }
+
+    /** The same place for layers that see this rank's tokens alone: gradients are summed over cp too. */
+    public Scoped onSequenceShard() {
+        return new Scoped(store, prefix, layout, EnumSet.of(Axis.DP, Axis.CP));
     }
 
     /** The full name of {@code leaf} here. */
@@ -26,18 +37,24 @@ public record Scoped(ParameterStore store, String prefix) {
         return prefix + leaf;
     }
 
-    /** One weight named {@code leaf}, of the given shape in the {@code state_dict} and for operations alike. */
-    public Parameter declare(String leaf, Initializer initializer, long... extents) {
-        Shape shape = Shape.of(extents);
-        return store.declare(shape, new Parameter.Part(name(leaf), shape, initializer));
+    /** One weight named {@code leaf}, of the given shape over all ranks, cut by {@code shard}. */
+    public Parameter declare(String leaf, Initializer initializer, Shard shard, long... extents) {
+        return stack(List.of(leaf), initializer, shard, extents);
     }
 
     /** Several weights of the same shape, one behind the other along the outermost dimension. */
-    public Parameter stack(List<String> leaves, Initializer initializer, long... extents) {
+    public Parameter stack(List<String> leaves, Initializer initializer, Shard shard, long... extents) {
         Shape each = Shape.of(extents);
-        long[] whole = extents.clone();
-        whole[0] *= leaves.size();
-        return store.declare(Shape.of(whole),
-            leaves.stream().map(leaf -> new Parameter.Part(name(leaf), each, initializer)).toList());
+        long[] local = shard.local(each).extents();
+        local[0] *= leaves.size();
+        return store.declare(Shape.of(local),
+            leaves.stream().map(leaf -> new Parameter.Part(name(leaf), each, shard, initializer)).toList(),
+            reduceOver);
+    }
+
+    /** One weight that operations see under another shape than the {@code state_dict}; not cut. */
+    public Parameter declareAs(Shape seen, String leaf, Initializer initializer, long... extents) {
+        return store.declare(seen,
+            List.of(new Parameter.Part(name(leaf), Shape.of(extents), Shard.whole(), initializer)), reduceOver);
     }
 }

@@ -36,10 +36,24 @@ public final class RunLog implements AutoCloseable {
     private final Logger logger;
     private FileAppender file;
 
+    /** Which lines a log takes. */
+    public enum Audience {
+        /** All of them. */
+        EVERYTHING,
+        /** Errors alone: what all ranks but one have to say. */
+        ERRORS
+    }
+
     /** A log that shows its lines on the given screen. */
     public RunLog(Screen screen) {
+        this(screen, Audience.EVERYTHING);
+    }
+
+    /** A log that shows the lines for {@code audience} on the given screen. */
+    public RunLog(Screen screen, Audience audience) {
         ConfigurationBuilder<BuiltConfiguration> builder = ConfigurationBuilderFactory.newConfigurationBuilder();
-        builder.setStatusLevel(Level.OFF).setShutdownHook("disable").add(builder.newRootLogger(Level.INFO));
+        Level level = audience == Audience.ERRORS ? Level.ERROR : Level.INFO;
+        builder.setStatusLevel(Level.OFF).setShutdownHook("disable").add(builder.newRootLogger(level));
         context.start(builder.build(false));
         logger = context.getRootLogger();
         attach(OutputStreamAppender.newBuilder().setName("screen").setTarget(screen.lines()).setIgnoreExceptions(false)

@@ -1,11 +1,15 @@
 package org.isobar.train;
 
 import java.util.Locale;
+import java.util.Map;
 
+import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Arena;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.vit.VitConfig;
@@ -46,14 +50,21 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
         return bytes / 0x1p30;
     }
 
-    /** The plan of a training step of {@code batch} samples. */
+    /** The plan of a training step of {@code batch} samples on a rank that is alone. */
     public static MemoryPlan of(VitConfig config, int batch) {
+        return of(config, batch, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0);
+    }
+
+    /** The plan of a training step of {@code batch} local samples on one rank of a grid. */
+    public static MemoryPlan of(VitConfig config, int batch, ProcessGrid grid, int rank) {
         try (DryRunDevice device = new DryRunDevice();
             Arena state = device.arena("state", UNBOUNDED);
             Arena kept = device.arena("activations", UNBOUNDED);
             Arena scratch = device.arena("scratch", UNBOUNDED);
             Arena images = device.arena("images", UNBOUNDED);
-            Replica replica = new Replica(device, config, batch, new Replica.Memory(state, kept, scratch))) {
+            Communicators communicators = new Communicators(grid, rank, device.ops()::copy, DryRunCommunicator::new)) {
+            Replica replica = new Replica(device, config, batch, new Replica.Memory(state, kept, scratch),
+                communicators, GradientSync.Options.DEFAULT);
             Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
             Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
             replica.trainStep(input, target, new Replica.StepContext(0, 0, Span.whole(batch), 0));

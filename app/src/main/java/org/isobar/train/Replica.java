@@ -1,11 +1,17 @@
 package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
+import java.util.zip.CRC32C;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.Reduction;
+import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.optim.Adam;
@@ -15,17 +21,22 @@ import org.isobar.vit.VisionTransformer;
 import org.isobar.vit.VitConfig;
 
 /** One model on one device, with its optimizer and all the memory that a training step of a fixed batch needs. */
-public final class Replica implements AutoCloseable {
+public final class Replica {
+    private static final long CHUNK = 1 << 20; // bytes
+
     private final Device device;
     private final Memory memory;
     private final ParameterStore parameters = new ParameterStore();
     private final VisionTransformer model;
     private final Adam adam;
+    private final GradientSync sync;
+    private final Communicator replicas;
     private final Tensor prediction; // (B, Cout, H, W)
     private final Tensor loss;       // (1), F64
     private final Tensor norms;      // (B, 2), F64
     private final Tensor lossScale;  // (1)
     private final Tensor rmse;       // (Cout), F64
+    private final Tensor checksum;   // (2), F64
 
     /**
      * Where a replica's tensors live.
@@ -54,35 +65,63 @@ public final class Replica implements AutoCloseable {
      *
      * @param seed         of the run
      * @param step         steps taken before it, over the whole run
-     * @param samples      how this rank's samples lie in the global batch
+     * @param samples      how this replica's samples lie in the global batch
      * @param learningRate of this step
      */
     public record StepContext(long seed, long step, Span samples, double learningRate) { }
 
     /**
-     * Scores of one batch.
+     * Scores of one global batch.
      *
      * @param loss mean relative L2 loss
      * @param rmse latitude-weighted RMSE of each channel, of normalized fields
      */
     public record Evaluation(double loss, double[] rmse) { }
 
-    /** A replica for batches of {@code batch} samples; its weights are undefined until {@link #initialize}. */
-    public Replica(Device device, VitConfig config, int batch, Memory memory) {
+    /**
+     * This rank's part of a replica for local batches of {@code batch} samples; its weights are undefined until
+     * {@link #initialize}. Memory and communicators stay the caller's: after a failure, the communicators must be
+     * closed before the memory is.
+     */
+    public Replica(Device device, VitConfig config, int batch, Memory memory, Communicators communicators,
+        GradientSync.Options options) {
         this.device = device;
         this.memory = memory;
-        model = new VisionTransformer(parameters, config);
+        replicas = communicators.along(Axis.DP);
+        model = new VisionTransformer(parameters, config, Layout.of(communicators, config.tokens()));
         Arena state = memory.state();
         Tensor values = state.f32(parameters.elements());
         parameters.bind(values, state.f32(parameters.elements()));
         adam = new Adam(device, parameters, state);
+        sync = new GradientSync(parameters, communicators, options);
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
         loss = state.allocate(DType.F64, 1);
         norms = state.allocate(DType.F64, batch, 2);
         lossScale = state.f32(1);
         rmse = state.allocate(DType.F64, config.outChannels());
+        checksum = state.allocate(DType.F64, 2);
         device.ops().fill(lossScale, 1);
         state.seal();
+    }
+
+    /** Whether all ranks that hold the same slices of weights hold the same bits. All of them ask together. */
+    public boolean agrees(Communicators communicators) {
+        MemorySegment host = MemorySegment.ofArray(new byte[Math.toIntExact(Math.min(CHUNK, values().bytes()))]);
+        CRC32C crc = new CRC32C();
+        for (long first = 0; first < values().elements(); first += CHUNK / Float.BYTES) {
+            Tensor chunk = values().slice(first, Math.min(CHUNK / Float.BYTES, values().elements() - first));
+            device.download(host.asSlice(0, chunk.bytes()), chunk);
+            crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
+        }
+        double mine = crc.getValue(); // 32 bits: exact
+        device.upload(checksum, MemorySegment.ofArray(new double[] {mine, -mine}));
+        communicators.along(Axis.DP, Axis.CP).allReduce(checksum, Reduction.MAX).await();
+        double[] largest = read(checksum);
+        return largest[0] == -largest[1];
+    }
+
+    private Tensor values() {
+        return parameters.values();
     }
 
     /** Sets the initial weights of a run with the given seed. */
@@ -105,24 +144,28 @@ public final class Replica implements AutoCloseable {
         return prediction;
     }
 
-    /** One training step on a batch of normalized images; returns the loss before the update. */
+    /**
+     * One training step on this rank's samples of a global batch of normalized images; returns the loss of the global
+     * batch before the update.
+     */
     public double trainStep(Tensor input, Tensor target, StepContext context) {
         double value = gradients(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
         adam.step(context.learningRate());
         return value;
     }
 
-    /** Sets all gradients to those of the loss of one batch; returns the loss. */
+    /** Sets all gradients to those of the loss of one global batch; returns the loss. */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness) {
         TensorOps ops = device.ops();
         ops.fill(parameters.gradients(), 0);
-        Pass pass = new Pass(ops, memory.kept(), memory.scratch(), randomness);
+        Pass pass = new Pass(ops, memory.kept(), memory.scratch(), randomness, sync::ready);
         model.forward(prediction, input, pass);
         ops.relativeL2Loss(loss, norms, prediction, target);
         ops.relativeL2LossBackward(prediction, prediction, target, norms, lossScale);
         model.backward(prediction, input, pass);
         pass.finish();
-        return read(loss)[0];
+        sync.await();
+        return mean(loss)[0];
     }
 
     /** Predicts without dropout and scores against the target. */
@@ -131,16 +174,16 @@ public final class Replica implements AutoCloseable {
         model.forward(prediction, input, pass);
         pass.discard();
         device.ops().relativeL2Loss(loss, norms, prediction, target);
-        return new Evaluation(read(loss)[0], score(prediction, target));
+        return new Evaluation(mean(loss)[0], score(prediction, target));
     }
 
     /** Latitude-weighted RMSE of each channel of any forecast (B, Cout, H, W). */
     public double[] score(Tensor forecast, Tensor target) {
         device.ops().weightedRmse(rmse, forecast, target);
-        return read(rmse);
+        return mean(rmse);
     }
 
-    /** The first sample of the last batch whose loss is not finite, or -1. */
+    /** The first sample of this rank's last batch whose loss is not finite, or -1. */
     public int firstNonFiniteSample() {
         double[] values = read(norms);
         for (int i = 0; i < values.length; i++) {
@@ -149,6 +192,12 @@ public final class Replica implements AutoCloseable {
             }
         }
         return -1;
+    }
+
+    /** The mean over the replicas, each of which has scored its own samples. */
+    private double[] mean(Tensor scores) {
+        replicas.allReduce(scores, Reduction.AVERAGE).await();
+        return read(scores);
     }
 
     private double[] read(Tensor tensor) {
@@ -161,11 +210,5 @@ public final class Replica implements AutoCloseable {
     @Override
     public String toString() {
         return model.toString();
-    }
-
-    /** Frees all memory. */
-    @Override
-    public void close() {
-        memory.close();
     }
 }

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Optional;
 
 import org.isobar.device.Device;
 import org.isobar.fault.IoReason;
@@ -23,11 +24,15 @@ final class RunReport {
 
     private final Screen screen;
     private final RunLog log;
-    private final TensorBoardWriter board;
+    private final Optional<TensorBoardWriter> board;
     private final Path picture;
 
-    /** A report that keeps the latest picture in {@code directory}. */
-    RunReport(Screen screen, RunLog log, TensorBoardWriter board, Path directory) {
+    /**
+     * A report that keeps the latest picture in {@code directory}.
+     *
+     * @param board absent on all ranks but one, which then tell nothing but their log
+     */
+    RunReport(Screen screen, RunLog log, Optional<TensorBoardWriter> board, Path directory) {
         this.screen = screen;
         this.log = log;
         this.board = board;
@@ -41,12 +46,12 @@ final class RunReport {
 
     /** A number at a step of TensorBoard. */
     void scalar(String tag, double value, long step) {
-        board.scalar(tag, value, step);
+        board.ifPresent(writer -> writer.scalar(tag, value, step));
     }
 
     /** Forces TensorBoard's events to the disk. */
     void flush() {
-        board.flush();
+        board.ifPresent(TensorBoardWriter::flush);
     }
 
     /** Where the latest picture lies. */
@@ -61,10 +66,13 @@ final class RunReport {
 
     /** Target beside prediction of t2m of the first sample of a batch, to TensorBoard and to a file. */
     void figure(Device device, Tensor target, Tensor prediction, long step) {
+        if (board.isEmpty()) {
+            return;
+        }
         int height = Math.toIntExact(target.shape().extent(2));
         int width = Math.toIntExact(target.shape().extent(3));
         byte[] png = FieldPlot.png("2m temperature", field(device, target), field(device, prediction), height, width);
-        board.image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
+        board.get().image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
         try {
             Path temporary = Files.write(picture.resolveSibling(picture.getFileName() + ".tmp"), png);
             Files.move(temporary, picture, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);

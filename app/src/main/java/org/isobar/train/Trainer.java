@@ -5,6 +5,7 @@ import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Span;
+import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.telemetry.ProgressBar;
@@ -115,7 +116,9 @@ final class Trainer {
     }
 
     private double step(Batch batch) {
-        Span samples = Span.whole(config.training().localBatchSize());
+        int replicas = config.grid().size(Axis.DP);
+        Span samples = new Span(config.grid().coordinate(config.ranks().rank(), Axis.DP), replicas,
+            config.training().globalBatchSize());
         double loss = replica.trainStep(batch.input().toDevice(), batch.target().toDevice(), new Replica.StepContext(
             config.training().seed(), iterations, samples, schedule.at(iterations)));
         iterations++;
@@ -126,7 +129,11 @@ final class Trainer {
     }
 
     private UserException notFinite(double loss, Batch batch) {
-        int culprit = Math.max(0, replica.firstNonFiniteSample());
+        int culprit = replica.firstNonFiniteSample();
+        if (culprit < 0) {
+            return new UserException("the loss is " + loss + " at step " + iterations
+                + ", from a sample of another replica, whose ranks say which");
+        }
         long sample = batch.samples()[culprit];
         String where = "the loss is " + loss + " at step " + iterations + ", sample " + sample + ": ";
         return new UserException(where + data.trainingData().firstNonFinite(sample)

@@ -1,6 +1,9 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 import org.isobar.config.DataConfig;
@@ -10,6 +13,11 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.ProcessMemory;
 import org.isobar.telemetry.RunLog;
@@ -18,54 +26,98 @@ import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.vit.VitConfig;
 
-/** One run from configuration to trained weights: opens everything, trains, and closes everything. */
+/** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
 public final class TrainingRun {
-    private static final int RANK = 0;
-
     private final RunConfig config;
+    private final JobSecret secret;
     private final Screen screen;
     private final RunLog log;
     private final VitConfig model;
     private final Path directory;
+    private final int rank;
 
-    private TrainingRun(RunConfig config, Screen screen, RunLog log) {
+    private TrainingRun(RunConfig config, JobSecret secret, Screen screen, RunLog log) {
         this.config = config;
+        this.secret = secret;
         this.screen = screen;
         this.log = log;
         model = config.model();
         directory = config.output().experimentDirectory();
+        rank = config.ranks().rank();
     }
 
-    /** Trains as configured; returns the exit code: 0, 2 after a user's mistake, 1 after an unexpected failure. */
-    public static int run(RunConfig config, Screen screen) {
-        try (RunLog log = new RunLog(screen)) {
+    /**
+     * Trains as configured; returns the exit code: 0, 2 after a user's mistake, 1 after any other failure.
+     *
+     * @param secret proves to the job's other processes that this is one of them
+     */
+    public static int run(RunConfig config, JobSecret secret, Screen screen) {
+        boolean first = config.ranks().rank() == 0;
+        String who = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
+        try (RunLog log = new RunLog(screen, first ? RunLog.Audience.EVERYTHING : RunLog.Audience.ERRORS)) {
             try {
-                new TrainingRun(config, screen, log).run();
+                new TrainingRun(config, secret, screen, log).run();
                 return 0;
             } catch (UserException mistake) {
-                log.error(mistake.getMessage());
+                log.error(who + mistake.getMessage());
                 return 2;
+            } catch (CommunicationException lost) {
+                log.error(lost.getMessage()); // names the rank itself
+                return 1;
             } catch (RuntimeException | Error failure) {
-                log.error("unexpected failure", failure);
+                log.error(who + "unexpected failure", failure);
                 return 1;
             }
         }
     }
 
     private void run() {
-        log.openFile(directory.resolve("out.log"));
-        log.info(TutorialLines.grid(1, 1, 1, 1));
+        if (rank == 0) {
+            log.openFile(directory.resolve("out.log"));
+        }
+        ProcessGrid grid = config.grid();
+        log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
-        DemoData.makeIfMissing(config, log::info);
+        MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize(), grid, rank);
         try (Device device = config.device().open(config.threads(), log::info)) {
-            log.info(TutorialLines.loaderBegins(RANK));
-            try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
-                Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
-                DataLoader trainingLoader = loader(device, training, true);
-                DataLoader validationLoader = loader(device, validation, false)) {
-                log.info(TutorialLines.loaderReady(RANK));
-                train(device, new Trainer.LoaderPair(trainingLoader, validationLoader, training));
+            plan.check(device.memory().available());
+            device.reserve(plan.widestRow());
+            try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
+                JobMember.run(config, secret, facts(), device, communicators -> {
+                    if (rank == 0) {
+                        DemoData.makeIfMissing(config, log::info);
+                    }
+                    communicators.along(Axis.values()).barrier().await();
+                    load(device, memory, communicators);
+                });
+            }
+        }
+    }
+
+    /** What all ranks must agree on. */
+    private Map<String, String> facts() {
+        Map<String, String> facts = new LinkedHashMap<>(config.entries());
+        facts.put("process grid", config.grid().toString());
+        facts.put("version", Optional.ofNullable(TrainingRun.class.getPackage().getImplementationVersion())
+            .orElse("not packaged"));
+        return facts;
+    }
+
+    private void load(Device device, Replica.Memory memory, Communicators communicators) {
+        log.info(TutorialLines.loaderBegins(rank));
+        try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
+            Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
+            DataLoader trainingLoader = loader(device, training, true, communicators);
+            DataLoader validationLoader = loader(device, validation, false, communicators)) {
+            log.info(TutorialLines.loaderReady(rank));
+            Trainer.LoaderPair data = new Trainer.LoaderPair(trainingLoader, validationLoader, training);
+            if (rank == 0) {
+                try (TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
+                    train(device, memory, communicators, data, Optional.of(board));
+                }
+            } else {
+                train(device, memory, communicators, data, Optional.empty());
             }
         }
     }
@@ -82,30 +134,40 @@ public final class TrainingRun {
         return dataset;
     }
 
-    private DataLoader loader(Device device, Era5Dataset dataset, boolean shuffle) {
-        DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(), 1, 0,
-            shuffle, config.training().seed());
+    /** All ranks of one model read the same samples. */
+    private DataLoader loader(Device device, Era5Dataset dataset, boolean shuffle, Communicators communicators) {
+        DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(),
+            config.grid().size(Axis.DP), communicators.coordinate(Axis.DP), shuffle, config.training().seed());
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
     }
 
-    private void train(Device device, Trainer.LoaderPair data) {
-        MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize());
-        plan.check(device.memory().available());
-        device.reserve(plan.widestRow());
-        try (Replica replica = new Replica(device, model, config.training().localBatchSize(),
-                Replica.Memory.of(device, plan));
-            TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
-            replica.initialize(config.training().seed());
-            config.training().initWeights().ifPresent(
-                file -> WeightsFile.load(file, replica.parameters(), device));
-            log.info(replica.toString());
-            log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
-            RunReport report = new RunReport(screen, log, board, directory);
-            Validator.Scores scores = new Trainer(config, replica, data, report).run();
-            Path weights = directory.resolve("model.safetensors");
-            WeightsFile.save(weights, replica.parameters(), device);
-            conclude(scores, weights, report);
+    private void train(Device device, Replica.Memory memory, Communicators communicators, Trainer.LoaderPair data,
+        Optional<TensorBoardWriter> board) {
+        Replica replica = new Replica(device, model, config.training().localBatchSize(), memory, communicators,
+            gradientSync());
+        WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
+        replica.initialize(config.training().seed());
+        config.training().initWeights().ifPresent(weights::load);
+        if (!replica.agrees(communicators)) {
+            throw new IllegalStateException("ranks that share weights start from different ones");
         }
+        log.info(replica.toString());
+        log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
+        RunReport report = new RunReport(screen, log, board, directory);
+        Validator.Scores scores = new Trainer(config, replica, data, report).run();
+        Path file = directory.resolve("model.safetensors");
+        weights.save(file);
+        conclude(scores, file, report);
+    }
+
+    private GradientSync.Options gradientSync() {
+        boolean apart = config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
+        if (apart) {
+            log.info("--noddp: the %d data-parallel replicas train apart, their gradients are not reduced"
+                .formatted(config.grid().size(Axis.DP)));
+        }
+        return new GradientSync.Options(config.parallel().bucketCapMb(),
+            apart ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
     private void conclude(Validator.Scores scores, Path weights, RunReport report) {
@@ -113,16 +175,16 @@ public final class TrainingRun {
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
             TutorialLines.gigabytes(memory.anonymous()), TutorialLines.gigabytes(memory.file())));
         if (scores.persistence() != null) {
-            double model = scores.rmse()[0];
+            double score = scores.rmse()[0];
             double persistence = scores.persistence()[0];
             String floor = DemoData.noiseFloor(config).stream().mapToObj(", noise floor %.4f"::formatted).findAny()
                 .orElse("");
-            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(model, persistence,
-                model / persistence, floor));
+            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(score, persistence,
+                score / persistence, floor));
         }
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
-        log.info(TutorialLines.done(RANK));
+        log.info(TutorialLines.done(rank));
     }
 }

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -11,42 +12,60 @@ import java.util.TreeSet;
 import org.isobar.checkpoint.SafeTensors;
 import org.isobar.checkpoint.SafeTensorsWriter;
 import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
+import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
+import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** Weights in a safetensors file under the names and shapes of the PyTorch {@code state_dict}. */
+/** Whole weights in a safetensors file under the names and shapes of the PyTorch {@code state_dict}. */
 final class WeightsFile {
-    private WeightsFile() { }
+    private final ParameterStore parameters;
+    private final Device device;
+    private final Communicators communicators;
+
+    WeightsFile(ParameterStore parameters, Device device, Communicators communicators) {
+        this.parameters = parameters;
+        this.device = device;
+        this.communicators = communicators;
+    }
 
     /**
-     * Replaces all weights by those of a file.
+     * Replaces all weights by those of a file; each rank takes its slices.
      *
      * @throws UserException if a tensor is missing, misshaped or not the model's; no weight has changed then
      */
-    static void load(Path file, ParameterStore parameters, Device device) {
+    void load(Path file) {
         Map<String, Tensor> weights = parameters.stateDict();
         try (SafeTensors tensors = SafeTensors.open(file)) {
-            check(file, tensors, weights);
-            for (Map.Entry<String, Tensor> weight : weights.entrySet()) {
+            check(file, tensors);
+            for (Parameter.Part part : parts().values()) {
                 try (Arena arena = Arena.ofConfined()) {
-                    MemorySegment host = arena.allocate(weight.getValue().bytes(), Float.BYTES);
-                    tensors.read(weight.getKey(), host);
-                    device.upload(weight.getValue(), host);
+                    MemorySegment whole = arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES);
+                    MemorySegment slice = arena.allocate(part.local().elements() * Float.BYTES, Float.BYTES);
+                    tensors.read(part.name(), whole);
+                    eachRun(part.shape(), part.shard(), (at, from, bytes) ->
+                        MemorySegment.copy(whole, at, slice, from, bytes));
+                    device.upload(weights.get(part.name()), slice);
                 }
             }
         }
     }
 
-    private static void check(Path file, SafeTensors tensors, Map<String, Tensor> weights) {
+    private void check(Path file, SafeTensors tensors) {
+        Map<String, Parameter.Part> weights = parts();
         TreeSet<String> missing = new TreeSet<>(weights.keySet());
         tensors.names().forEach(missing::remove);
         TreeSet<String> extra = new TreeSet<>(tensors.names());
         extra.removeAll(weights.keySet());
         List<String> misshaped = new ArrayList<>();
-        weights.forEach((name, weight) -> {
-            if (!missing.contains(name) && !tensors.shape(name).equals(weight.shape())) {
-                misshaped.add(name + " " + tensors.shape(name) + " instead of " + weight.shape());
+        weights.forEach((name, part) -> {
+            if (!missing.contains(name) && !tensors.shape(name).equals(part.shape())) {
+                misshaped.add(name + " " + tensors.shape(name) + " instead of " + part.shape());
             }
         });
         if (!missing.isEmpty() || !extra.isEmpty() || !misshaped.isEmpty()) {
@@ -66,16 +85,73 @@ final class WeightsFile {
         return "; it " + verb + " " + String.join(", ", all.subList(0, Math.min(3, all.size()))) + more;
     }
 
-    /** Writes all weights to a file, which appears whole or not at all. */
-    static void save(Path file, ParameterStore parameters, Device device) {
-        try (Arena arena = Arena.ofConfined()) {
-            List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
-            parameters.stateDict().forEach((name, weight) -> {
-                MemorySegment host = arena.allocate(weight.bytes(), Float.BYTES);
-                device.download(host, weight);
-                tensors.add(new SafeTensorsWriter.NamedTensor(name, weight.shape(), host));
-            });
-            SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
+    /** Rank 0 writes all weights to a file, which appears whole or not at all. All ranks call it. */
+    void save(Path file) {
+        ProcessGrid grid = communicators.grid();
+        if (communicators.coordinate(Axis.DP) > 0 || communicators.coordinate(Axis.CP) > 0) {
+            return; // rank 0 has this rank's slices too, or gets them from its own peers
         }
+        Map<String, Tensor> weights = parameters.stateDict();
+        try (Arena arena = Arena.ofShared()) {
+            List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
+            for (Parameter.Part part : parts().values()) {
+                MemorySegment whole = gather(part, weights.get(part.name()), grid.size(Axis.TP), arena);
+                tensors.add(new SafeTensorsWriter.NamedTensor(part.name(), part.shape(), whole));
+            }
+            if (communicators.coordinate(Axis.TP) == 0) {
+                SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
+            }
+        }
+    }
+
+    /** All ranks' slices of a weight, put together in host memory. */
+    private MemorySegment gather(Parameter.Part part, Tensor local, int ranks, Arena arena) {
+        MemorySegment whole = arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES);
+        if (part.shard().parts() == 1) {
+            device.download(whole, local);
+            return whole;
+        }
+        try (org.isobar.device.Arena room = device.arena("a weight's slices", bytes(part));
+            Arena staging = Arena.ofShared()) {
+            Tensor slices = room.f32(ranks, local.elements());
+            communicators.along(Axis.TP).allGather(slices, local).await();
+            MemorySegment host = staging.allocate(slices.bytes(), Float.BYTES);
+            device.download(host, slices);
+            for (int rank = 0; rank < ranks; rank++) {
+                long first = rank * local.bytes();
+                eachRun(part.shape(), new Shard(part.shard().dim(), ranks, rank), (at, from, bytes) ->
+                    MemorySegment.copy(host, first + from, whole, at, bytes));
+            }
+        }
+        return whole;
+    }
+
+    private static long bytes(Parameter.Part part) {
+        return org.isobar.device.Arena.align(part.shape().elements() * Float.BYTES);
+    }
+
+    /** Takes a run of neighbouring bytes: where it lies in the whole weight, and where in the slice. */
+    private interface Run {
+        void accept(long whole, long slice, long bytes);
+    }
+
+    private static void eachRun(Shape shape, Shard shard, Run run) {
+        long[] extents = shape.extents();
+        long inner = Float.BYTES;
+        for (int dim = shard.dim() + 1; dim < extents.length; dim++) {
+            inner *= extents[dim];
+        }
+        long cut = extents[shard.dim()];
+        long bytes = shard.length(cut) * inner;
+        long runs = shape.elements() * Float.BYTES / (cut * inner);
+        for (long i = 0; i < runs; i++) {
+            run.accept(i * cut * inner + shard.start(cut) * inner, i * bytes, bytes);
+        }
+    }
+
+    private Map<String, Parameter.Part> parts() {
+        Map<String, Parameter.Part> parts = new LinkedHashMap<>();
+        parameters.parameters().forEach(parameter -> parameter.parts().forEach(part -> parts.put(part.name(), part)));
+        return parts;
     }
 }

@@ -20,11 +20,13 @@ import org.isobar.checkpoint.SafeTensors;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Span;
+import org.isobar.distributed.Communicators;
 import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.GradientSync;
 import org.isobar.train.MemoryPlan;
 import org.isobar.train.Replica;
 import org.isobar.vit.VitConfig;
@@ -85,10 +87,12 @@ public final class GoldenCase {
         device.reserve(plan.widestRow());
         Shape inputs = Shape.of(batch, config.inChannels(), config.height(), config.width());
         Shape targets = Shape.of(batch, config.outChannels(), config.height(), config.width());
-        try (Replica replica = new Replica(device, config, batch, Replica.Memory.of(device, plan));
+        try (Replica.Memory memory = Replica.Memory.of(device, plan);
             HostBuffer input = device.hostBuffer(DType.F32, inputs);
             HostBuffer target = device.hostBuffer(DType.F32, targets);
             SafeTensors tensors = tensors(name)) {
+            Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
+                GradientSync.Options.DEFAULT);
             fill(input.segment(), i -> Math.sin(0.013 * i));
             fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));
             initialize(replica);

@@ -6,7 +6,7 @@ import java.util.List;
 
 import org.isobar.tensor.DType;
 
-/** Filling and copying. */
+/** Filling, copying and transposing. */
 final class MemoryCases {
     private MemoryCases() { }
 
@@ -19,6 +19,9 @@ final class MemoryCases {
                 cases.add(copy(n, dtype));
             }
         }
+        for (int[] shape : new int[][] {{1, 1, 1}, {2, 3, 5}, {4, 1, 17}, {1, 7, 3}, {61, 4, 33}}) {
+            cases.add(transposeOuter(shape[0], shape[1], shape[2]));
+        }
         return cases;
     }
 
@@ -29,6 +32,22 @@ final class MemoryCases {
             double[] values = new double[n];
             Arrays.fill(values, value);
             bench.expect(y, Expected.exactly(values));
+        });
+    }
+
+    private static Case transposeOuter(int rows, int columns, int width) {
+        return new Case("transposeOuter", rows + " x " + columns + " x " + width, bench -> {
+            double[] values = bench.random("x", rows * columns * width);
+            Probe x = bench.input("x", values, rows, columns, width);
+            Probe y = bench.output("y", DType.F32, columns, rows, width);
+            bench.ops().transposeOuter(y.tensor(), x.tensor());
+            double[] exchanged = new double[values.length];
+            for (int i = 0; i < values.length; i++) {
+                int row = i / (columns * width);
+                int column = i / width % columns;
+                exchanged[(column * rows + row) * width + i % width] = values[i];
+            }
+            bench.expect(y, Expected.exactly(exchanged));
         });
     }
 

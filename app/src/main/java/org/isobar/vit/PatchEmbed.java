@@ -2,6 +2,8 @@ package org.isobar.vit;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Epilogue;
+import org.isobar.device.Span;
+import org.isobar.distributed.Shard;
 import org.isobar.nn.DropoutLayer;
 import org.isobar.nn.Initializer;
 import org.isobar.nn.Parameter;
@@ -28,13 +30,14 @@ final class PatchEmbed {
         this.config = config;
         long fanIn = (long) config.inChannels() * config.patch() * config.patch();
         Initializer uniform = new Initializer.Uniform(1 / Math.sqrt(fanIn)); // PyTorch's default for convolutions
-        positions = here.store().declare(Shape.of(config.tokens(), config.embed()), new Parameter.Part(
-            here.name("pos_embed"), Shape.of(1, config.tokens(), config.embed()), new Initializer.Normal(0.02)));
-        weight = here.store().declare(Shape.of(config.embed(), fanIn), new Parameter.Part(
-            here.name("patch_embed.proj.weight"),
-            Shape.of(config.embed(), config.inChannels(), config.patch(), config.patch()), uniform));
-        bias = here.child("patch_embed").child("proj").declare("bias", uniform, config.embed());
-        dropout = new DropoutLayer(here.name("pos_drop"), config.dropout());
+        positions = here.declareAs(Shape.of(config.tokens(), config.embed()), "pos_embed",
+            new Initializer.Normal(0.02), 1, config.tokens(), config.embed());
+        Scoped proj = here.child("patch_embed").child("proj");
+        weight = proj.declareAs(Shape.of(config.embed(), fanIn), "weight", uniform, config.embed(),
+            config.inChannels(), config.patch(), config.patch());
+        bias = proj.declare("bias", uniform, Shard.whole(), config.embed());
+        dropout = new DropoutLayer(here.name("pos_drop"), config.dropout(), Span.whole(config.tokens()),
+            Span.whole(config.embed()));
     }
 
     /** {@code tokens} (B, T, C) from {@code image} (B, Cin, H, W). */
@@ -51,10 +54,13 @@ final class PatchEmbed {
     void backward(Tensor dTokens, Tensor image, Pass pass) {
         dropout.apply(dTokens, pass);
         pass.ops().addPositionsBackward(positions.gradient(), dTokens);
+        pass.complete(positions);
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
             pass.ops().linearBackwardWeight(weight.gradient(), dTokens, patches);
             pass.ops().biasBackward(bias.gradient(), dTokens);
+            pass.complete(weight);
+            pass.complete(bias);
         }
     }
 

@@ -6,14 +6,19 @@ import org.isobar.nn.LayerNorm;
 import org.isobar.nn.Linear;
 import org.isobar.nn.Pass;
 import org.isobar.nn.Scoped;
+import org.isobar.nn.Sequence;
 import org.isobar.tensor.Tensor;
 
 /**
  * Tokens to images: the final norm, a linear layer without bias to the values of a patch, and the patches put
  * together. Kept: the norm's statistics.
+ *
+ * <p>Under context parallelism the norm sees this rank's tokens; then all are gathered, and every rank does the rest
+ * for the whole image. Its gradients there are whole, and only those of the norm are summed over cp.
  */
 final class PredictionHead {
     private final VitConfig config;
+    private final Sequence sequence;
     private final LayerNorm norm;
     private final Linear head;
 
@@ -22,35 +27,39 @@ final class PredictionHead {
     /** Declares {@code norm} and {@code head} at {@code here}. */
     PredictionHead(Scoped here, VitConfig config) {
         this.config = config;
-        norm = new LayerNorm(here.child("norm"), config.embed());
+        sequence = here.layout().sequence();
+        norm = new LayerNorm(here.onSequenceShard().child("norm"), config.embed());
         head = new Linear(here.child("head"), config.embed(), config.outputPatches(1).tokenSize(), Linear.Bias.NONE);
     }
 
-    /** {@code prediction} (B, Cout, H, W) from {@code tokens} (B, T, C). */
+    /** {@code prediction} (B, Cout, H, W) from {@code tokens} (B, Tl, C). */
     void forward(Tensor prediction, Tensor tokens, Pass pass) {
         long batch = tokens.shape().extent(0);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(tokens.shape().extents());
+            Tensor normed = scratch.f32(batch, config.tokens(), config.embed());
             Tensor patches = scratch.f32(batch, config.tokens(), config.outputPatches(batch).tokenSize());
-            LayerNorm.Statistics statistics = norm.forward(normed, tokens, pass);
+            sequence.gather(normed, part -> pass.push(this, new Kept(norm.forward(part, tokens, pass))), scratch,
+                pass.ops()).await();
             head.forward(patches, normed, pass);
             pass.ops().unpatchify(prediction, patches, config.outputPatches(batch));
-            pass.push(this, new Kept(statistics));
         }
     }
 
-    /** {@code dTokens} (B, T, C), overwritten, from {@code dPrediction} (B, Cout, H, W). */
+    /** {@code dTokens} (B, Tl, C), overwritten, from {@code dPrediction} (B, Cout, H, W). */
     void backward(Tensor dTokens, Tensor dPrediction, Tensor tokens, Pass pass) {
         LayerNorm.Statistics statistics = pass.pop(this, Kept.class).statistics();
         long batch = tokens.shape().extent(0);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(tokens.shape().extents());
-            Tensor dNormed = scratch.f32(tokens.shape().extents());
+            Tensor normed = scratch.f32(batch, config.tokens(), config.embed());
+            Tensor dNormed = scratch.f32(batch, config.tokens(), config.embed());
             Tensor dPatches = scratch.f32(batch, config.tokens(), config.outputPatches(batch).tokenSize());
+            Sequence.Gather gather = sequence.gather(normed,
+                part -> norm.recompute(part, tokens, statistics, pass), scratch, pass.ops());
             pass.ops().patchify(dPatches, dPrediction, config.outputPatches(batch));
-            norm.recompute(normed, tokens, statistics, pass);
+            gather.await();
             head.backward(dNormed, dPatches, normed, pass);
-            norm.backward(dTokens, dNormed, tokens, statistics, Write.OVERWRITE, pass);
+            norm.backward(dTokens, sequence.part(dNormed, scratch, pass.ops()), tokens, statistics, Write.OVERWRITE,
+                pass);
         }
     }
 }

@@ -4,9 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.device.Arena;
+import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.nn.Scoped;
+import org.isobar.nn.Sequence;
 import org.isobar.nn.TransformerBlock;
 import org.isobar.tensor.Tensor;
 
@@ -14,24 +16,30 @@ import org.isobar.tensor.Tensor;
  * The tutorial's vision transformer: patch embedding, positions, pre-norm blocks, prediction head. Parameters bear the
  * names of its PyTorch {@code state_dict}.
  *
+ * <p>Under context parallelism the sequence is scattered after the positions and gathered behind the final norm; what
+ * lies between sees this rank's tokens.
+ *
  * <p>Kept: the input of each block and of the head, besides what these keep themselves.
  */
 public final class VisionTransformer {
     private final VitConfig config;
+    private final Sequence sequence;
     private final PatchEmbed embed;
     private final List<TransformerBlock> blocks = new ArrayList<>();
     private final PredictionHead head;
 
     private record Kept(List<Tensor> streams) { }
 
-    /** Declares all parameters in {@code store}, in the order of the forward pass. */
-    public VisionTransformer(ParameterStore store, VitConfig config) {
+    /** Declares this rank's slices of all parameters in {@code store}, in the order of the forward pass. */
+    public VisionTransformer(ParameterStore store, VitConfig config, Layout layout) {
         this.config = config;
-        Scoped root = Scoped.root(store);
+        sequence = layout.sequence();
+        Scoped root = Scoped.root(store, layout);
         embed = new PatchEmbed(root, config);
         for (int i = 0; i < config.depth(); i++) {
-            blocks.add(new TransformerBlock(root.child("blocks").child(Integer.toString(i)), config.embed(),
-                config.heads(), config.hidden(), config.dropout(), config.dropPath(i)));
+            Scoped here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
+            blocks.add(new TransformerBlock(here, config.embed(), config.heads(), config.hidden(), config.dropout(),
+                config.dropPath(i)));
         }
         head = new PredictionHead(root, config);
     }
@@ -45,7 +53,7 @@ public final class VisionTransformer {
     public void forward(Tensor prediction, Tensor image, Pass pass) {
         List<Tensor> streams = new ArrayList<>();
         Tensor stream = stream(image, pass);
-        embed.forward(stream, image, pass);
+        embed(stream, image, pass);
         streams.add(stream);
         for (TransformerBlock block : blocks) {
             Tensor next = stream(image, pass);
@@ -66,7 +74,22 @@ public final class VisionTransformer {
             for (int i = blocks.size() - 1; i >= 0; i--) {
                 blocks.get(i).backward(dStream, dStream, streams.get(i), pass);
             }
-            embed.backward(dStream, image, pass);
+            embedBackward(dStream, image, pass);
+        }
+    }
+
+    /** This rank's tokens; every rank computes all and takes its part. */
+    private void embed(Tensor stream, Tensor image, Pass pass) {
+        try (Arena.Scope scratch = pass.scratch()) {
+            Tensor tokens = sequence.room(stream, scratch);
+            embed.forward(tokens, image, pass);
+            sequence.scatter(stream, tokens, pass.ops());
+        }
+    }
+
+    private void embedBackward(Tensor dStream, Tensor image, Pass pass) {
+        try (Arena.Scope scratch = pass.scratch()) {
+            embed.backward(sequence.gathered(dStream, scratch, pass.ops()), image, pass);
         }
     }
 
@@ -76,7 +99,7 @@ public final class VisionTransformer {
         return ModelSummary.of(config);
     }
 
-    private Tensor stream(Tensor image, Pass pass) { // (B, T, C)
-        return pass.keep(image.shape().extent(0), config.tokens(), config.embed());
+    private Tensor stream(Tensor image, Pass pass) { // (B, Tl, C)
+        return pass.keep(image.shape().extent(0), sequence.here(), config.embed());
     }
 }

@@ -13,6 +13,7 @@ import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.Span;
+import org.isobar.distributed.Communicators;
 import org.isobar.random.Philox;
 import org.isobar.tensor.Tensor;
 
@@ -39,7 +40,8 @@ final class GradientCheck implements AutoCloseable {
 
     GradientCheck(Function<Scoped, Layer> build, Pass.Randomness randomness, long[] inputShape, long outputs) {
         this.randomness = randomness;
-        layer = build.apply(Scoped.root(store).child("layer"));
+        Layout layout = Layout.of(Communicators.alone(device.ops()::copy), inputShape[1]);
+        layer = build.apply(Scoped.root(store, layout).child("layer"));
         Tensor values = state.f32(Math.max(store.elements(), 1));
         store.bind(values, state.f32(Math.max(store.elements(), 1)));
         long[] outputShape = inputShape.clone();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.function.Function;
 
+import org.isobar.device.Span;
 import org.isobar.device.Write;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
@@ -15,7 +16,7 @@ class LayerGradientTest {
 
     @Test
     void linear() {
-        check(here -> new Linear(here, 24, 17, Linear.Bias.ZERO_INITIALIZED), EVALUATION, 17);
+        check(here -> new Linear(here, 24, 17, Linear.Bias.ADDED), EVALUATION, 17);
         check(here -> new Linear(here, 24, 5, Linear.Bias.NONE), EVALUATION, 5);
     }
 
@@ -26,7 +27,9 @@ class LayerGradientTest {
 
     @Test
     void dropout() {
-        check(here -> new MaskLayer(new DropoutLayer(here.name("drop"), 0.3)), GradientCheck.training(2), 24);
+        Span tokens = Span.whole(SHAPE[1]);
+        check(here -> new MaskLayer(new DropoutLayer(here.name("drop"), 0.3, tokens, Span.whole(24))),
+            GradientCheck.training(2), 24);
     }
 
     @Test
@@ -62,7 +65,7 @@ class LayerGradientTest {
     @Test
     void wrongGradientIsSeen() {
         assertThrows(AssertionError.class, () -> check(here -> new WrongLayer(
-            new Linear(here, 24, 24, Linear.Bias.ZERO_INITIALIZED)), EVALUATION, 24));
+            new Linear(here, 24, 24, Linear.Bias.ADDED)), EVALUATION, 24));
     }
 
     private static void check(Function<Scoped, Layer> build, Pass.Randomness randomness, long outputs) {

@@ -12,7 +12,8 @@ import java.util.function.Consumer;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.tensor.Shape;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.Shard;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
@@ -23,8 +24,8 @@ class ParameterStoreTest {
     @Test
     void liesInReverseOrderOfDeclaration() {
         with(store -> {
-            Parameter first = store.declare(Shape.of(3), part("first", 3));
-            Parameter second = store.declare(Shape.of(5), part("second", 5));
+            Parameter first = root(store).declare("first", NORMAL, Shard.whole(), 3);
+            Parameter second = root(store).declare("second", NORMAL, Shard.whole(), 5);
             return device -> {
                 assertEquals(128, store.elements());
                 assertEquals(8, store.count());
@@ -39,11 +40,11 @@ class ParameterStoreTest {
     void aStackedWeightStartsAsItWouldAlone() {
         float[][] values = new float[2][];
         with(store -> {
-            Scoped.root(store).stack(List.of("k", "v"), NORMAL, 6, 5);
+            root(store).stack(List.of("k", "v"), NORMAL, Shard.whole(), 6, 5);
             return device -> values[0] = read(device, store.stateDict().get("v"));
         });
         with(store -> {
-            Scoped.root(store).declare("v", NORMAL, 6, 5);
+            root(store).declare("v", NORMAL, Shard.whole(), 6, 5);
             return device -> values[1] = read(device, store.stateDict().get("v"));
         });
         assertArrayEquals(values[1], values[0]);
@@ -53,9 +54,10 @@ class ParameterStoreTest {
     @Test
     void initialWeightsHaveTheirMoments() {
         with(store -> {
-            Parameter normal = store.declare(Shape.of(200, 500), part("normal", 200, 500));
-            Parameter uniform = Scoped.root(store).declare("uniform", new Initializer.Uniform(0.5), 100_000);
-            Parameter ones = Scoped.root(store).declare("ones", new Initializer.Constant(1), 7);
+            Parameter normal = root(store).declare("normal", NORMAL, Shard.whole(), 200, 500);
+            Parameter uniform = root(store).declare("uniform", new Initializer.Uniform(0.5),
+                Shard.whole(), 100_000);
+            Parameter ones = root(store).declare("ones", new Initializer.Constant(1), Shard.whole(), 7);
             return device -> {
                 assertEquals(0, mean(read(device, normal.value())), 5 * 0.02 / Math.sqrt(1e5));
                 assertEquals(0.02, std(read(device, normal.value())), 5 * 0.02 / Math.sqrt(2e5));
@@ -67,8 +69,39 @@ class ParameterStoreTest {
         });
     }
 
-    private static Parameter.Part part(String name, long... extents) {
-        return new Parameter.Part(name, Shape.of(extents), NORMAL);
+    private static Scoped root(ParameterStore store) {
+        return Scoped.root(store, Layout.of(Communicators.alone((y, x) -> { }), 1));
+    }
+
+    @Test
+    void everyCutStartsFromTheSameBits() {
+        float[] whole = initial(Shard.whole());
+        for (int parts : new int[] {2, 3, 6}) {
+            for (int index = 0; index < parts; index++) {
+                float[] rows = initial(new Shard(0, parts, index));
+                float[] columns = initial(new Shard(1, parts, index));
+                for (int i = 0; i < 6; i++) {
+                    for (int j = 0; j < 18; j++) {
+                        float expected = whole[i * 18 + j];
+                        if (i / (6 / parts) == index) {
+                            assertEquals(expected, rows[i % (6 / parts) * 18 + j]);
+                        }
+                        if (j / (18 / parts) == index) {
+                            assertEquals(expected, columns[i * (18 / parts) + j % (18 / parts)]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static float[] initial(Shard shard) {
+        float[][] values = new float[1][];
+        with(store -> {
+            root(store).declare("weight", NORMAL, shard, 6, 18);
+            return device -> values[0] = read(device, store.stateDict().get("weight"));
+        });
+        return values[0];
     }
 
     /** Declares, then checks what lies where. */

@@ -13,6 +13,7 @@ import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Span;
+import org.isobar.distributed.Communicators;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
@@ -85,8 +86,10 @@ class ReplicaTest {
         MemoryPlan plan = MemoryPlan.of(config, BATCH);
         try (Device device = new CpuDevice(threads)) {
             device.reserve(plan.widestRow());
-            try (Replica replica = new Replica(device, config, BATCH, Replica.Memory.of(device, plan));
+            try (Replica.Memory memory = Replica.Memory.of(device, plan);
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
+                Replica replica = new Replica(device, config, BATCH, memory,
+                    Communicators.alone(device.ops()::copy), GradientSync.Options.DEFAULT);
                 replica.initialize(5);
                 return body.applyAsDouble(new Fixture(replica, images));
             }

@@ -47,6 +47,21 @@ final class CpuElementwise {
             MemorySegment.copy(xs, from * bytes, ys, from * bytes, (to - from) * bytes));
     }
 
+    /** Writes run through the output in order; each moves a row of x. */
+    void transposeOuter(Tensor y, Tensor x) {
+        MemorySegment ys = Segments.of(y);
+        MemorySegment xs = Segments.of(x);
+        long rows = x.shape().extent(0);
+        long columns = x.shape().extent(1);
+        long bytes = x.shape().extent(2) * y.dtype().bytes();
+        Chunks.run(pool, rows * columns, Math.max(1, Chunks.ELEMENTS / x.shape().extent(2)), (from, to) -> {
+            for (long place = from; place < to; place++) {
+                long source = place % rows * columns + place / rows;
+                MemorySegment.copy(xs, source * bytes, ys, place * bytes, bytes);
+            }
+        });
+    }
+
     /** One chunk of positions stays in cache while it is added to each sample. */
     void addPositions(Tensor y, Tensor x, Tensor positions) {
         MemorySegment ys = Segments.of(y);

@@ -42,6 +42,11 @@ final class CpuTensorOps implements TensorOps {
     }
 
     @Override
+    public void transposeOuter(Tensor y, Tensor x) {
+        elementwise.transposeOuter(y, x);
+    }
+
+    @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         products.linear(y, x, weight, epilogue);
     }

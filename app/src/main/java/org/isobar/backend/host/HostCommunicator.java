@@ -27,6 +27,7 @@ abstract class HostCommunicator implements Communicator {
     private final Duration limit;
     private final BlockingQueue<HostWork> queue = new LinkedBlockingQueue<>();
     private final List<HostWork> underway = new ArrayList<>();
+    private final HostWork end = new HostWork(this, null);
     private final long[] sent;
     private final long[] received;
     private long issued;
@@ -71,6 +72,9 @@ abstract class HostCommunicator implements Communicator {
 
     /** Ends whatever connects this rank to its peers; what is under way fails. */
     abstract void disconnect();
+
+    /** After {@link #disconnect}: returns when nobody touches the memory of this rank's tensors any more. */
+    abstract void settle() throws InterruptedException;
 
     @Override
     public final ProcessGroup group() {
@@ -174,6 +178,9 @@ abstract class HostCommunicator implements Communicator {
         try {
             while (true) {
                 work = queue.take();
+                if (work == end) {
+                    return;
+                }
                 perform(work);
             }
         } catch (Exception thrown) { // of any kind: the peers must not be left waiting
@@ -191,9 +198,10 @@ abstract class HostCommunicator implements Communicator {
             stop(verdict);
         } else {
             String reason = thrown.getMessage() == null ? thrown.toString() : thrown.getMessage();
-            refuse(reason);
-            tell((work == null ? "rank " + group.rank() + ", " + group : work.place()) + ": " + reason);
-            disconnect(); // after the others were told: they would blame this rank
+            if (refuse(reason)) {
+                tell((work == null ? "rank " + group.rank() + ", " + group : work.place()) + ": " + reason);
+                disconnect(); // after the others were told: they would blame this rank
+            }
         }
     }
 
@@ -210,6 +218,7 @@ abstract class HostCommunicator implements Communicator {
         }
         failure = reason;
         queue.clear();
+        queue.add(end);
         underway.forEach(work -> work.fail(reason));
         underway.clear();
         return true;
@@ -221,10 +230,13 @@ abstract class HostCommunicator implements Communicator {
 
     @Override
     public final void close() {
-        stop("the communicator was closed");
-        thread.interrupt();
+        if (refuse("the communicator was closed")) {
+            thread.interrupt(); // not after a failure, which the thread may be telling the others
+            disconnect();
+        }
         try {
             thread.join();
+            settle();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }

@@ -69,7 +69,7 @@ public final class InProcessCommunicator extends HostCommunicator {
         int peer = work.call().root();
         HostWork sender = arrive(work, List.of(peer, group().index()), PAIR).await(limit, group()).get(peer);
         compare(work, sender, peer);
-        work.call().out().copyFrom(sender.call().in());
+        hub.access(group(), List.of(peer), () -> work.call().out().copyFrom(sender.call().in()));
         sender.succeed();
         work.succeed();
     }
@@ -77,22 +77,19 @@ public final class InProcessCommunicator extends HostCommunicator {
     private void collect(HostWork work, Map<Integer, HostWork> peers) throws InterruptedException {
         Call call = work.call();
         Parts parts = call.parts();
-        int self = group().index();
+        MemorySegment out = call.out();
         switch (call.kind()) {
             case ALL_REDUCE -> {
-                reduce(parts.of(call.out(), self), peers, parts, combiner(call));
+                access(() -> reduce(parts.of(out, group().index()), peers, call));
                 meet(work, REDUCED);
-                everyone.stream().filter(peer -> peer != self).forEach(peer ->
-                    parts.of(call.out(), peer).copyFrom(parts.of(peers.get(peer).call().out(), peer)));
+                access(() -> everyone.stream().filter(peer -> peer != group().index()).forEach(peer ->
+                    parts.of(out, peer).copyFrom(parts.of(peers.get(peer).call().out(), peer))));
             }
-            case REDUCE_SCATTER -> reduce(call.out(), peers, parts, combiner(call));
-            case ALL_GATHER -> everyone.forEach(peer -> {
-                MemorySegment part = parts.of(call.out(), peer);
-                if (part.byteSize() > 0) {
-                    part.copyFrom(peers.get(peer).call().in());
-                }
-            });
-            case BROADCAST -> call.out().copyFrom(peers.get(call.root()).call().in());
+            case REDUCE_SCATTER -> access(() -> reduce(out, peers, call));
+            case ALL_GATHER -> access(() -> everyone.stream()
+                .filter(peer -> call.sizes()[peer] > 0)
+                .forEach(peer -> parts.of(out, peer).copyFrom(peers.get(peer).call().in())));
+            case BROADCAST -> access(() -> out.copyFrom(peers.get(call.root()).call().in()));
             default -> {
                 assert call.kind() == Kind.BARRIER : call;
             }
@@ -100,12 +97,14 @@ public final class InProcessCommunicator extends HostCommunicator {
         meet(work, END); // until then, the others read from this rank's memory
     }
 
-    private Combiner combiner(Call call) {
-        return new Combiner(call.dtype(), call.reduction(), group().size());
+    private void access(Runnable access) {
+        hub.access(group(), everyone, access);
     }
 
     /** {@code out = combined values of this rank's part}: from the next rank around the ring to this one. */
-    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, Parts parts, Combiner combiner) {
+    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, Call call) {
+        Combiner combiner = new Combiner(call.dtype(), call.reduction(), group().size());
+        Parts parts = call.parts();
         int self = group().index();
         int size = group().size();
         for (long chunk = 0; chunk * CHUNK < out.byteSize(); chunk++) {
@@ -143,6 +142,11 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     @Override
     void disconnect() {
+        hub.leave(this);
+    }
+
+    @Override
+    void settle() {
         hub.leave(this);
     }
 }

@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
+import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 
 /**
@@ -17,6 +20,7 @@ public final class InProcessHub {
     private final Map<Place, Meeting> meetings = new ConcurrentHashMap<>();
     private final Set<InProcessCommunicator> communicators = ConcurrentHashMap.newKeySet();
     private final Set<Member> left = ConcurrentHashMap.newKeySet();
+    private final ReadWriteLock memory = new ReentrantReadWriteLock();
 
     /** A hub whose ranks wait at most {@code limit} for each other in one operation. */
     public InProcessHub(Duration limit) {
@@ -46,6 +50,23 @@ public final class InProcessHub {
                 meeting.lookAround();
             }
         });
+        memory.writeLock().lock(); // once all that read now are done, nobody reads from the one that has left
+        memory.writeLock().unlock();
+    }
+
+    /** Lets a rank access the memory of those at places {@code peers} of its group, who stay meanwhile. */
+    void access(ProcessGroup group, List<Integer> peers, Runnable access) {
+        memory.readLock().lock();
+        try {
+            for (int index : peers) {
+                if (left.contains(new Member(group.ranks(), index))) {
+                    throw new CommunicationException("rank " + group.rankAt(index) + " left the group");
+                }
+            }
+            access.run();
+        } finally {
+            memory.readLock().unlock();
+        }
     }
 
     /** The meeting at {@code place}, which the first to come there begins; the last one ends it. */

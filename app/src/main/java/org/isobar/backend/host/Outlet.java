@@ -21,6 +21,7 @@ final class Outlet implements Closeable {
     private final SocketChannel channel;
     private final int peer;
     private final Consumer<IOException> broken;
+    private final Thread thread;
     private final Queue<Item> queue = new ArrayDeque<>();
     private long queued;
     private long sent;
@@ -31,7 +32,7 @@ final class Outlet implements Closeable {
         this.channel = channel;
         this.peer = peer;
         this.broken = broken;
-        Thread.ofPlatform().daemon().name(name).start(this::serve);
+        thread = Thread.ofPlatform().daemon().name(name).start(this::serve);
     }
 
     /**
@@ -148,6 +149,11 @@ final class Outlet implements Closeable {
             queue.clear();
             notifyAll();
         }
+    }
+
+    /** After {@link #close}: returns when nothing is read from memory any more. */
+    void join() throws InterruptedException {
+        thread.join();
     }
 
     private record Item(ByteBuffer bytes, Runnable then) { }

@@ -174,5 +174,13 @@ public final class SocketCommunicator extends HostCommunicator {
         }
     }
 
+    @Override
+    void settle() throws InterruptedException {
+        next.join();
+        for (Pair pair : pairs.values()) {
+            pair.out().join();
+        }
+    }
+
     private record Pair(Outlet out, Inlet in) { }
 }

@@ -1,0 +1,70 @@
+package org.isobar.train;
+
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.GradientBuckets;
+import org.isobar.nn.Parameter;
+import org.isobar.nn.ParameterStore;
+
+/** Reduces gradients over the ranks that share a weight, bucket by bucket, while backward still computes others. */
+public final class GradientSync {
+    private final GradientBuckets buckets;
+    private final Map<Parameter, Integer> places = new IdentityHashMap<>();
+
+    /**
+     * How gradients are reduced.
+     *
+     * @param bucketCapMb largest bucket in MiB
+     * @param replicas    whether data-parallel replicas are one model or each its own
+     */
+    public record Options(double bucketCapMb, Replicas replicas) {
+        /** Buckets of 25 MiB, replicas in step: PyTorch's defaults. */
+        public static final Options DEFAULT = new Options(25, Replicas.TOGETHER);
+    }
+
+    /** What data-parallel replicas do. */
+    public enum Replicas {
+        /** Gradients are averaged over dp. */
+        TOGETHER,
+        /** Each replica trains by itself ({@code --noddp}). */
+        APART
+    }
+
+    /** Parameters whose gradients lie where {@code parameters} says. */
+    public GradientSync(ParameterStore parameters, Communicators communicators, Options options) {
+        List<Parameter> backwards = parameters.parameters().reversed();
+        List<GradientBuckets.Range> ranges = new ArrayList<>();
+        for (GradientBuckets.Range range : parameters.ranges().reversed()) {
+            ranges.add(new GradientBuckets.Range(range.offset(), range.length(), over(range.over(), options)));
+        }
+        for (int i = 0; i < backwards.size(); i++) {
+            places.put(backwards.get(i), i);
+        }
+        buckets = new GradientBuckets(parameters.gradients(), ranges, options.bucketCapMb(), communicators);
+    }
+
+    private static Set<Axis> over(Set<Axis> axes, Options options) {
+        Set<Axis> over = EnumSet.copyOf(axes);
+        if (options.replicas() == Replicas.APART) {
+            over.remove(Axis.DP);
+        }
+        return over;
+    }
+
+    /** Backward has completed the gradient of {@code parameter} on this rank. */
+    public void ready(Parameter parameter) {
+        buckets.ready(places.get(parameter));
+    }
+
+    /** Returns when all gradients are reduced. */
+    public void await() {
+        buckets.await();
+    }
+}

@@ -1,0 +1,76 @@
+package org.isobar.verify;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.nn.Mlp;
+import org.isobar.nn.SelfAttention;
+import org.isobar.nn.TransformerBlock;
+import org.isobar.vit.VitConfig;
+
+/**
+ * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
+ * rank computes both and compares its own slices. All ranks call {@link #run} together.
+ *
+ * <p>Errors are ||difference|| / ||whole||, the largest of all ranks. Gradients of the keys' bias are left out: they
+ * are zero but for rounding.
+ */
+public final class LayoutCheck {
+    private static final double TOLERANCE = 1e-5;
+    private static final double LOSS_TOLERANCE = 1e-6;
+
+    private final Device device;
+    private final Communicators communicators;
+    private final double dropout;
+
+    /**
+     * What one comparison found.
+     *
+     * @param what      "attention: gradient of attn.q.weight", say
+     * @param error     the largest relative error of any rank
+     * @param tolerance the most that is allowed
+     */
+    public record Result(String what, double error, double tolerance) {
+        /** Whether the error is within the tolerance. */
+        public boolean holds() {
+            return error <= tolerance;
+        }
+    }
+
+    /** A check of the layout of {@code communicators}, with dropout and drop-path of the given probability. */
+    public LayoutCheck(Device device, Communicators communicators, double dropout) {
+        this.device = device;
+        this.communicators = communicators;
+        this.dropout = dropout;
+    }
+
+    /** The model of the check: 65 tokens, which no layout of several ranks but 5 and 13 cuts evenly. */
+    public static VitConfig model(ProcessGrid grid, double dropout) {
+        int tensor = grid.size(Axis.TP);
+        int heads = 8 % tensor == 0 ? 8 : tensor;
+        return new VitConfig(40, 104, 8, 3, 3, 8 * heads, 2, heads, 32 * heads, dropout);
+    }
+
+    /** Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. */
+    public List<Result> run(int steps) {
+        VitConfig config = model(communicators.grid(), dropout);
+        List<Result> results = new ArrayList<>();
+        device.reserve(4096);
+        try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
+            results.addAll(twins.compare("mlp",
+                here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));
+            results.addAll(twins.compare("attention",
+                here -> new SelfAttention(here.child("attn"), config.embed(), config.heads(), dropout), TOLERANCE));
+            results.addAll(twins.compare("block", here -> new TransformerBlock(here.child("block"), config.embed(),
+                config.heads(), config.hidden(), dropout, dropout), TOLERANCE));
+        }
+        try (TwinModels twins = new TwinModels(device, communicators, config)) {
+            results.addAll(twins.compare(steps, LOSS_TOLERANCE, TOLERANCE));
+        }
+        return results;
+    }
+}
