@@ -26,7 +26,7 @@ names=$(seq -f 'node%g' "$nodes")
 printf '127.0.0.1 %s\n' localhost "$host" $names >"$dir/hosts"
 mount --bind "$dir/hosts" /etc/hosts
 
-for gpu in 0 1 2 3; do ln -s /dev/null "$dir/gpu$gpu"; done
+touch "$dir"/gpu{0,1,2,3}
 echo "Name=gpu File=$dir/gpu[0-3]" >"$dir/gres.conf"
 echo "CgroupAutomount=no" >"$dir/cgroup.conf"
 cat >"$SLURM_CONF" <<CONF

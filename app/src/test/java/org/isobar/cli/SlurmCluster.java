@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Assumptions;
 /** A Slurm of virtual nodes on this machine, which ends with this object or this process. */
 final class SlurmCluster implements Closeable {
     private static final Path SCRIPT = Path.of("src", "test", "slurm", "cluster.sh").toAbsolutePath();
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private final Process daemons;
     private final Path configuration;

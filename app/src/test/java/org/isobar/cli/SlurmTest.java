@@ -14,7 +14,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,7 +27,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Tag("slurm")
 class SlurmTest {
-    private static final boolean TRAINS_IN_PARALLEL = false;
     private static final List<String> SCRIPTS = List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh",
         "export_DDP_vars.sh");
     private static final Pattern LOSS = Pattern.compile("Avg (train|val) loss=(\\S+)");
@@ -72,12 +70,11 @@ class SlurmTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         tp4     | --nodes 1 submit_pm_mp.sh --config=tiny --tensor_parallel=4
-        cp2-tp2 | --nodes 4 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --context_parallel=2 \
+        cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --context_parallel=2 \
         --tensor_parallel=2 --parallel_order=cp-tp-dp
         dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny
         """)
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
-        assumeParallel();
         String output = train(cluster, name, arguments);
         assertEquals(losses.size(), losses(output).size());
         for (int i = 0; i < losses.size(); i++) {
@@ -87,7 +84,6 @@ class SlurmTest {
 
     @Test
     void aKilledRankEndsTheJobWithItsCode() throws Exception {
-        assumeParallel();
         SlurmCluster.Job job = submit(cluster, "killed",
             "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --tensor_parallel=4 --num_iters=1000000");
         job.await("Time taken for epoch 2");
@@ -101,22 +97,18 @@ class SlurmTest {
 
     @Test
     void aMistakeOfTheUserEndsTheJobWithTwo() throws Exception {
-        SlurmCluster.Job job = submit(cluster, "mistake", "--nodes 1 submit_pm_dp.sh --config=tinny");
+        SlurmCluster.Job job = submit(cluster, "mistake",
+            "--nodes 1 --ntasks-per-node 2 submit_pm_dp.sh --config=tinny");
         assertEquals("FAILED 2", job.end(), job::output);
         assertTrue(job.output().contains("has no preset 'tinny'. Did you mean 'tiny'?"), job.output());
     }
 
     @Test
     void withoutSrunTheProgramSaysSo() throws Exception {
-        assumeParallel();
         SlurmCluster.Job job = cluster.submit(Map.of(), List.of("-n", "4", "-o", "shell-%j.out", "--wrap",
             "./isobar train --config=tiny --tensor_parallel=4"));
         assertEquals("FAILED 2", job.end(), job::output);
         assertTrue(job.output().contains("Put srun before the command"), job.output());
-    }
-
-    private static void assumeParallel() {
-        Assumptions.assumeTrue(TRAINS_IN_PARALLEL, "training is not parallel yet");
     }
 
     /** Trains to the end; returns the job's output, in which rank 0 alone has spoken. */
