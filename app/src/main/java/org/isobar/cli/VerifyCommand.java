@@ -100,7 +100,7 @@ final class VerifyCommand implements Callable<Integer> {
         List<LayoutCheck.Result> results = new ArrayList<>();
         new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT)
             .run(device, communicators ->
-            results.addAll(new LayoutCheck(device, communicators, dropout).run(steps)));
+            results.addAll(new LayoutCheck(device, communicators, dropout, 2).run(steps)));
         LayoutTable table = new LayoutTable(results);
         table.print(out);
         return table.holds();
