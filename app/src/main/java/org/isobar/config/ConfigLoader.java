@@ -35,10 +35,18 @@ public final class ConfigLoader {
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);
-        grid = ProcessGrid.fit(given.get(Keys.PARALLEL_ORDER), ranks.worldSize(), given.get(Keys.TENSOR_PARALLEL),
-            given.get(Keys.CONTEXT_PARALLEL), 1);
+        grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
         Consistency.checkBuilt(settings);
+    }
+
+    private static ProcessGrid grid(Settings given, int worldSize) {
+        try {
+            return ProcessGrid.fit(given.get(Keys.PARALLEL_ORDER), worldSize, given.get(Keys.TENSOR_PARALLEL),
+                given.get(Keys.CONTEXT_PARALLEL), 1);
+        } catch (UserException mistake) {
+            throw given.fail(mistake.getMessage() + ".");
+        }
     }
 
     /** A given local batch size rules the global one; else each of the replicas takes its share of the global one. */
