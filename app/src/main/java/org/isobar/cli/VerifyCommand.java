@@ -15,6 +15,7 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
+import org.isobar.distributed.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.train.JobMember;
 import org.isobar.verify.Case;
@@ -97,7 +98,8 @@ final class VerifyCommand implements Callable<Integer> {
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
         List<LayoutCheck.Result> results = new ArrayList<>();
-        new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts).run(device, communicators ->
+        new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT)
+            .run(device, communicators ->
             results.addAll(new LayoutCheck(device, communicators, dropout).run(steps)));
         LayoutTable table = new LayoutTable(results);
         table.print(out);

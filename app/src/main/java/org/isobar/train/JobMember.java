@@ -23,8 +23,10 @@ import org.isobar.distributed.TimeLimits;
  * @param grid   how they share the work
  * @param secret proves to the others that it is one of them
  * @param facts  what all of them must agree on, besides the grid and the program's version
+ * @param limits how long they wait for each other
  */
-public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secret, Map<String, String> facts) {
+public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secret, Map<String, String> facts,
+    TimeLimits limits) {
 
     /**
      * Runs {@code work} with communicators to the job's other processes. All connections are closed when it returns or
@@ -34,7 +36,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * @throws CommunicationException         if another process has failed
      */
     public void run(Device device, Consumer<Communicators> work) {
-        try (Job job = Rendezvous.join(ranks, secret, allFacts(), TimeLimits.DEFAULT);
+        try (Job job = Rendezvous.join(ranks, secret, allFacts(), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
                 group -> SocketCommunicator.open(job, group))) {
             try {

@@ -15,7 +15,7 @@ import org.isobar.vit.VitConfig;
 
 /**
  * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
- * rank computes both and compares its own slices. All ranks call {@link #run} together.
+ * rank compares its own slices. All ranks call {@link #run} together.
  *
  * <p>Errors are ||difference|| / ||whole|| of a tensor and |difference / whole| of a loss, the largest of all ranks.
  * Gradients of the keys' bias are left out: they are zero but for rounding.
@@ -27,6 +27,7 @@ public final class LayoutCheck {
     private final Device device;
     private final Communicators communicators;
     private final double dropout;
+    private final int batch;
 
     /**
      * What one comparison found.
@@ -42,11 +43,17 @@ public final class LayoutCheck {
         }
     }
 
-    /** A check of the layout of {@code communicators}, with dropout and drop-path of the given probability. */
-    public LayoutCheck(Device device, Communicators communicators, double dropout) {
+    /**
+     * A check of the layout of {@code communicators}.
+     *
+     * @param dropout probability of dropout, and of drop-path in the last block
+     * @param batch   samples of each replica of the whole model
+     */
+    public LayoutCheck(Device device, Communicators communicators, double dropout, int batch) {
         this.device = device;
         this.communicators = communicators;
         this.dropout = dropout;
+        this.batch = batch;
     }
 
     /**
@@ -74,7 +81,6 @@ public final class LayoutCheck {
     public List<Result> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
         List<Result> results = new ArrayList<>();
-        device.reserve(4096);
         try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
             results.addAll(twins.compare("mlp",
                 here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));
@@ -83,7 +89,7 @@ public final class LayoutCheck {
             results.addAll(twins.compare("block", here -> new TransformerBlock(here.child("block"), config.embed(),
                 config.heads(), config.hidden(), dropout, dropout), TOLERANCE));
         }
-        try (TwinModels twins = new TwinModels(device, communicators, config)) {
+        try (TwinModels twins = new TwinModels(device, communicators, config, batch)) {
             results.addAll(twins.compare(steps, LOSS_TOLERANCE, TOLERANCE));
         }
         return results;

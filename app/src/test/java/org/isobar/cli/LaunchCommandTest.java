@@ -1,0 +1,73 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.RankEnvironment;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** What {@code isobar launch} takes, and what it tells the ranks. */
+class LaunchCommandTest {
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        launch train                                       | Missing required option: '--nproc_per_node=N'
+        launch --nproc_per_node=2                          | Missing required parameter: 'COMMAND'
+        launch --nproc_per_node=many train                 | 'many' is not an int
+        launch --nproc_per_node=0 train                    | --nproc_per_node=0: a job has at least one process
+        launch --nproc_per_node=2 --master_port=70000 train| --master_port=70000 must lie between 1 and 65535
+        launch --nproc_per_node=2 trian                    | 'trian' is not a command to launch. Did you mean 'train'?
+        """)
+    void whatTheUserCanMendExitsWithTwo(String line, String expected) {
+        StringWriter err = new StringWriter();
+        CommandLine main = Main.commandLine(new Launch(Path.of(""), Map.of())).setErr(new PrintWriter(err));
+        assertEquals(2, Main.execute(main, line.split(" ")));
+        assertTrue(err.toString().contains(expected), err::toString);
+    }
+
+    @Test
+    void runsTheCommandWithItsOptionsInEachProcess() throws Exception {
+        List<String> command = new ArrayList<>(SameJava.command(Main.class));
+        command.addAll(List.of("launch", "--nproc_per_node=2", "groups", "--world_size=2", "--tensor_parallel", "2"));
+        Process launcher = new ProcessBuilder(command).redirectErrorStream(true).start();
+        List<String> lines = new String(launcher.getInputStream().readAllBytes()).lines().toList();
+        assertEquals(0, launcher.waitFor(), lines::toString);
+        assertTrue(lines.containsAll(List.of(" [g0, g1]", "[rank 1]  [g0, g1]")), lines::toString);
+    }
+
+    @Test
+    void tellsTheRanksWhereTheyMeet() {
+        Map<String, String> environment = LaunchCommand.environment(Map.of("HOME", "/home/x"), 1000, 4321);
+        assertEquals("/home/x", environment.get("HOME"));
+        assertEquals("1", environment.get("ISOBAR_THREADS"));
+        environment.put("RANK", "3");
+        environment.put("LOCAL_RANK", "3");
+        assertEquals(new RankEnvironment(3, 1000, 3, "127.0.0.1", 4321), RankEnvironment.of(environment));
+        String secret = environment.get(JobSecret.VARIABLE);
+        assertTrue(secret.matches("[0-9a-f]{64}"), secret);
+        assertNotEquals(secret, LaunchCommand.environment(Map.of(), 2, 4321).get(JobSecret.VARIABLE));
+    }
+
+    @Test
+    void worksInTheShellOfASlurmJob() {
+        Map<String, String> shell = Map.of("SLURM_JOB_ID", "7", "SLURM_PROCID", "0", "SLURM_NTASKS", "2",
+            JobSecret.FILE_VARIABLE, "/of/the/job", "ISOBAR_THREADS", "5");
+        Map<String, String> environment = LaunchCommand.environment(shell, 2, 4321);
+        environment.put("RANK", "1");
+        assertEquals(1, RankEnvironment.of(environment).rank());
+        assertFalse(environment.containsKey(JobSecret.FILE_VARIABLE));
+        assertEquals("5", environment.get("ISOBAR_THREADS"));
+    }
+}
