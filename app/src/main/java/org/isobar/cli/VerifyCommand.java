@@ -6,10 +6,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 
 import org.isobar.backend.Backend;
+import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.JobSecret;
@@ -38,13 +40,17 @@ import picocli.CommandLine.Spec;
         "Started as several processes, by srun or isobar launch: check that the layers and the model which they "
             + "share yield what each process computes alone."})
 final class VerifyCommand implements Callable<Integer> {
+    /** Samples of each replica: several, for those of one lie differently in what is sent. */
+    private static final int BATCH = 2;
+
     private final Launch launch;
     @Spec
     private CommandSpec spec;
 
     @Option(names = "--device", defaultValue = "auto", description = "auto, cpu or cuda.")
     private Backend backend;
-    @Option(names = "--threads", paramLabel = "N", description = "Compute threads; all cores unless given.")
+    @Option(names = "--threads", paramLabel = "N",
+        description = "Compute threads (default: ISOBAR_THREADS, else all cores).")
     private Integer threads;
     @Option(names = "--tensor_parallel", paramLabel = "N", defaultValue = "1",
         description = "Processes that share each layer's weights.")
@@ -72,7 +78,7 @@ final class VerifyCommand implements Callable<Integer> {
         check();
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
-        OptionalInt count = threads == null ? OptionalInt.empty() : OptionalInt.of(threads);
+        OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
         try (Device device = backend.open(count, out::println)) {
             boolean holds = ranks.worldSize() == 1 ? arithmetic(device, out) : layout(device, ranks, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
@@ -88,8 +94,8 @@ final class VerifyCommand implements Callable<Integer> {
         if (!(dropout >= 0 && dropout < 1)) {
             throw new UserException("--dropout=" + dropout + " must be at least 0 and less than 1");
         }
-        if (steps < 0) {
-            throw new UserException("--steps=" + steps + " must not be negative");
+        if (steps < 1) {
+            throw new UserException("--steps=" + steps + " must be at least 1");
         }
     }
 
@@ -97,10 +103,10 @@ final class VerifyCommand implements Callable<Integer> {
         out.println("Layout: " + grid);
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
+        JobMember member = new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT);
         List<LayoutCheck.Result> results = new ArrayList<>();
-        new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT)
-            .run(device, communicators ->
-            results.addAll(new LayoutCheck(device, communicators, dropout, 2).run(steps)));
+        member.run(device, communicators ->
+            results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));
         LayoutTable table = new LayoutTable(results);
         table.print(out);
         return table.holds();

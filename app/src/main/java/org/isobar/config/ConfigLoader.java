@@ -6,7 +6,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 import org.isobar.distributed.Axis;
@@ -68,19 +67,8 @@ public final class ConfigLoader {
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
             data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
-            threads(), entries(),
+            ThreadCount.of(settings.get(Keys.THREADS), request.environment()), entries(),
             Effects.withoutEffect(settings, ranks.worldSize()));
-    }
-
-    /** The option, or else ISOBAR_THREADS: what a launcher of several processes leaves to each. */
-    private OptionalInt threads() {
-        Optional<Integer> option = settings.get(Keys.THREADS);
-        String given = request.environment().getOrDefault("ISOBAR_THREADS", "");
-        if (option.isPresent() || given.isEmpty()) {
-            return option.map(OptionalInt::of).orElseGet(OptionalInt::empty);
-        }
-        return OptionalInt.of(ValueType.count(1).reader().apply(given).orElseThrow(() -> new UserException(
-            "ISOBAR_THREADS is '" + given + "', but it is a number of threads: a whole number of at least 1.")));
     }
 
     private VitConfig model() {

@@ -17,8 +17,8 @@ import org.isobar.vit.VitConfig;
  * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
  * rank compares its own slices. All ranks call {@link #run} together.
  *
- * <p>Errors are ||difference|| / ||whole||, the largest of all ranks. Gradients of the keys' bias are left out: they
- * are zero but for rounding.
+ * <p>Errors are ||difference|| / ||whole|| of a tensor and |difference / whole| of a loss, the largest of all ranks.
+ * Gradients of the keys' bias are left out: they are zero but for rounding.
  */
 public final class LayoutCheck {
     private static final double TOLERANCE = 1e-5;
@@ -72,7 +72,12 @@ public final class LayoutCheck {
         return model;
     }
 
-    /** Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. */
+    /**
+     * Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. Every rank gets
+     * the same results.
+     *
+     * @throws org.isobar.distributed.CommunicationException if another rank has failed
+     */
     public List<Result> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
         List<Result> results = new ArrayList<>();

@@ -65,7 +65,7 @@ class VerifyCommandTest {
     @CsvSource(delimiter = '|', textBlock = """
         --tensor_parallel=2 | world size 1 is not divisible by tp x cp x pp = 2 x 1 x 1
         --dropout=1         | --dropout=1.0 must be at least 0 and less than 1
-        --steps=-1          | --steps=-1 must not be negative
+        --steps=0           | --steps=0 must be at least 1
         """)
     void whatTheUserCanMendExitsWithTwo(String option, String expected) {
         StringWriter err = new StringWriter();
