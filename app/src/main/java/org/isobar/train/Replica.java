@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32C;
 
@@ -48,10 +49,22 @@ public final class Replica {
      * @param scratch within one layer
      */
     public record Memory(Arena state, Arena kept, Arena scratch) implements AutoCloseable {
-        /** The arenas that {@code plan} asks for. */
+        /**
+         * The arenas that {@code plan} asks for: all of them or, after a failure, none.
+         *
+         * @throws org.isobar.device.OutOfDeviceMemoryException if the device has not that much memory
+         */
         public static Memory of(Device device, MemoryPlan plan) {
-            return new Memory(device.arena("state", plan.stateBytes()), device.arena("activations", plan.keptBytes()),
-                device.arena("scratch", plan.scratchBytes()));
+            List<Arena> taken = new ArrayList<>();
+            try {
+                taken.add(device.arena("state", plan.stateBytes()));
+                taken.add(device.arena("activations", plan.keptBytes()));
+                taken.add(device.arena("scratch", plan.scratchBytes()));
+            } catch (RuntimeException noMemory) {
+                taken.forEach(Arena::close);
+                throw noMemory;
+            }
+            return new Memory(taken.get(0), taken.get(1), taken.get(2));
         }
 
         @Override
@@ -195,12 +208,12 @@ public final class Replica {
         return mean(rmse);
     }
 
-    /** The first sample of this rank's last batch whose loss is not finite, or -1. */
+    /** The first sample of this rank's last batch, trained or evaluated, whose loss is not finite, or -1. */
     public int firstNonFiniteSample() {
         double[] values = read(norms);
-        for (int i = 0; i < values.length; i++) {
-            if (!Double.isFinite(values[i])) {
-                return i / 2;
+        for (int sample = 0; sample < values.length / 2; sample++) {
+            if (!Double.isFinite(values[2 * sample] / values[2 * sample + 1])) {
+                return sample;
             }
         }
         return -1;

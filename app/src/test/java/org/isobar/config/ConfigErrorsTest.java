@@ -25,11 +25,13 @@ class ConfigErrorsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        embed_dim=many          | embed_dim is 'many' (--set), but it takes a whole number of at least 1.
-        embed_dim=38.4          | embed_dim is '38.4' (--set), but it takes a whole number of at least 1.
-        embed_dim=              | embed_dim is '' (--set), but it takes a whole number of at least 1.
-        depth=0                 | depth is '0' (--set), but it takes a whole number of at least 1.
-        depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number of at least 1.
+        embed_dim=many          | embed_dim is 'many' (--set), but it takes a whole number from 1 to 1048576.
+        embed_dim=38.4          | embed_dim is '38.4' (--set), but it takes a whole number from 1 to 1048576.
+        embed_dim=              | embed_dim is '' (--set), but it takes a whole number from 1 to 1048576.
+        depth=0                 | depth is '0' (--set), but it takes a whole number from 1 to 10000.
+        embed_dim=2000000000    | embed_dim is '2000000000' (--set), but it takes a whole number from 1 to 1048576.
+        threads=100000          | threads is '100000' (--set), but it takes a whole number from 1 to 4096, or None.
+        depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number from 1 to 10000.
         num_iters=99999999999   | num_iters is '99999999999' (--set), but it takes a whole number of at least 1.
         dropout=1               | dropout is '1' (--set), but it takes a number of at least 0 and under 1.
         dropout=-0.1            | dropout is '-0.1' (--set), but it takes a number of at least 0 and under 1.
@@ -81,7 +83,7 @@ class ConfigErrorsTest {
 
     @Test
     void aDirectoryForAFile() {
-        assertTrue(message(request(directory, "base")).startsWith("Cannot read the configuration file " + directory));
+        assertTrue(message(request(directory, "base")).startsWith("cannot read configuration file " + directory));
     }
 
     @Test
@@ -102,7 +104,7 @@ class ConfigErrorsTest {
         - base                         | holds no presets
         ''                             | holds no presets
         base:~  dept: 3                | , preset 'base': there is no key 'dept' (line 2). Did you mean 'depth'?
-        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number of
+        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number
         short: {}~bas: {}              | has no preset 'base'. Did you mean 'bas'? It has: short, bas.
         """)
     void brokenFiles(String lines, String expected) throws IOException {

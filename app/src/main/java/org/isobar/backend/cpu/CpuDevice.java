@@ -3,12 +3,13 @@ package org.isobar.backend.cpu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.CheckedTensorOps;
+import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.TensorOps;
+import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -25,20 +26,17 @@ public final class CpuDevice implements Device {
     private final Workspace workspace = new Workspace();
     private final TensorOps ops;
 
-    /** A device that computes on as many threads as the process has processors. */
-    public CpuDevice() {
-        this(Runtime.getRuntime().availableProcessors());
-    }
-
     /**
      * A device that computes on {@code threads} threads, the caller's included.
      *
      * @throws IllegalArgumentException if {@code threads} is not positive
+     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded here
      */
     public CpuDevice(int threads) {
         if (threads < 1) {
             throw new IllegalArgumentException(threads + " threads");
         }
+        OneDnn.load();
         pool = new WorkerPool(threads);
         ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace));
     }

@@ -4,8 +4,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.backend.CheckedTensorOps;
 import org.isobar.device.Arena;
+import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
