@@ -45,8 +45,9 @@ class GradientSyncTest {
         assertTrue(buckets > 5, events::toString);
         assertTrue(events.getLast().startsWith(REDUCE), events::toString); // the bucket of what was completed last
         assertTrue(events.indexOf("complete blocks.2.attn.q.weight") > events.indexOf(first(events, REDUCE)));
-        assertEquals(buckets - 1, events.subList(0, events.indexOf(FIRST_DONE)).stream()
-            .filter(event -> event.startsWith(REDUCE)).count(), events::toString);
+        assertTrue(events.subList(0, events.indexOf(FIRST_DONE)).stream()
+            .filter(event -> event.startsWith(REDUCE)).count() >= 5, events::toString);
+        assertTrue(events.indexOf(FIRST_DONE) < events.indexOf("complete pos_embed"), events::toString);
         assertEquals(logs.get(0), logs.get(1));
     }
 

@@ -1,0 +1,76 @@
+package org.isobar.train;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.isobar.cli.Main;
+
+/**
+ * The program in a process that, if its environment says so, comes to grief at a certain place: as soon as all methods
+ * of FAULT_AT ("Trainer.step VisionTransformer.forward") are on the main thread's stack, it kills, stops or ends
+ * itself, as FAULT says.
+ */
+final class FaultyRank {
+    /** What the process says right before it happens. */
+    static final String CRY = "fault at ";
+    private static final int SIGKILL = 9;
+    private static final int SIGSTOP = 19;
+
+    private FaultyRank() { }
+
+    /** The program's own arguments. */
+    public static void main(String... arguments) {
+        String fault = System.getenv("FAULT");
+        if (fault != null) {
+            List<String> place = List.of(System.getenv("FAULT_AT").split(" "));
+            Thread main = Thread.currentThread();
+            Runnable act = act(Fault.valueOf(fault));
+            Thread.ofPlatform().daemon().name("fault").start(() -> lurk(main, place, act));
+        }
+        Main.main(arguments);
+    }
+
+    /** How a process ends. */
+    enum Fault { KILL, STOP, EXIT }
+
+    private static Runnable act(Fault fault) {
+        return switch (fault) {
+            case KILL -> signal(SIGKILL);
+            case STOP -> signal(SIGSTOP);
+            case EXIT -> () -> System.exit(7);
+        };
+    }
+
+    /** {@code kill(getpid(), number)}, without the time that starting /bin/kill would take. */
+    @SuppressWarnings("restricted")
+    private static Runnable signal(int number) {
+        Linker linker = Linker.nativeLinker();
+        MethodHandle kill = linker.downcallHandle(linker.defaultLookup().findOrThrow("kill"),
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));
+        int self = Math.toIntExact(ProcessHandle.current().pid());
+        return () -> {
+            try {
+                int failed = (int) kill.invokeExact(self, number);
+                assert failed == 0;
+            } catch (Throwable impossible) {
+                throw new AssertionError(impossible);
+            }
+        };
+    }
+
+    private static void lurk(Thread main, List<String> place, Runnable act) {
+        while (true) {
+            List<String> stack = Stream.of(main.getStackTrace())
+                .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName()).toList();
+            if (stack.containsAll(place)) {
+                System.err.println(CRY + String.join(" > ", stack.reversed()));
+                act.run();
+                return;
+            }
+        }
+    }
+}

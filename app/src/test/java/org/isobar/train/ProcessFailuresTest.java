@@ -1,0 +1,196 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.train.FaultyRank.Fault;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A job of real processes, one of which comes to grief: the others end soon, say why, and exit with an error. */
+class ProcessFailuresTest {
+    private static final Duration LIMIT = Duration.ofSeconds(10); // the default of --comm_timeout
+    private static final String ENDLESS = "--num_iters=1200000";
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path directory;
+
+    /** Where a step is, by what is then on the stack. */
+    private enum Moment {
+        FORWARD("Trainer.step VisionTransformer.forward"),
+        BACKWARD("Trainer.step VisionTransformer.backward"),
+        BUCKETS("Trainer.step GradientBuckets.await"),
+        VALIDATION("Trainer.validate Replica.evaluate");
+
+        private final String stack;
+
+        Moment(String stack) {
+            this.stack = stack;
+        }
+    }
+
+    @BeforeAll
+    static void synthesize() {
+        TinyRun.synthesize(data);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"KILL, 1, BACKWARD, 2, ''", "EXIT, 0, BUCKETS, 2, ''", "STOP, 1, FORWARD, 3, --context_parallel=3",
+        "KILL, 0, VALIDATION, 2, --tensor_parallel=2"})
+    void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            for (int rank = 0; rank < processes; rank++) {
+                Map<String, String> variables = Map.of("WORLD_SIZE", String.valueOf(processes));
+                job.start(FaultyRank.class.getName(), rank, rank != culprit ? variables : Map.of("WORLD_SIZE",
+                    String.valueOf(processes), "FAULT", fault.name(), "FAULT_AT", moment.stack),
+                    layout.isEmpty() ? new String[] {ENDLESS} : new String[] {ENDLESS, layout});
+            }
+            job.awaitShown(culprit, FaultyRank.CRY);
+            long start = System.nanoTime();
+            for (int rank = 0; rank < processes; rank++) {
+                if (rank != culprit) {
+                    assertEquals(1, job.code(rank, LIMIT.minusNanos(System.nanoTime() - start)), job.screens());
+                    String shown = job.shown(rank);
+                    assertTrue(shown.contains("ERROR - rank " + rank + ", group "), job.screens());
+                    assertTrue(Pattern.compile("group \\S+ \\[[0-9, ]+], operation \\d+ \\(\\S+").matcher(shown).find(),
+                        job.screens());
+                    assertTrue(shown.contains("rank " + culprit + (fault == Fault.STOP ? " gives no sign of life"
+                        : " has died")), job.screens());
+                }
+            }
+            if (fault != Fault.STOP) {
+                assertNotEquals(0, job.code(culprit, LIMIT));
+            }
+        }
+    }
+
+    static Stream<Arguments> everything() {
+        return Arrays.stream(Fault.values()).flatMap(fault -> Stream.of(Moment.FORWARD, Moment.BACKWARD,
+            Moment.BUCKETS, Moment.VALIDATION).flatMap(moment -> IntStream.range(0, 2).mapToObj(culprit ->
+            Arguments.of(fault, culprit, moment, 2, culprit == 0 ? "" : "--tensor_parallel=2"))));
+    }
+
+    @Tag("slow")
+    @ParameterizedTest
+    @MethodSource("everything")
+    void theOthersEndWhateverHappens(Fault fault, int culprit, Moment moment, int processes, String layout)
+        throws Exception {
+        theOthersEnd(fault, culprit, moment, processes, moment == Moment.BUCKETS ? "" : layout);
+    }
+
+    @Tag("slow")
+    @ParameterizedTest
+    @CsvSource({"KILL, 3, BACKWARD", "STOP, 0, BUCKETS", "STOP, 2, VALIDATION", "EXIT, 1, FORWARD"})
+    void theOthersOfFourEnd(Fault fault, int culprit, Moment moment) throws Exception {
+        theOthersEnd(fault, culprit, moment, 4, "--tensor_parallel=2");
+    }
+
+    /** NaN in the data of one replica: its rank names the sample, and all end. */
+    @Test
+    void aBadSampleEndsAllReplicas() throws Exception {
+        Path spoilt = directory.resolve("spoilt");
+        TinyRun.synthesize(spoilt);
+        Spoiling.poke(spoilt.resolve("tiny/train/1979.h5"), 5, 1, 3, 7, Float.NaN);
+        try (TrainingJob job = new TrainingJob(spoilt, directory)) {
+            job.start(0, 2, ENDLESS);
+            job.start(1, 2, ENDLESS);
+            List<Integer> codes = List.of(job.code(0), job.code(1));
+            assertEquals(List.of(2, 2), codes, job.screens());
+            List<String> shown = List.of(job.shown(0), job.shown(1));
+            assertEquals(1, shown.stream().filter(screen -> screen.contains("the data are not finite")
+                && screen.contains("1979.h5")).count(), job.screens());
+            assertEquals(1, shown.stream().filter(screen -> screen.contains("another replica")).count(),
+                job.screens());
+        }
+    }
+
+    @Test
+    void anotherConfigurationIsNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            job.start(0, 3, "--context_parallel=3");
+            job.start(1, 3, "--context_parallel=3", "--set=lr=2.0e-3");
+            job.start(2, 3, "--context_parallel=3");
+            refused(job, 3, "lr: 0.001 at ranks 0, 2, 0.002 at rank 1");
+        }
+    }
+
+    @Test
+    void aWrongWorldSizeIsNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            job.start(0, 2, "--set=global_batch_size=6");
+            job.start(1, 3, "--set=global_batch_size=6");
+            refused(job, 2, "rank 1 was started with WORLD_SIZE=3, rank 0 with 2");
+        }
+    }
+
+    @Test
+    void twoRanksWithTheSameNumberAreNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            job.start(0, 3, "--context_parallel=3");
+            job.start(1, 3, "--context_parallel=3");
+            job.start(1, 3, "--context_parallel=3");
+            refused(job, 3, "two processes say that they are rank 1");
+        }
+    }
+
+    @Test
+    void aPortInUseIsNamed() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            TrainingJob job = new TrainingJob(data, directory, taken.getLocalPort())) {
+            job.start(0, 2, "--start_timeout=3");
+            job.start(1, 2, "--start_timeout=3");
+            refused(job, 1, "port " + taken.getLocalPort() + " of 127.0.0.1 is in use");
+            assertEquals(2, job.code(1), job.screens());
+            assertTrue(job.shown(1).contains("rank 1 cannot reach rank 0 at 127.0.0.1:"), job.screens());
+        }
+    }
+
+    /** 192.0.2.1 is nobody's (RFC 5737). */
+    @Test
+    void anUnreachableAddressIsNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            Map<String, String> nowhere = Map.of("WORLD_SIZE", "2", "MASTER_ADDR", "192.0.2.1");
+            job.start("org.isobar.cli.Main", 0, nowhere, "--start_timeout=3");
+            job.start("org.isobar.cli.Main", 1, nowhere, "--start_timeout=3");
+            refused(job, 1, "MASTER_ADDR=192.0.2.1 is not an address of the machine of rank 0");
+            assertEquals(2, job.code(1), job.screens());
+            assertTrue(job.shown(1).contains("rank 1 cannot reach rank 0 at 192.0.2.1:"), job.screens());
+        }
+    }
+
+    @Test
+    void aRankThatNeverComesIsNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            job.start(0, 3, "--context_parallel=3", "--start_timeout=3");
+            refused(job, 1, "of 3 ranks these did not come within 3 s: ranks 1, 2");
+        }
+    }
+
+    private static void refused(TrainingJob job, int processes, String reason)
+        throws InterruptedException {
+        for (int index = 0; index < processes; index++) {
+            assertEquals(2, job.code(index), job.screens());
+            assertTrue(job.shown(index).contains(reason), job.screens());
+        }
+    }
+}
