@@ -11,8 +11,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 
-import org.isobar.fault.IoReason;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -49,8 +49,7 @@ public final class SafeTensors implements AutoCloseable {
             return parse(path, arena, channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
         } catch (IOException e) {
             arena.close();
-            throw new UserException("cannot read weights " + path + ": " + IoReason.of(e)
-                + "; check the path and its permissions", e);
+            throw FileFault.unreadable("weights " + path, e);
         } catch (SafeTensorsHeader.MalformedException e) {
             arena.close();
             throw new UserException(path + " is not a whole safetensors file: " + e.getMessage()

@@ -1,30 +1,27 @@
 package org.isobar.checkpoint;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.isobar.fault.IoReason;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * Writes safetensors files of binary32 tensors. A file appears under its name only when all of it is on the disk: it is
- * written under a temporary name beside it, forced, and moved.
+ * Writes safetensors files of binary32 tensors, as {@link AtomicFile}s.
  */
 public final class SafeTensorsWriter {
     private static final int ALIGNMENT = 8;
@@ -32,14 +29,17 @@ public final class SafeTensorsWriter {
     private static final ValueLayout.OfFloat LITTLE_ENDIAN_FLOAT =
         ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    /** A tensor to write: {@code values} are its elements as floats, row-major. */
-    public record NamedTensor(String name, Shape shape, MemorySegment values) {
-        /** Checks that the memory is what the shape needs. */
-        public NamedTensor {
-            if (values.byteSize() != shape.elements() * DType.F32.bytes()) {
-                throw new IllegalArgumentException(name + " " + shape + " from " + values.byteSize() + " bytes");
-            }
+    /** A tensor to write. Its values are asked for when it is its turn: all of a model's at once would be a lot. */
+    public record NamedTensor(String name, Shape shape, Values values) {
+        private long bytes() {
+            return shape.elements() * DType.F32.bytes();
         }
+    }
+
+    /** Where the elements of a tensor are. */
+    public interface Values {
+        /** Writes all elements as floats, row-major, to memory of just that size. */
+        void copyTo(MemorySegment destination);
     }
 
     private SafeTensorsWriter() { }
@@ -51,21 +51,8 @@ public final class SafeTensorsWriter {
      * @throws UserException if the disk does not take the file; what stood under its name before still does
      */
     public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
-        Path temporary = path.resolveSibling(path.getFileName() + ".tmp");
         byte[] header = header(tensors, metadata);
-        try {
-            try (FileChannel file = FileChannel.open(temporary, StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
-                writeAll(file, header, tensors);
-                file.force(true);
-            }
-            Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
-            forceDirectory(path.toAbsolutePath().getParent());
-        } catch (IOException e) {
-            remove(temporary, e);
-            throw new UserException("cannot write weights " + path + ": " + IoReason.of(e)
-                + "; free space, mend the permissions, or give --expdir another directory", e);
-        }
+        new AtomicFile("weights", path, "--expdir").write(file -> writeAll(file, header, tensors));
     }
 
     /** Length and JSON, padded with spaces so that the data is aligned. */
@@ -81,7 +68,7 @@ public final class SafeTensorsWriter {
             }
             ObjectNode entry = root.putObject(tensor.name()).put(SafeTensorsHeader.TYPE, StoredType.F32.name());
             Arrays.stream(tensor.shape().extents()).forEach(entry.putArray(SafeTensorsHeader.SHAPE)::add);
-            entry.putArray(SafeTensorsHeader.OFFSETS).add(offset).add(offset += tensor.values().byteSize());
+            entry.putArray(SafeTensorsHeader.OFFSETS).add(offset).add(offset += tensor.bytes());
         }
         byte[] json = root.toString().getBytes(StandardCharsets.UTF_8);
         int padding = Math.floorMod(-json.length, ALIGNMENT);
@@ -91,38 +78,20 @@ public final class SafeTensorsWriter {
     }
 
     private static void writeAll(FileChannel file, byte[] header, List<NamedTensor> tensors) throws IOException {
-        writeFully(file, ByteBuffer.wrap(header));
+        AtomicFile.writeFully(file, ByteBuffer.wrap(header));
         ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
         MemorySegment staging = MemorySegment.ofBuffer(buffer);
         for (NamedTensor tensor : tensors) {
-            long bytes = tensor.values().byteSize();
-            for (long done = 0; done < bytes; done += BUFFER_BYTES) {
-                int part = (int) Math.min(BUFFER_BYTES, bytes - done);
-                MemorySegment.copy(tensor.values(), ValueLayout.JAVA_FLOAT_UNALIGNED, done,
-                    staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
-                writeFully(file, buffer.clear().limit(part));
+            try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
+                MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
+                tensor.values().copyTo(values);
+                for (long done = 0; done < tensor.bytes(); done += BUFFER_BYTES) {
+                    int part = (int) Math.min(BUFFER_BYTES, tensor.bytes() - done);
+                    MemorySegment.copy(values, ValueLayout.JAVA_FLOAT_UNALIGNED, done,
+                        staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
+                    AtomicFile.writeFully(file, buffer.clear().limit(part));
+                }
             }
-        }
-    }
-
-    private static void writeFully(FileChannel file, ByteBuffer bytes) throws IOException {
-        while (bytes.hasRemaining()) {
-            file.write(bytes);
-        }
-    }
-
-    /** Makes the new name itself survive a loss of power. */
-    private static void forceDirectory(Path directory) throws IOException {
-        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
-            channel.force(true);
-        }
-    }
-
-    private static void remove(Path temporary, IOException cause) {
-        try {
-            Files.deleteIfExists(temporary);
-        } catch (IOException e) {
-            cause.addSuppressed(e);
         }
     }
 }

@@ -44,6 +44,11 @@ final class ConfigOptions {
         option(spec, "N", "Processes that share each image's tokens (default: 1).", "--context_parallel");
         option(spec, "AXES", "Order of processes, fastest first (default: tp-cp-dp).", "--parallel_order");
 
+        option(spec, "SECONDS", "How soon processes end when another has died or is stopped (default: 10).",
+            "--comm_timeout");
+        option(spec, "SECONDS", "How long processes wait for each other at the start (default: 120).",
+            "--start_timeout");
+
         option(spec, "auto|cpu|cuda", "Where to compute (default: auto).", "--device");
         option(spec, "N", "Compute threads (default: all cores).", "--threads");
         option(spec, "N", "Seed of weights, dropout and data order.", "--seed");

@@ -43,7 +43,7 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
-            .addSubcommand(new VerifyCommand())
+            .addSubcommand(new VerifyCommand(launch))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(launch))
             .addSubcommand(configured(new ConfigCommand(launch)));

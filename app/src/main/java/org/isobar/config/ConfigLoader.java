@@ -1,6 +1,7 @@
 package org.isobar.config;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +12,7 @@ import java.util.OptionalLong;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
+import org.isobar.distributed.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.PythonFormat;
 import org.isobar.vit.VitConfig;
@@ -58,8 +60,19 @@ public final class ConfigLoader {
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
             data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
-            settings.get(Keys.THREADS).map(OptionalInt::of).orElseGet(OptionalInt::empty), entries(),
+            threads(), entries(),
             Effects.withoutEffect(settings, ranks.worldSize()));
+    }
+
+    /** The option, or else ISOBAR_THREADS: what a launcher of several processes leaves to each. */
+    private OptionalInt threads() {
+        Optional<Integer> option = settings.get(Keys.THREADS);
+        String given = request.environment().getOrDefault("ISOBAR_THREADS", "");
+        if (option.isPresent() || given.isEmpty()) {
+            return option.map(OptionalInt::of).orElseGet(OptionalInt::empty);
+        }
+        return OptionalInt.of(ValueType.count(1).reader().apply(given).orElseThrow(() -> new UserException(
+            "ISOBAR_THREADS is '" + given + "', but it is a number of threads: a whole number of at least 1.")));
     }
 
     private VitConfig model() {
@@ -98,7 +111,12 @@ public final class ConfigLoader {
     private ParallelConfig parallel() {
         return new ParallelConfig(settings.get(Keys.TENSOR_PARALLEL), settings.get(Keys.CONTEXT_PARALLEL),
             settings.get(Keys.PARALLEL_ORDER), settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
-            settings.get(Keys.DISABLE_BROADCAST_BUFFERS));
+            settings.get(Keys.DISABLE_BROADCAST_BUFFERS), new TimeLimits(seconds(Keys.START_TIMEOUT),
+            seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()));
+    }
+
+    private Duration seconds(Key<Double> key) {
+        return Duration.ofMillis(Math.round(settings.get(key) * 1000));
     }
 
     private OutputConfig output() {

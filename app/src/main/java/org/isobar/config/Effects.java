@@ -23,6 +23,8 @@ final class Effects {
         addIf(idle, settings.get(Keys.DISABLE_BROADCAST_BUFFERS),
             "disable_broadcast_buffers (the model has no buffers)");
         addIf(idle, worldSize == 1 && settings.get(Keys.NODDP), "noddp (one process reduces no gradients)");
+        addIf(idle, worldSize == 1 && settings.isAnyGiven(List.of(Keys.COMM_TIMEOUT, Keys.START_TIMEOUT)),
+            "comm_timeout, start_timeout (one process waits for nobody)");
         settings.get(Keys.DATA_DIR)
             .filter(dir -> Roots.DATA_PATHS.stream().noneMatch(key -> settings.get(key).startsWith(dir)))
             .ifPresent(dir -> idle.add("data_dir (no path of this preset starts with /data or ./data)"));

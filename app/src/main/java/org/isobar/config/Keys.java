@@ -21,8 +21,13 @@ import org.isobar.backend.Backend;
  * as command-line options, then ours; a command-line option sets the key of its name.
  */
 final class Keys {
-    static final Key<Integer> EMBED_DIM = Key.required("embed_dim", count(1));
-    static final Key<Integer> DEPTH = Key.required("depth", count(1));
+    // Far beyond any model and machine: what is larger is a slip of the finger, and sizes of tensors could overflow.
+    private static final int MOST_CHANNELS = 1 << 20;
+    private static final int MOST_BLOCKS = 10_000;
+    private static final int MOST_THREADS = 4096;
+
+    static final Key<Integer> EMBED_DIM = Key.required("embed_dim", count(1, MOST_CHANNELS));
+    static final Key<Integer> DEPTH = Key.required("depth", count(1, MOST_BLOCKS));
     static final Key<Double> DROPOUT = Key.of("dropout", real("of at least 0 and under 1", p -> p >= 0 && p < 1), 0.0);
     static final Key<Integer> PATCH_SIZE = Key.required("patch_size", count(1));
     static final Key<Integer> NUM_HEADS = Key.required("num_heads", count(1));
@@ -67,9 +72,12 @@ final class Keys {
     static final Key<Integer> CONTEXT_PARALLEL = Key.of("context_parallel", count(1), 1);
     static final Key<String> PARALLEL_ORDER = Key.of("parallel_order", AXES, "tp-cp-dp");
 
+    static final Key<Double> COMM_TIMEOUT = Key.of("comm_timeout", real("of at least 1", s -> s >= 1), 10.0);
+    static final Key<Double> START_TIMEOUT = Key.of("start_timeout", real("of at least 1", s -> s >= 1), 120.0);
+
     static final Key<Backend> DEVICE = Key.of("device", oneOf(Backend.class), Backend.AUTO);
     static final Key<Long> SEED = Key.of("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
-    static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1));
+    static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1, MOST_THREADS));
     static final Key<Optional<Path>> INIT_WEIGHTS = Key.optional("init_weights", PATH);
     static final Key<Optional<Path>> DATA_DIR = Key.optional("data_dir", PATH);
     static final Key<Long> SYNTHETIC_SEED = Key.of("synthetic.seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
@@ -90,6 +98,7 @@ final class Keys {
         INF_DATA_PATH, TIME_MEANS_PATH, GLOBAL_MEANS_PATH, GLOBAL_STDS_PATH, LIMIT_NSAMPLES, LIMIT_NSAMPLES_VAL,
         WIREUP_INFO, WIREUP_STORE,
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PARALLEL_ORDER,
+        COMM_TIMEOUT, START_TIMEOUT,
         DEVICE, SEED, THREADS, INIT_WEIGHTS, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);

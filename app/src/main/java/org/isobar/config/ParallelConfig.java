@@ -1,5 +1,7 @@
 package org.isobar.config;
 
+import org.isobar.distributed.TimeLimits;
+
 /**
  * How the work is spread over processes.
  *
@@ -8,6 +10,7 @@ package org.isobar.config;
  * @param parallelOrder axes of the process grid, fastest first, such as {@code tp-cp-dp}
  * @param noddp leave the gradients of data-parallel replicas unreduced
  * @param bucketCapMb largest gradient message, in MB
+ * @param limits how long processes wait for each other
  */
 public record ParallelConfig(
     int tensorParallel,
@@ -15,4 +18,5 @@ public record ParallelConfig(
     String parallelOrder,
     boolean noddp,
     int bucketCapMb,
-    boolean disableBroadcastBuffers) { }
+    boolean disableBroadcastBuffers,
+    TimeLimits limits) { }

@@ -46,7 +46,10 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     private static final Set<String> NONE = Set.of("", "~", "none", "null");
 
     static ValueType<Long> whole(long smallest, long largest) {
-        String range = smallest == Long.MIN_VALUE ? "" : " of at least " + smallest;
+        return whole(smallest == Long.MIN_VALUE ? "" : " of at least " + smallest, smallest, largest);
+    }
+
+    private static ValueType<Long> whole(String range, long smallest, long largest) {
         return scalar("a whole number" + range, text -> {
             try {
                 return Optional.of(Long.valueOf(text)).filter(n -> n >= smallest && n <= largest);
@@ -57,7 +60,14 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     }
 
     static ValueType<Integer> count(int smallest) {
-        ValueType<Long> whole = whole(smallest, Integer.MAX_VALUE);
+        return count(whole(smallest, Integer.MAX_VALUE));
+    }
+
+    static ValueType<Integer> count(int smallest, int largest) {
+        return count(whole(" from " + smallest + " to " + largest, smallest, largest));
+    }
+
+    private static ValueType<Integer> count(ValueType<Long> whole) {
         return new ValueType<>(whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
     }
 

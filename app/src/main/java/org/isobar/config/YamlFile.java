@@ -3,7 +3,6 @@ package org.isobar.config;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.charset.CharacterCodingException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -11,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
@@ -69,12 +69,10 @@ final class YamlFile {
         } catch (NoSuchFileException e) {
             throw new UserException(
                 "There is no configuration file " + file + ". Name one with --yaml_config=FILE.", e);
-        } catch (AccessDeniedException e) {
-            throw new UserException("No permission to read the configuration file " + file + ".", e);
         } catch (CharacterCodingException e) {
             throw new UserException("The configuration file " + file + " is not UTF-8 text.", e);
         } catch (IOException e) {
-            throw new UserException("Cannot read the configuration file " + file + ": " + e.getMessage(), e);
+            throw FileFault.unreadable("configuration file " + file, e);
         }
     }
 

@@ -41,16 +41,12 @@ public final class DataLoader implements AutoCloseable {
      * @throws UserException if the data set is smaller than one global batch
      */
     public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
-        if (sampler.steps() == 0) {
-            throw new UserException("The data set at " + dataset.config().directory() + " holds " + dataset.size()
-                + " samples, fewer than one batch of " + sampler.globalBatch()
-                + ". Lower the batch size, or use more data (limit_nsamples cuts it, too).");
-        }
+        dataset.requireBatch(sampler.globalBatch());
         assert sampler.samples() == dataset.size() : "sampler of another data set";
         this.dataset = dataset;
         this.sampler = sampler;
         try {
-            for (int i = 0; i < (workers == 0 ? 1 : Math.min(workers + 2, MOST_SLOTS)); i++) {
+            for (int i = 0; i < slots(workers); i++) {
                 slots.add(new Batch(device, dataset.config(), sampler.localBatch()));
             }
         } catch (RuntimeException noMemory) {
@@ -58,9 +54,23 @@ public final class DataLoader implements AutoCloseable {
             throw noMemory;
         }
         readAhead = new ReadAhead(slots.size(), sampler.localBatch());
-        for (int i = 0; i < workers; i++) {
+        for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would find no work
             this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
         }
+    }
+
+    /** Bytes of the buffers of a loader for batches of {@code batch} samples. */
+    public static long bufferBytes(DatasetConfig config, int batch, int workers) {
+        return (config.input().bytes() + config.target().bytes()) * batch * slots(workers);
+    }
+
+    private static int slots(int workers) {
+        return workers == 0 ? 1 : Math.min(workers, MOST_SLOTS - 2) + 2;
+    }
+
+    /** Where the samples come from. */
+    public Era5Dataset dataset() {
+        return dataset;
     }
 
     /** Steps of an epoch. */

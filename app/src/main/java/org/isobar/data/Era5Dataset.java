@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 
 /**
  * All year files of a directory as one sequence of samples: a frame of weather and the frame {@code dt} steps later.
@@ -64,6 +65,19 @@ public final class Era5Dataset implements AutoCloseable {
         return size;
     }
 
+    /**
+     * Checks that the data fill a batch.
+     *
+     * @throws UserException if they do not
+     */
+    public void requireBatch(int samples) {
+        if (size < samples) {
+            throw new UserException("The data set at " + config.directory() + " holds " + size
+                + " samples, fewer than one batch of " + samples
+                + ". Lower the batch size, or use more data (limit_nsamples cuts it, too).");
+        }
+    }
+
     /** How the data is read. */
     public DatasetConfig config() {
         return config;
@@ -77,16 +91,6 @@ public final class Era5Dataset implements AutoCloseable {
     /** The year files, in order. */
     public List<Path> files() {
         return files.stream().map(Era5File::path).toList();
-    }
-
-    /** The years of the files: the last four characters of their names. */
-    public List<Integer> years() {
-        return files.stream().map(file -> year(file.path())).toList();
-    }
-
-    /** Extents of a stored frame. */
-    public Window stored() {
-        return files.getFirst().stored();
     }
 
     /** Index of the file that holds a sample. */
@@ -148,25 +152,24 @@ public final class Era5Dataset implements AutoCloseable {
             paths = entries.filter(path -> path.getFileName().toString().endsWith(".h5"))
                 .filter(path -> !path.getFileName().toString().startsWith(".")).sorted().toList();
         } catch (IOException failure) {
-            throw FileFault.of("read", directory, failure);
+            throw FileFault.unreadable("data directory " + directory, failure);
         }
         if (paths.isEmpty()) {
             throw new UserException("Data directory " + directory + " holds no HDF5 files (*.h5). Set --data_dir to "
                 + "the directory above train and valid, or make a data set with `isobar synthesize`.");
         }
-        paths.forEach(Era5Dataset::year);
+        paths.forEach(Era5Dataset::checkYear);
         return paths;
     }
 
-    private static int year(Path path) {
+    /** The tutorial takes the last four characters of a name, less the extension, for the year. */
+    private static void checkYear(Path path) {
         String name = path.getFileName().toString();
         String stem = name.substring(0, name.length() - ".h5".length());
         String year = stem.substring(Math.max(0, stem.length() - 4));
-        try {
-            return Integer.parseInt(year);
-        } catch (NumberFormatException notAYear) {
+        if (!year.matches("\\d+")) {
             throw new UserException("Data file " + path + " does not end in a year: '" + year
-                + "' is no number. Name it like 1979.h5, or take it out of the directory.", notAYear);
+                + "' is no number. Name it like 1979.h5, or take it out of the directory.");
         }
     }
 

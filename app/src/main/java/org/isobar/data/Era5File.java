@@ -17,11 +17,15 @@ import io.jhdf.api.dataset.ChunkedDataset;
 import io.jhdf.api.dataset.ContiguousDataset;
 import io.jhdf.object.datatype.FloatingPoint;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 
 /**
  * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
  * 64-bit floating-point numbers in either byte order. Contiguous data is mapped and read in place; chunked (and
  * compressed) data is unpacked by jHDF, chunk by chunk. Reading is thread-safe.
+ *
+ * <p>A mapped file must not shrink while it is open: the kernel answers reads beyond its end with SIGBUS, which ends
+ * the JVM. Whoever replaces data under a running job moves new files into place rather than copying over old ones.
  */
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
@@ -66,7 +70,7 @@ public final class Era5File implements AutoCloseable {
             return new Era5File(path, hdf);
         } catch (IOException failure) {
             close(hdf);
-            throw FileFault.of("read", path, failure);
+            throw FileFault.unreadable("data file " + path, failure);
         } catch (UserException known) {
             close(hdf);
             throw known;

@@ -12,6 +12,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -44,7 +46,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
         try {
             bytes = Files.readAllBytes(path);
         } catch (IOException failure) {
-            throw FileFault.of("read", path, failure);
+            throw FileFault.unreadable("array file " + path, failure);
         }
         int versionEnd = MAGIC.length + 2;
         if (bytes.length < versionEnd + 2 || !Arrays.equals(bytes, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
@@ -124,12 +126,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
                 buffer.putDouble(value);
             }
         }
-        buffer.flip();
-        AtomicFile.write(path, channel -> {
-            while (buffer.hasRemaining()) {
-                channel.write(buffer);
-            }
-        });
+        new AtomicFile("array file", path, "--data_dir").write(buffer.array());
     }
 
     private static String find(Path path, Pattern pattern, String header) {

@@ -1,5 +1,7 @@
 package org.isobar.data;
 
+
+
 /**
  * The part of each stored frame that is read: everything from index 0 up to these extents.
  *
@@ -16,11 +18,6 @@ public record Window(int channels, int height, int width) {
     /** Size in single precision. */
     public long bytes() {
         return elements() * Float.BYTES;
-    }
-
-    /** The same window with another number of channels. */
-    Window withChannels(int count) {
-        return new Window(count, height, width);
     }
 
     @Override

@@ -199,8 +199,9 @@ public interface TensorOps {
     void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, Tensor scale);
 
     /**
-     * Latitude-weighted root-mean-square error of each channel, averaged over the samples, with
-     * {@code w(j) = H cos(3.1416/180 lat(j)) / sum_j cos(3.1416/180 lat(j))}, {@code lat(j) = 90 - 180 j / (H - 1)}.
+     * Root-mean-square error of each channel, averaged over the samples:
+     * {@code sqrt(mean over rows j and columns of w(j) (prediction - target)^2)} with the {@link LatitudeWeights} w.
+     * NaN where the poles' slightly negative weights outweigh an error that lies at the poles alone.
      *
      * @param rmse       (C), F64
      * @param prediction (B, C, H, W)

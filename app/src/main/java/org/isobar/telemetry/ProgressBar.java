@@ -4,7 +4,10 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.function.LongSupplier;
 
-/** One line in the terminal that says how far the run is. On a screen without a status line it draws nothing. */
+/**
+ * One line in the terminal that says how far the run is; a new bar for each epoch. On a screen without a status line it
+ * draws nothing.
+ */
 public final class ProgressBar implements AutoCloseable {
     private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
     private static final double NANOS_PER_SECOND = 1e9;
@@ -14,13 +17,13 @@ public final class ProgressBar implements AutoCloseable {
     private final Screen screen;
     private final LongSupplier nanoTime;
     private final Plan plan;
-    private long epochStart;
+    private final long start;
     private long lastDrawn;
 
     /** How long the run is: epochs, training steps in each, samples in a step. */
     public record Plan(int epochs, int steps, int samples) { }
 
-    /** A bar for a run of the given length. */
+    /** A bar for one epoch of a run of the given length; it measures the speed from now on. */
     public ProgressBar(Screen screen, Plan plan) {
         this(screen, plan, System::nanoTime);
     }
@@ -29,13 +32,8 @@ public final class ProgressBar implements AutoCloseable {
         this.screen = screen;
         this.plan = plan;
         this.nanoTime = nanoTime;
-        startEpoch();
-    }
-
-    /** Speed is that of the current epoch: begin to measure it anew. */
-    public void startEpoch() {
-        epochStart = nanoTime.getAsLong();
-        lastDrawn = epochStart - REDRAW_NANOS;
+        start = nanoTime.getAsLong();
+        lastDrawn = start - REDRAW_NANOS;
     }
 
     /** Training step {@code step} of {@code epoch} is done, both counted from 1. Draws ten times a second at most. */
@@ -43,7 +41,7 @@ public final class ProgressBar implements AutoCloseable {
         long now = nanoTime.getAsLong();
         if (screen.isInteractive() && now - lastDrawn >= REDRAW_NANOS) {
             lastDrawn = now;
-            screen.status(line(epoch, step, loss, (now - epochStart) / NANOS_PER_SECOND));
+            screen.status(line(epoch, step, loss, (now - start) / NANOS_PER_SECOND));
         }
     }
 

@@ -18,8 +18,8 @@ import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilder;
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFactory;
 import org.apache.logging.log4j.core.config.builder.impl.BuiltConfiguration;
 import org.apache.logging.log4j.core.layout.PatternLayout;
-import org.isobar.fault.IoReason;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
 
 /**
  * The log of one run in the format of Python's logging module as the tutorial sets it up, on the screen and, once the
@@ -135,8 +135,7 @@ public final class RunLog implements AutoCloseable {
     }
 
     private static UserException unwritable(String where, IOException e) {
-        return new UserException("cannot write log " + where + ": " + IoReason.of(e)
-            + "; free space, mend the permissions, or give --expdir another directory", e);
+        return FileFault.unwritable("log " + where, "--expdir", e);
     }
 
     private void attach(AbstractAppender appender) {

@@ -12,8 +12,9 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 import com.google.protobuf.CodedOutputStream;
-import org.isobar.fault.IoReason;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 
 /**
  * A TensorBoard event file, with events as PyTorch's {@code SummaryWriter} writes them: one value an event, scalars as
@@ -65,7 +66,7 @@ public final class TensorBoardWriter implements AutoCloseable {
             String name = "events.out.tfevents.%010d.%s.%d.".formatted(clock.instant().getEpochSecond(), host,
                 ProcessHandle.current().pid());
             TensorBoardWriter writer = create(directory, name, clock);
-            writer.event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
+            writer.begin();
             return writer;
         } catch (IOException e) {
             throw unwritable(directory, e);
@@ -82,6 +83,16 @@ public final class TensorBoardWriter implements AutoCloseable {
             } catch (FileAlreadyExistsException e) {
                 continue; // another writer of this process: take the next number
             }
+        }
+    }
+
+    /** Says which version of the format follows; on failure the file is closed, for nobody has the writer yet. */
+    private void begin() throws IOException {
+        try {
+            event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
+        } catch (UserException failure) {
+            channel.close();
+            throw failure;
         }
     }
 
@@ -164,9 +175,7 @@ public final class TensorBoardWriter implements AutoCloseable {
 
     private void append(ByteBuffer record, long end) throws IOException {
         try {
-            while (record.hasRemaining()) {
-                channel.write(record);
-            }
+            AtomicFile.writeFully(channel, record);
         } catch (IOException e) {
             cutBack(end, e);
             throw e;
@@ -195,7 +204,6 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     private static UserException unwritable(Path path, IOException e) {
-        return new UserException("cannot write TensorBoard events to " + path + ": " + IoReason.of(e)
-            + "; free space, mend the permissions, or give --expdir another directory", e);
+        return FileFault.unwritable("TensorBoard events to " + path, "--expdir", e);
     }
 }

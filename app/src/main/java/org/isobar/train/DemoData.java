@@ -22,12 +22,20 @@ final class DemoData {
         Optional<SyntheticData> wanted = config.data().synthetic();
         Path directory = directory(config);
         boolean usersOwn = Files.exists(config.data().trainPath()) && SyntheticManifest.read(directory).isEmpty();
-        if (wanted.isPresent() && !usersOwn) {
+        if (wanted.isPresent() && !usersOwn && isStandardLayout(config, directory)) {
             SyntheticData data = wanted.get();
             SyntheticConfig synthetic = new SyntheticConfig(config.model().height(), config.model().width(),
                 data.trainYears(), data.validYears(), data.testYears(), data.samplesPerYear(), data.seed());
             SyntheticEra5.write(synthetic, directory, SyntheticEra5.Existing.KEEP, progress);
         }
+    }
+
+    /** Whether the run reads what would be made: made elsewhere, data would fill somebody's disk for nothing. */
+    private static boolean isStandardLayout(RunConfig config, Path directory) {
+        return config.data().trainPath().endsWith("train")
+            && config.data().validPath().toAbsolutePath().equals(directory.resolve("valid"))
+            && config.data().globalMeansPath().toAbsolutePath().equals(directory.resolve("stats/global_means.npy"))
+            && config.data().globalStdsPath().toAbsolutePath().equals(directory.resolve("stats/global_stds.npy"));
     }
 
     /** The RMSE of u10, normalized, that no forecast of synthetic data can beat; empty for other data. */

@@ -10,6 +10,7 @@ import java.util.Set;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.GradientBuckets;
+import org.isobar.distributed.ProcessGrid;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 
@@ -42,7 +43,8 @@ public final class GradientSync {
         List<Parameter> backwards = parameters.parameters().reversed();
         List<GradientBuckets.Range> ranges = new ArrayList<>();
         for (GradientBuckets.Range range : parameters.ranges().reversed()) {
-            ranges.add(new GradientBuckets.Range(range.offset(), range.length(), over(range.over(), options)));
+            ranges.add(new GradientBuckets.Range(range.offset(), range.length(),
+                over(range.over(), communicators.grid(), options)));
         }
         for (int i = 0; i < backwards.size(); i++) {
             places.put(backwards.get(i), i);
@@ -50,8 +52,10 @@ public final class GradientSync {
         buckets = new GradientBuckets(parameters.gradients(), ranges, options.bucketCapMb(), communicators);
     }
 
-    private static Set<Axis> over(Set<Axis> axes, Options options) {
+    /** Axes of one rank are left out, so that no bucket ends for their sake. */
+    private static Set<Axis> over(Set<Axis> axes, ProcessGrid grid, Options options) {
         Set<Axis> over = EnumSet.copyOf(axes);
+        over.removeIf(axis -> grid.size(axis) == 1);
         if (options.replicas() == Replicas.APART) {
             over.remove(Axis.DP);
         }

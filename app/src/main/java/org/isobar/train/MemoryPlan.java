@@ -6,6 +6,7 @@ import java.util.Map;
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Arena;
+import org.isobar.device.Footprint;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
 import org.isobar.distributed.Communicators;
@@ -21,11 +22,12 @@ import org.isobar.vit.VitConfig;
  * @param stateBytes   parameters, gradients, optimizer moments, predictions
  * @param keptBytes    activations kept from forward to backward
  * @param scratchBytes temporaries
- * @param widestRow    largest innermost extent of any tensor
+ * @param footprint    what the operations are given
  * @param stepFlops    floating-point operations of a step
  */
-public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long widestRow, double stepFlops) {
+public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, Footprint footprint, double stepFlops) {
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
+    private static final long PROGRAM_BYTES = 128L << 20; // its heap and code grow by half of that after the check
 
     /** Bytes of all three arenas. */
     public long bytes() {
@@ -33,16 +35,19 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     }
 
     /**
-     * Checks that {@code available} bytes can hold the plan.
+     * Checks that {@code available} bytes can hold the plan, {@code batchBytes} of input, and what the program takes
+     * besides as it runs.
      *
      * @throws OutOfDeviceMemoryException if they cannot
      */
-    public void check(long available) {
-        if (bytes() > available) {
+    public void check(long batchBytes, long available) {
+        long needed = bytes() + batchBytes + PROGRAM_BYTES;
+        if (needed > available) {
             throw new OutOfDeviceMemoryException(String.format(Locale.ROOT, "this run needs %.2f GB of memory (%.2f "
-                + "parameters and optimizer, %.2f activations, %.2f temporaries) and %.2f GB are free; lower the batch "
-                + "size (--local_batch_size), embed_dim or depth, or raise patch_size", gigabytes(bytes()),
-                gigabytes(stateBytes), gigabytes(keptBytes), gigabytes(scratchBytes), gigabytes(available)));
+                + "parameters and optimizer, %.2f activations, %.2f temporaries, %.2f batches, %.2f the program) and "
+                + "%.2f GB are free; lower the batch size (--local_batch_size), embed_dim or depth, or raise "
+                + "patch_size", gigabytes(needed), gigabytes(stateBytes), gigabytes(keptBytes),
+                gigabytes(scratchBytes), gigabytes(batchBytes), gigabytes(PROGRAM_BYTES), gigabytes(available)));
         }
     }
 
@@ -71,7 +76,7 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             double flops = device.flops();
             replica.evaluate(input, target);
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(),
-                device.widestRow(), flops);
+                device.footprint(), flops);
         }
     }
 }

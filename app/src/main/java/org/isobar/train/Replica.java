@@ -1,6 +1,8 @@
 package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.zip.CRC32C;
 
 import org.isobar.device.Arena;
@@ -12,6 +14,7 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Reduction;
 import org.isobar.nn.Layout;
+import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.optim.Adam;
@@ -22,7 +25,7 @@ import org.isobar.vit.VitConfig;
 
 /** One model on one device, with its optimizer and all the memory that a training step of a fixed batch needs. */
 public final class Replica {
-    private static final long CHUNK = 1 << 20; // bytes
+    private static final int CHUNK = 1 << 20; // bytes
 
     private final Device device;
     private final Memory memory;
@@ -46,10 +49,22 @@ public final class Replica {
      * @param scratch within one layer
      */
     public record Memory(Arena state, Arena kept, Arena scratch) implements AutoCloseable {
-        /** The arenas that {@code plan} asks for. */
+        /**
+         * The arenas that {@code plan} asks for: all of them or, after a failure, none.
+         *
+         * @throws org.isobar.device.OutOfDeviceMemoryException if the device has not that much memory
+         */
         public static Memory of(Device device, MemoryPlan plan) {
-            return new Memory(device.arena("state", plan.stateBytes()), device.arena("activations", plan.keptBytes()),
-                device.arena("scratch", plan.scratchBytes()));
+            List<Arena> taken = new ArrayList<>();
+            try {
+                taken.add(device.arena("state", plan.stateBytes()));
+                taken.add(device.arena("activations", plan.keptBytes()));
+                taken.add(device.arena("scratch", plan.scratchBytes()));
+            } catch (RuntimeException noMemory) {
+                taken.forEach(Arena::close);
+                throw noMemory;
+            }
+            return new Memory(taken.get(0), taken.get(1), taken.get(2));
         }
 
         @Override
@@ -104,24 +119,34 @@ public final class Replica {
         state.seal();
     }
 
-    /** Whether all ranks that hold the same slices of weights hold the same bits. All of them ask together. */
+    /**
+     * Whether all ranks that hold the same slices of weights hold the same bits, and all ranks of a tensor-parallel
+     * group the same bits of weights that are not cut. All ranks ask together.
+     */
     public boolean agrees(Communicators communicators) {
-        MemorySegment host = MemorySegment.ofArray(new byte[Math.toIntExact(Math.min(CHUNK, values().bytes()))]);
+        List<Tensor> uncut = parameters.parameters().stream()
+            .filter(parameter -> parameter.parts().stream().allMatch(part -> part.shard().parts() == 1))
+            .map(Parameter::value).toList();
+        boolean replicasAgree = agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
+        return agree(communicators.along(Axis.TP), uncut) && replicasAgree;
+    }
+
+    private boolean agree(Communicator ranks, List<Tensor> weights) {
         CRC32C crc = new CRC32C();
-        for (long first = 0; first < values().elements(); first += CHUNK / Float.BYTES) {
-            Tensor chunk = values().slice(first, Math.min(CHUNK / Float.BYTES, values().elements() - first));
-            device.download(host.asSlice(0, chunk.bytes()), chunk);
-            crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
+        MemorySegment host = MemorySegment.ofArray(new byte[CHUNK]);
+        for (Tensor weight : weights) {
+            Tensor flat = weight.reshape(weight.elements());
+            for (long first = 0; first < flat.elements(); first += CHUNK / Float.BYTES) {
+                Tensor chunk = flat.slice(first, Math.min(CHUNK / Float.BYTES, flat.elements() - first));
+                device.download(host.asSlice(0, chunk.bytes()), chunk);
+                crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
+            }
         }
         double mine = crc.getValue(); // 32 bits: exact
         device.upload(checksum, MemorySegment.ofArray(new double[] {mine, -mine}));
-        communicators.along(Axis.DP, Axis.CP).allReduce(checksum, Reduction.MAX).await();
+        ranks.allReduce(checksum, Reduction.MAX).await();
         double[] largest = read(checksum);
         return largest[0] == -largest[1];
-    }
-
-    private Tensor values() {
-        return parameters.values();
     }
 
     /** Sets the initial weights of a run with the given seed. */
@@ -183,12 +208,12 @@ public final class Replica {
         return mean(rmse);
     }
 
-    /** The first sample of this rank's last batch whose loss is not finite, or -1. */
+    /** The first sample of this rank's last batch, trained or evaluated, whose loss is not finite, or -1. */
     public int firstNonFiniteSample() {
         double[] values = read(norms);
-        for (int i = 0; i < values.length; i++) {
-            if (!Double.isFinite(values[i])) {
-                return i / 2;
+        for (int sample = 0; sample < values.length / 2; sample++) {
+            if (!Double.isFinite(values[2 * sample] / values[2 * sample + 1])) {
+                return sample;
             }
         }
         return -1;

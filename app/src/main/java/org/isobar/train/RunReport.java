@@ -1,16 +1,12 @@
 package org.isobar.train;
 
-import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 
 import org.isobar.device.Device;
-import org.isobar.fault.IoReason;
-import org.isobar.fault.UserException;
 import org.isobar.metrics.FieldPlot;
+import org.isobar.os.AtomicFile;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
@@ -73,13 +69,7 @@ final class RunReport {
         int width = Math.toIntExact(target.shape().extent(3));
         byte[] png = FieldPlot.png("2m temperature", field(device, target), field(device, prediction), height, width);
         board.get().image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
-        try {
-            Path temporary = Files.write(picture.resolveSibling(picture.getFileName() + ".tmp"), png);
-            Files.move(temporary, picture, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } catch (IOException e) {
-            throw new UserException("cannot write picture " + picture + ": " + IoReason.of(e)
-                + "; free space, mend the permissions, or give --expdir another directory", e);
-        }
+        new AtomicFile("picture", picture, "--expdir").write(png);
     }
 
     /** One channel of the first sample of images (B, C, H, W): t2m, or the last where there are fewer. */

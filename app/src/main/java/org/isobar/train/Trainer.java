@@ -3,7 +3,6 @@ package org.isobar.train;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
-import org.isobar.data.Era5Dataset;
 import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
@@ -28,11 +27,23 @@ final class Trainer {
     /**
      * The data of a run.
      *
-     * @param training     batches that move the weights
-     * @param validation   batches that score them
-     * @param trainingData where the training batches come from, to name a bad sample
+     * @param training   batches that move the weights
+     * @param validation batches that score them
      */
-    record LoaderPair(DataLoader training, DataLoader validation, Era5Dataset trainingData) { }
+    record LoaderPair(DataLoader training, DataLoader validation) {
+        /**
+         * Whole epochs in a number of training steps.
+         *
+         * @throws UserException if there is not one
+         */
+        int epochs(long iterations) {
+            if (iterations < training.steps()) {
+                throw new UserException("num_iters " + iterations + " is less than one epoch of " + training.steps()
+                    + " steps: nothing would be trained; raise --num_iters or lower limit_nsamples");
+            }
+            return Math.toIntExact(iterations / training.steps());
+        }
+    }
 
     Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report) {
         this.config = config;
@@ -46,15 +57,7 @@ final class Trainer {
         };
         validator = new Validator(replica, data.validation());
         stepsPerEpoch = data.training().steps();
-        epochs = epochs(config.training().numIters(), stepsPerEpoch);
-    }
-
-    private static int epochs(long iterations, long stepsPerEpoch) {
-        if (iterations < stepsPerEpoch) {
-            throw new UserException("num_iters " + iterations + " is less than one epoch of " + stepsPerEpoch
-                + " steps: nothing would be trained; raise --num_iters or lower limit_nsamples");
-        }
-        return Math.toIntExact(iterations / stepsPerEpoch);
+        epochs = data.epochs(config.training().numIters());
     }
 
     /** Trains all epochs; returns the scores of the last validation. */
@@ -83,7 +86,9 @@ final class Trainer {
 
     private Replica.Evaluation evaluateFirst(DataLoader loader) {
         try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
-            return replica.evaluate(batch.input().toDevice(), batch.target().toDevice());
+            Replica.Evaluation evaluation = replica.evaluate(batch.input().toDevice(), batch.target().toDevice());
+            requireFinite(evaluation.loss(), batch, loader);
+            return evaluation;
         }
     }
 
@@ -122,28 +127,17 @@ final class Trainer {
         double loss = replica.trainStep(batch.input().toDevice(), batch.target().toDevice(), new Replica.StepContext(
             config.training().seed(), iterations, samples, schedule.at(iterations)));
         iterations++;
-        if (!Double.isFinite(loss)) {
-            throw notFinite(loss, batch);
-        }
+        requireFinite(loss, batch, data.training());
         return loss;
     }
 
-    private UserException notFinite(double loss, Batch batch) {
-        int culprit = replica.firstNonFiniteSample();
-        if (culprit < 0) {
-            return new UserException("the loss is " + loss + " at step " + iterations
-                + ", from a sample of another replica, whose ranks say which");
-        }
-        long sample = batch.samples()[culprit];
-        String where = "the loss is " + loss + " at step " + iterations + ", sample " + sample + ": ";
-        return new UserException(where + data.trainingData().firstNonFinite(sample)
-            .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
-            .orElse("the data are finite, so training has diverged; lower lr, or lengthen warmup"));
+    private void requireFinite(double loss, Batch batch, DataLoader loader) {
+        FiniteLoss.require(loss, "at step " + iterations, batch, new FiniteLoss.Origin(replica, loader.dataset()));
     }
 
     private Validator.Scores validate(Validator.Baseline baseline) {
         long start = System.nanoTime();
-        Validator.Scores scores = validator.run(baseline,
+        Validator.Scores scores = validator.run(baseline, iterations,
             (target, prediction) -> report.figure(replica.device(), target, prediction, iterations));
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
         report.info(TutorialLines.validationLoss((float) scores.loss()));

@@ -1,8 +1,6 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -19,7 +17,7 @@ import org.isobar.distributed.Communicators;
 import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
-import org.isobar.telemetry.ProcessMemory;
+import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
@@ -79,12 +77,12 @@ public final class TrainingRun {
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
-        MemoryPlan plan = MemoryPlan.of(model, config.training().localBatchSize(), grid, rank);
+        JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
         try (Device device = config.device().open(config.threads(), log::info)) {
-            plan.check(device.memory().available());
-            device.reserve(plan.widestRow());
+            MemoryPlan plan = plan(device);
+            device.reserve(plan.footprint());
             try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
-                JobMember.run(config, secret, facts(), device, communicators -> {
+                member.run(device, communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
                     }
@@ -95,13 +93,14 @@ public final class TrainingRun {
         }
     }
 
-    /** What all ranks must agree on. */
-    private Map<String, String> facts() {
-        Map<String, String> facts = new LinkedHashMap<>(config.entries());
-        facts.put("process grid", config.grid().toString());
-        facts.put("version", Optional.ofNullable(TrainingRun.class.getPackage().getImplementationVersion())
-            .orElse("not packaged"));
-        return facts;
+    /** What the run needs, known to fit before any of it is allocated. */
+    private MemoryPlan plan(Device device) {
+        int batch = config.training().localBatchSize();
+        MemoryPlan plan = MemoryPlan.of(model, batch, config.grid(), rank);
+        DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
+        plan.check(2 * DataLoader.bufferBytes(data, batch, config.data().numDataWorkers()),
+            device.memory().available());
+        return plan;
     }
 
     private void load(Device device, Replica.Memory memory, Communicators communicators) {
@@ -111,27 +110,25 @@ public final class TrainingRun {
             DataLoader trainingLoader = loader(device, training, true, communicators);
             DataLoader validationLoader = loader(device, validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
-            Trainer.LoaderPair data = new Trainer.LoaderPair(trainingLoader, validationLoader, training);
-            if (rank == 0) {
-                try (TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
-                    train(device, memory, communicators, data, Optional.of(board));
-                }
-            } else {
-                train(device, memory, communicators, data, Optional.empty());
-            }
+            train(device, memory, communicators, new Trainer.LoaderPair(trainingLoader, validationLoader));
         }
     }
 
     private Era5Dataset open(Path path, OptionalLong limit) {
-        DataConfig data = config.data();
-        Era5Dataset dataset = Era5Dataset.open(new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(),
-            model.height(), model.width(), model.inChannels(), model.outChannels(), data.dt(), limit));
+        Era5Dataset dataset = Era5Dataset.open(dataset(path, limit));
         log.info(TutorialLines.fileStats(dataset.files().getFirst()));
         limit.ifPresent(most -> log.info(TutorialLines.samplesLimited(dataset.size())));
         log.info(TutorialLines.samplesPerYear(dataset.samplesPerYear()));
         log.info(TutorialLines.dataFound(path.toString(), dataset.size(), model.height(), model.width(),
             model.inChannels()));
+        dataset.requireBatch(config.training().globalBatchSize());
         return dataset;
+    }
+
+    private DatasetConfig dataset(Path path, OptionalLong limit) {
+        DataConfig data = config.data();
+        return new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(), model.height(), model.width(),
+            model.inChannels(), model.outChannels(), data.dt(), limit);
     }
 
     /** All ranks of one model read the same samples. */
@@ -141,8 +138,8 @@ public final class TrainingRun {
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
     }
 
-    private void train(Device device, Replica.Memory memory, Communicators communicators, Trainer.LoaderPair data,
-        Optional<TensorBoardWriter> board) {
+    private void train(Device device, Replica.Memory memory, Communicators communicators, Trainer.LoaderPair data) {
+        data.epochs(config.training().numIters()); // none: say so before the model is made
         Replica replica = new Replica(device, model, config.training().localBatchSize(), memory, communicators,
             gradientSync());
         WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
@@ -153,6 +150,17 @@ public final class TrainingRun {
         }
         log.info(replica.toString());
         log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
+        if (rank == 0) {
+            try (TensorBoardWriter board = TensorBoardWriter.open(directory.resolve("logs"))) {
+                train(replica, data, weights, Optional.of(board));
+            }
+        } else {
+            train(replica, data, weights, Optional.empty());
+        }
+    }
+
+    private void train(Replica replica, Trainer.LoaderPair data, WeightsFile weights,
+        Optional<TensorBoardWriter> board) {
         RunReport report = new RunReport(screen, log, board, directory);
         Validator.Scores scores = new Trainer(config, replica, data, report).run();
         Path file = directory.resolve("model.safetensors");
@@ -171,9 +179,9 @@ public final class TrainingRun {
     }
 
     private void conclude(Validator.Scores scores, Path weights, RunReport report) {
-        ProcessMemory memory = ProcessMemory.now();
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
-            TutorialLines.gigabytes(memory.anonymous()), TutorialLines.gigabytes(memory.file())));
+            TutorialLines.gigabytes(HostMachine.anonymousMemory()),
+            TutorialLines.gigabytes(HostMachine.mappedFilePages())));
         if (scores.persistence() != null) {
             double score = scores.rmse()[0];
             double persistence = scores.persistence()[0];

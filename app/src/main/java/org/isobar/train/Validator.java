@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
+import org.isobar.fault.UserException;
 import org.isobar.tensor.Tensor;
 
 /** Scores a replica on the validation years: every whole batch, in order, without dropout. */
@@ -32,10 +33,12 @@ final class Validator {
     }
 
     /**
-     * Scores all validation batches. {@code firstBatch} sees the first one while the replica still holds its
-     * prediction.
+     * Scores all validation batches after {@code step} steps of training. {@code firstBatch} sees the first one while
+     * the replica still holds its prediction.
+     *
+     * @throws UserException if a loss is not finite
      */
-    Scores run(Baseline baseline, BatchViewer firstBatch) {
+    Scores run(Baseline baseline, long step, BatchViewer firstBatch) {
         double loss = 0;
         double[] rmse = null;
         double[] persistence = null;
@@ -46,6 +49,8 @@ final class Validator {
                     Tensor input = batch.input().toDevice();
                     Tensor target = batch.target().toDevice();
                     Replica.Evaluation evaluation = replica.evaluate(input, target);
+                    FiniteLoss.require(evaluation.loss(), "in validation at step " + step, batch,
+                        new FiniteLoss.Origin(replica, loader.dataset()));
                     if (batches == 0) {
                         firstBatch.view(target, replica.prediction());
                     }

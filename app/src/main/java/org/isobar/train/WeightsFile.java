@@ -14,7 +14,6 @@ import org.isobar.checkpoint.SafeTensorsWriter;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
-import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
 import org.isobar.nn.Parameter;
@@ -87,29 +86,29 @@ final class WeightsFile {
 
     /** Rank 0 writes all weights to a file, which appears whole or not at all. All ranks call it. */
     void save(Path file) {
-        ProcessGrid grid = communicators.grid();
         if (communicators.coordinate(Axis.DP) > 0 || communicators.coordinate(Axis.CP) > 0) {
             return; // rank 0 has this rank's slices too, or gets them from its own peers
         }
         Map<String, Tensor> weights = parameters.stateDict();
-        try (Arena arena = Arena.ofShared()) {
+        if (communicators.coordinate(Axis.TP) == 0) {
             List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
-            for (Parameter.Part part : parts().values()) {
-                MemorySegment whole = gather(part, weights.get(part.name()), grid.size(Axis.TP), arena);
-                tensors.add(new SafeTensorsWriter.NamedTensor(part.name(), part.shape(), whole));
-            }
-            if (communicators.coordinate(Axis.TP) == 0) {
-                SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
+            parts().forEach((name, part) -> tensors.add(new SafeTensorsWriter.NamedTensor(name, part.shape(),
+                whole -> gather(part, weights.get(name), whole))));
+            SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
+        } else {
+            try (Arena arena = Arena.ofShared()) {
+                parts().forEach((name, part) -> gather(part, weights.get(name),
+                    arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES)));
             }
         }
     }
 
-    /** All ranks' slices of a weight, put together in host memory. */
-    private MemorySegment gather(Parameter.Part part, Tensor local, int ranks, Arena arena) {
-        MemorySegment whole = arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES);
-        if (part.shard().parts() == 1) {
+    /** Puts all ranks' slices of a weight together in host memory. */
+    private void gather(Parameter.Part part, Tensor local, MemorySegment whole) {
+        int ranks = part.shard().parts();
+        if (ranks == 1) {
             device.download(whole, local);
-            return whole;
+            return;
         }
         try (org.isobar.device.Arena room = device.arena("a weight's slices", bytes(part));
             Arena staging = Arena.ofShared()) {
@@ -123,7 +122,6 @@ final class WeightsFile {
                     MemorySegment.copy(host, first + from, whole, at, bytes));
             }
         }
-        return whole;
     }
 
     private static long bytes(Parameter.Part part) {

@@ -7,6 +7,7 @@ import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
 import org.isobar.nn.Mlp;
 import org.isobar.nn.SelfAttention;
 import org.isobar.nn.TransformerBlock;
@@ -14,7 +15,7 @@ import org.isobar.vit.VitConfig;
 
 /**
  * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
- * rank computes both and compares its own slices. All ranks call {@link #run} together.
+ * rank compares its own slices. All ranks call {@link #run} together.
  *
  * <p>Errors are ||difference|| / ||whole||, the largest of all ranks. Gradients of the keys' bias are left out: they
  * are zero but for rounding.
@@ -26,6 +27,7 @@ public final class LayoutCheck {
     private final Device device;
     private final Communicators communicators;
     private final double dropout;
+    private final int batch;
 
     /**
      * What one comparison found.
@@ -41,25 +43,39 @@ public final class LayoutCheck {
         }
     }
 
-    /** A check of the layout of {@code communicators}, with dropout and drop-path of the given probability. */
-    public LayoutCheck(Device device, Communicators communicators, double dropout) {
+    /**
+     * A check of the layout of {@code communicators}.
+     *
+     * @param dropout probability of dropout, and of drop-path in the last block
+     * @param batch   samples of each replica of the whole model
+     */
+    public LayoutCheck(Device device, Communicators communicators, double dropout, int batch) {
         this.device = device;
         this.communicators = communicators;
         this.dropout = dropout;
+        this.batch = batch;
     }
 
-    /** The model of the check: 65 tokens, which no layout of several ranks but 5 and 13 cuts evenly. */
+    /**
+     * The model of the check: 65 tokens, which no number of ranks but 5, 13 and 65 cuts evenly.
+     *
+     * @throws UserException if the grid has more context-parallel ranks than that
+     */
     public static VitConfig model(ProcessGrid grid, double dropout) {
         int tensor = grid.size(Axis.TP);
         int heads = 8 % tensor == 0 ? 8 : tensor;
-        return new VitConfig(40, 104, 8, 3, 3, 8 * heads, 2, heads, 32 * heads, dropout);
+        VitConfig model = new VitConfig(40, 104, 8, 3, 3, 8 * heads, 2, heads, 32 * heads, dropout);
+        if (grid.size(Axis.CP) > model.tokens()) {
+            throw new UserException("the check's model has " + model.tokens() + " tokens, too few for "
+                + grid.size(Axis.CP) + " context-parallel ranks; check a smaller --context_parallel");
+        }
+        return model;
     }
 
     /** Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. */
     public List<Result> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
         List<Result> results = new ArrayList<>();
-        device.reserve(4096);
         try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
             results.addAll(twins.compare("mlp",
                 here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));
@@ -68,7 +84,7 @@ public final class LayoutCheck {
             results.addAll(twins.compare("block", here -> new TransformerBlock(here.child("block"), config.embed(),
                 config.heads(), config.hidden(), dropout, dropout), TOLERANCE));
         }
-        try (TwinModels twins = new TwinModels(device, communicators, config)) {
+        try (TwinModels twins = new TwinModels(device, communicators, config, batch)) {
             results.addAll(twins.compare(steps, LOSS_TOLERANCE, TOLERANCE));
         }
         return results;

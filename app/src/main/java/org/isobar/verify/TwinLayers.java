@@ -26,7 +26,6 @@ import org.isobar.vit.VitConfig;
 /** One layer twice on the same weights and input: whole, and cut as a layout has it. */
 final class TwinLayers implements AutoCloseable {
     private static final int BATCH = 2;
-    private static final long ROOM = 1 << 26;
 
     private final Device device;
     private final Communicators communicators;
@@ -41,9 +40,11 @@ final class TwinLayers implements AutoCloseable {
         this.communicators = communicators;
         this.config = config;
         slices = new Slices(device);
-        state = device.arena("state", ROOM);
-        kept = device.arena("kept", ROOM);
-        scratch = device.arena("scratch", ROOM);
+        long width = config.embed() + config.hidden();
+        long room = 64 * Float.BYTES * (BATCH * config.tokens() * width + width * config.embed()); // for any of these
+        state = device.arena("state", room);
+        kept = device.arena("kept", room);
+        scratch = device.arena("scratch", room);
     }
 
     /** What forward and backward of a layer yield on this rank. */

@@ -1,30 +1,40 @@
 package org.isobar.verify;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntToDoubleFunction;
+import java.util.stream.IntStream;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.Pass;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.GradientSync;
 import org.isobar.train.MemoryPlan;
 import org.isobar.train.Replica;
 import org.isobar.vit.VitConfig;
 
-/** One model twice on the same weights and global batch: whole on each rank, and cut as a layout has it. */
+/**
+ * One model twice on the same weights and global batch: whole, and cut as a layout has it. Rank 0 alone computes the
+ * whole one and tells the others what came out.
+ */
 final class TwinModels implements AutoCloseable {
     private static final double LEARNING_RATE = 1e-3;
     private static final long SEED = 3;
+    private static final long SMALL = 1 << 16; // bytes
 
     private final Device device;
     private final Communicators communicators;
     private final Slices slices;
+    private final Communicator everybody;
     private final int globalBatch;
     private final Arena images;
     private final Twin whole;
@@ -33,19 +43,30 @@ final class TwinModels implements AutoCloseable {
     /** A replica with its part of the batch. */
     private record Twin(Replica replica, Replica.Memory memory, Tensor input, Tensor target, Span samples) { }
 
-    TwinModels(Device device, Communicators communicators, VitConfig config) {
+    /** Twins for {@code batch} samples on each replica. */
+    TwinModels(Device device, Communicators communicators, VitConfig config, int batch) {
         this.device = device;
         this.communicators = communicators;
         slices = new Slices(device);
         int replicas = communicators.grid().size(Axis.DP);
-        globalBatch = 2 * replicas;
-        images = device.arena("images", 1 << 26);
-        whole = twin(config, Communicators.alone(device.ops()::copy), MemoryPlan.of(config, globalBatch),
-            Span.whole(globalBatch));
-        int place = communicators.coordinate(Axis.DP);
-        int rank = communicators.along(Axis.values()).group().rank();
-        cut = twin(config, communicators, MemoryPlan.of(config, 2, communicators.grid(), rank),
-            new Span(place, replicas, globalBatch));
+        everybody = communicators.along(Axis.values());
+        globalBatch = batch * replicas;
+        images = device.arena("images", 4 * globalBatch * imageBytes(config) + SMALL);
+        int samples = isFirst() ? globalBatch : 1; // the others need the whole one's weights and gradients alone
+        whole = twin(config, Communicators.alone(device.ops()::copy), MemoryPlan.of(config, samples),
+            new Span(0, globalBatch / samples, globalBatch));
+        cut = twin(config, communicators,
+            MemoryPlan.of(config, batch, communicators.grid(), everybody.group().rank()),
+            new Span(communicators.coordinate(Axis.DP), replicas, globalBatch));
+    }
+
+    private static long imageBytes(VitConfig config) {
+        long channels = Math.max(config.inChannels(), config.outChannels());
+        return Arena.align(channels * config.height() * config.width() * Float.BYTES);
+    }
+
+    private boolean isFirst() {
+        return everybody.group().index() == 0;
     }
 
     private Twin twin(VitConfig config, Communicators ranks, MemoryPlan plan, Span samples) {
@@ -70,21 +91,33 @@ final class TwinModels implements AutoCloseable {
     /** Compares every weight's gradient, the losses of some training steps, and the weights after them. */
     List<LayoutCheck.Result> compare(int steps, double lossTolerance, double tolerance) {
         List<LayoutCheck.Result> results = new ArrayList<>();
-        double expected = gradients(whole);
-        double loss = gradients(cut);
-        results.add(result("model: loss", Math.abs(loss / expected - 1), lossTolerance));
+        double expected = ofWhole(1, whole.replica().parameters().gradients(), step -> gradients(whole))[0];
+        results.add(result("model: loss", Math.abs(gradients(cut) / expected - 1), lossTolerance));
         compare("model: gradient of ", cut.replica().parameters().gradientDict(),
             whole.replica().parameters().gradientDict(), tolerance, results);
+        double[] losses = ofWhole(steps, whole.replica().parameters().values(), step -> train(whole, step));
         for (int step = 0; step < steps; step++) {
-            expected = train(whole, step);
-            loss = train(cut, step);
-            results.add(result("model: loss of step " + step, Math.abs(loss / expected - 1),
+            results.add(result("model: loss of step " + step, Math.abs(train(cut, step) / losses[step] - 1),
                 step <= 1 ? lossTolerance : 10 * lossTolerance));
+            results.add(result("model: replicas differ after step " + step,
+                cut.replica().agrees(communicators) ? 0 : 1, 0));
         }
         compare("model: weights after " + steps + " steps: ", cut.replica().parameters().stateDict(),
             whole.replica().parameters().stateDict(), 10 * tolerance, results);
-        results.add(result("model: replicas differ", cut.replica().agrees(communicators) ? 0 : 1, 0));
         return results;
+    }
+
+    /** Rank 0 takes steps with the whole model; all ranks learn its losses, and {@code outcome} as it is then. */
+    private double[] ofWhole(int steps, Tensor outcome, IntToDoubleFunction step) {
+        double[] losses = isFirst() ? IntStream.range(0, steps).mapToDouble(step).toArray() : new double[steps];
+        try (Arena.Scope scope = images.scope()) {
+            Tensor told = scope.allocate(DType.F64, steps);
+            device.upload(told, MemorySegment.ofArray(losses));
+            everybody.broadcast(told, 0).await();
+            device.download(MemorySegment.ofArray(losses), told);
+        }
+        everybody.broadcast(outcome, 0).await();
+        return losses;
     }
 
     private double gradients(Twin twin) {

@@ -30,7 +30,8 @@ class SafeTensorsTest {
     private Path directory;
 
     private static NamedTensor tensor(String name, float[] values, long... extents) {
-        return new NamedTensor(name, Shape.of(extents), MemorySegment.ofArray(values));
+        return new NamedTensor(name, Shape.of(extents),
+            memory -> memory.copyFrom(MemorySegment.ofArray(values)));
     }
 
     private static float[] read(SafeTensors weights, String name) {
@@ -79,7 +80,7 @@ class SafeTensorsTest {
                 values.setAtIndex(ValueLayout.JAVA_FLOAT, i, i);
             }
             SafeTensorsWriter.write(path, List.of(tensor("first", new float[] {7}, 1),
-                new NamedTensor("large", Shape.of(elements), values)), Map.of());
+                new NamedTensor("large", Shape.of(elements), memory -> memory.copyFrom(values))), Map.of());
             try (SafeTensors weights = SafeTensors.open(path)) {
                 MemorySegment copy = arena.allocate(ValueLayout.JAVA_FLOAT, elements);
                 weights.read("large", copy);
@@ -162,7 +163,6 @@ class SafeTensorsTest {
         NamedTensor reserved = tensor("__metadata__", new float[] {1}, 1);
         assertThrows(IllegalArgumentException.class,
             () -> SafeTensorsWriter.write(path, List.of(reserved), Map.of()));
-        assertThrows(IllegalArgumentException.class, () -> tensor("w", new float[] {1}, 2));
         assertTrue(Files.notExists(path));
     }
 }

@@ -6,7 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
+import java.util.Map;
 
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.config.SyntheticData;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
 import org.junit.jupiter.api.Test;
@@ -33,6 +38,10 @@ class SynthesizeCommandTest {
     void defaultsMakeTheDemoSet() {
         SynthesizeCommand command = new SynthesizeCommand();
         new CommandLine(command).parseArgs();
-        assertEquals(SyntheticConfig.demo(), command.config());
+        RunConfig demo = ConfigLoader.load(
+            new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "demo", Map.of()));
+        SyntheticData data = demo.data().synthetic().orElseThrow();
+        assertEquals(new SyntheticConfig(demo.model().height(), demo.model().width(), data.trainYears(),
+            data.validYears(), data.testYears(), data.samplesPerYear(), data.seed()), command.config());
     }
 }

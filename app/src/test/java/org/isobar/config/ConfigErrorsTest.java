@@ -25,11 +25,13 @@ class ConfigErrorsTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        embed_dim=many          | embed_dim is 'many' (--set), but it takes a whole number of at least 1.
-        embed_dim=38.4          | embed_dim is '38.4' (--set), but it takes a whole number of at least 1.
-        embed_dim=              | embed_dim is '' (--set), but it takes a whole number of at least 1.
-        depth=0                 | depth is '0' (--set), but it takes a whole number of at least 1.
-        depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number of at least 1.
+        embed_dim=many          | embed_dim is 'many' (--set), but it takes a whole number from 1 to 1048576.
+        embed_dim=38.4          | embed_dim is '38.4' (--set), but it takes a whole number from 1 to 1048576.
+        embed_dim=              | embed_dim is '' (--set), but it takes a whole number from 1 to 1048576.
+        depth=0                 | depth is '0' (--set), but it takes a whole number from 1 to 10000.
+        embed_dim=2000000000    | embed_dim is '2000000000' (--set), but it takes a whole number from 1 to 1048576.
+        threads=100000          | threads is '100000' (--set), but it takes a whole number from 1 to 4096, or None.
+        depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number from 1 to 10000.
         num_iters=99999999999   | num_iters is '99999999999' (--set), but it takes a whole number of at least 1.
         dropout=1               | dropout is '1' (--set), but it takes a number of at least 0 and under 1.
         dropout=-0.1            | dropout is '-0.1' (--set), but it takes a number of at least 0 and under 1.
@@ -53,8 +55,10 @@ class ConfigErrorsTest {
         patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
         n_out_channels=21       | n_out_channels is '21' (--set), but n_in_channels is '20' (line
         device=cuda             | device is 'cuda' (--set), but the CUDA back end is not built yet; use --device cpu.
-        tensor_parallel=2       | tensor_parallel is '2' (--set), but model parallelism is not built yet
-        context_parallel=4      | context_parallel is '4' (--set), but model parallelism is not built yet
+        tensor_parallel=2       | world size 1 is not divisible by tp x cp x pp = 2 x 1 x 1 = 2; choose a multiple
+        tensor_parallel=4       | tensor_parallel is '4' (--set), but num_heads is '6' (line
+        context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
+        context_parallel=129    | context_parallel is '129' (--set), but an image has 128 tokens; it can be at most
         numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
         zebra=6                 | there is no key 'zebra' (--set).
         synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
@@ -81,7 +85,7 @@ class ConfigErrorsTest {
 
     @Test
     void aDirectoryForAFile() {
-        assertTrue(message(request(directory, "base")).startsWith("Cannot read the configuration file " + directory));
+        assertTrue(message(request(directory, "base")).startsWith("cannot read configuration file " + directory));
     }
 
     @Test
@@ -102,7 +106,7 @@ class ConfigErrorsTest {
         - base                         | holds no presets
         ''                             | holds no presets
         base:~  dept: 3                | , preset 'base': there is no key 'dept' (line 2). Did you mean 'depth'?
-        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number of
+        base:~  depth: x               | preset 'base': the key 'embed_dim' is missing; give it a whole number
         short: {}~bas: {}              | has no preset 'base'. Did you mean 'bas'? It has: short, bas.
         """)
     void brokenFiles(String lines, String expected) throws IOException {
@@ -114,22 +118,17 @@ class ConfigErrorsTest {
     }
 
     @Test
-    void severalProcesses() {
-        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "4")));
-        assertTrue(message.contains("WORLD_SIZE is 4, but training in several processes is not built yet"), message);
-    }
-
-    @Test
     void aBatchThatProcessesCannotShare() {
-        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "3")));
+        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "3", "RANK", "1",
+            "MASTER_ADDR", "localhost")));
         assertTrue(message.contains("global_batch_size is '4' (line "), message);
         assertTrue(message.contains("which 3 data-parallel ranks cannot share evenly"), message);
     }
 
     @Test
-    void aWorldSizeThatIsNone() {
-        assertEquals("WORLD_SIZE is 'all', but it is the number of processes: a whole number of at least 1.",
-            message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "all"))));
+    void threadsThatAreNone() {
+        assertEquals("ISOBAR_THREADS is 'all', but it is a number of threads: a whole number of at least 1.",
+            message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
     }
 
     private static ConfigRequest request(Path file, String preset) {

@@ -127,7 +127,7 @@ class Era5FileTest {
 
     @Test
     void refusesWhatIsNoFile() throws IOException {
-        assertRefused(directory.resolve("missing.h5"), "there is no");
+        assertRefused(directory.resolve("missing.h5"), "No such file");
         assertRefused(Files.createDirectory(directory.resolve("2001.h5")), "is not a file");
         assertRefused(Files.writeString(directory.resolve("2002.h5"), "x".repeat(5000)), "not an HDF5 file");
     }
@@ -137,7 +137,7 @@ class Era5FileTest {
         Path path = Files.copy(Fixtures.resource("little.h5"), directory.resolve("2001.h5"));
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("---------"));
         assumeFalse(Files.isReadable(path), "root may read everything");
-        assertRefused(path, "no permission");
+        assertRefused(path, "Permission denied");
     }
 
     private static void assertRefused(Path path, String reason) {

@@ -41,11 +41,11 @@ class ProgressBarTest {
         nanos.addAndGet(10_000 * MILLISECOND);
         bar.step(1, 25, 0.98765);
         assertEquals(ERASE + "epoch 1/3 [====            ] 25/100  loss 0.9877  10.0 samples/s  1:50 left", shown());
-        bar.startEpoch();
+        bar = bar(screen(), 3, 100, 4);
         nanos.addAndGet(2_000_000 * MILLISECOND);
         bar.step(3, 50, 0.5);
         assertEquals(ERASE + "epoch 3/3 [========        ] 50/100  loss 0.5000  0.1 samples/s  33:20 left", shown());
-        bar.startEpoch();
+        bar = bar(screen(), 3, 100, 4);
         nanos.addAndGet(2_000_000 * MILLISECOND);
         bar.step(1, 50, 0.5);
         assertTrue(shown().endsWith(" 2:46:40 left"));

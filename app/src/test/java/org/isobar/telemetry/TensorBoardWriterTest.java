@@ -6,14 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.fault.UserException;
@@ -22,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tensorflow.framework.Summary;
 import org.tensorflow.util.Event;
 
-/** Reads what was written with TensorFlow's own message classes and a bitwise checksum. */
+/** What was written, read back by {@link EventFile}. */
 class TensorBoardWriterTest {
     private static final double WALL_TIME = 1_698_839_594.25;
 
@@ -42,22 +39,22 @@ class TensorBoardWriterTest {
         writer.image("Visualization, t2m", png, 600, 1200, 20);
         writer.scalar("Loss/valid", Double.NaN, 20);
         writer.flush();
-        List<Event> events = read(writer.file());
+        List<Event> events = EventFile.read(writer.file()).events();
         writer.close();
 
         assertEquals(5, events.size());
         assertEquals("brain.Event:2", events.getFirst().getFileVersion());
         assertTrue(events.stream().allMatch(event -> event.getWallTime() == WALL_TIME));
         assertEquals(List.of(0L, 0L, 5_000_000_000L, 20L, 20L), events.stream().map(Event::getStep).toList());
-        assertEquals("Loss/train", value(events.get(1)).getTag());
-        assertEquals(1.0756031f, value(events.get(1)).getSimpleValue());
-        assertEquals("RMSE(u10m)/valid", value(events.get(2)).getTag());
-        assertEquals(-2.5f, value(events.get(2)).getSimpleValue());
-        assertEquals("Visualization, t2m", value(events.get(3)).getTag());
-        Summary.Image image = value(events.get(3)).getImage();
+        assertEquals("Loss/train", EventFile.value(events.get(1)).getTag());
+        assertEquals(1.0756031f, EventFile.value(events.get(1)).getSimpleValue());
+        assertEquals("RMSE(u10m)/valid", EventFile.value(events.get(2)).getTag());
+        assertEquals(-2.5f, EventFile.value(events.get(2)).getSimpleValue());
+        assertEquals("Visualization, t2m", EventFile.value(events.get(3)).getTag());
+        Summary.Image image = EventFile.value(events.get(3)).getImage();
         assertEquals(List.of(600, 1200, 3), List.of(image.getHeight(), image.getWidth(), image.getColorspace()));
         assertArrayEquals(png, image.getEncodedImageString().toByteArray());
-        assertTrue(Float.isNaN(value(events.get(4)).getSimpleValue()));
+        assertTrue(Float.isNaN(EventFile.value(events.get(4)).getSimpleValue()));
     }
 
     /** Two records of an event file that PyTorch wrote: the same events must give the same bytes. */
@@ -66,7 +63,7 @@ class TensorBoardWriterTest {
         try (TensorBoardWriter writer = open()) {
             writer.scalar("Loss/train", Float.intBitsToFloat(0x3F89AD5C), 0);
             writer.scalar("Learning Rate", Float.intBitsToFloat(0x3A010F82), 2372);
-            List<byte[]> payloads = payloads(writer.file());
+            List<byte[]> payloads = EventFile.payloads(writer.file());
             assertEquals("2a130a110a0a4c6f73732f747261696e155cad893f", hex(payloads.get(1)));
             assertEquals("10c4122a160a140a0d4c6561726e696e67205261746515820f013a", hex(payloads.get(2)));
         }
@@ -79,8 +76,8 @@ class TensorBoardWriterTest {
             assertTrue(first.file().getFileName().toString().matches(name + "\\.0"), first.file().toString());
             assertTrue(second.file().getFileName().toString().matches(name + "\\.1"), second.file().toString());
             second.scalar("Loss/train", 1, 1);
-            assertEquals(1, read(first.file()).size());
-            assertEquals(2, read(second.file()).size());
+            assertEquals(1, EventFile.read(first.file()).events().size());
+            assertEquals(2, EventFile.read(second.file()).events().size());
         }
     }
 
@@ -105,51 +102,8 @@ class TensorBoardWriterTest {
 
     @Test
     void checksumsAreThoseOfCastagnoli() {
-        assertEquals(0xE3069283, crc32c("123456789".getBytes(), 9), "the check value of RFC 3720's polynomial");
-    }
-
-    private static Summary.Value value(Event event) {
-        assertEquals(1, event.getSummary().getValueCount());
-        return event.getSummary().getValue(0);
-    }
-
-    private static List<Event> read(Path file) throws IOException {
-        List<Event> events = new ArrayList<>();
-        for (byte[] payload : payloads(file)) {
-            events.add(Event.parseFrom(payload));
-        }
-        return events;
-    }
-
-    private static List<byte[]> payloads(Path file) throws IOException {
-        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
-        List<byte[]> payloads = new ArrayList<>();
-        while (bytes.hasRemaining()) {
-            byte[] length = new byte[8];
-            bytes.get(bytes.position(), length);
-            byte[] payload = new byte[(int) bytes.getLong()];
-            assertEquals(mask(crc32c(length, 8)), bytes.getInt());
-            bytes.get(payload);
-            assertEquals(mask(crc32c(payload, payload.length)), bytes.getInt());
-            payloads.add(payload);
-        }
-        return payloads;
-    }
-
-    private static int mask(int crc) {
-        return ((crc >>> 15) | (crc << 17)) + 0xA282EAD8;
-    }
-
-    /** CRC-32C bit by bit, the reflected polynomial 0x82F63B78. */
-    private static int crc32c(byte[] bytes, int length) {
-        int crc = -1;
-        for (int i = 0; i < length; i++) {
-            crc ^= bytes[i] & 0xFF;
-            for (int bit = 0; bit < 8; bit++) {
-                crc = (crc >>> 1) ^ (0x82F63B78 & -(crc & 1));
-            }
-        }
-        return ~crc;
+        assertEquals(0xE3069283, EventFile.crc32c("123456789".getBytes(), 9),
+            "the check value of RFC 3720's polynomial");
     }
 
     /** Without the first field, the time (9 bytes). */

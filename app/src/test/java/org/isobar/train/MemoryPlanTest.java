@@ -34,16 +34,20 @@ class MemoryPlanTest {
         MemoryPlan one = MemoryPlan.of(BASE, 1);
         MemoryPlan four = MemoryPlan.of(BASE, 4);
         assertEquals(4.0, (double) four.keptBytes() / one.keptBytes(), 0.001);
-        assertEquals(one.widestRow(), four.widestRow());
+        assertEquals(one.footprint().widestRow(), four.footprint().widestRow());
         assertEquals(4 * one.stepFlops(), four.stepFlops());
     }
 
     @Test
     void refusesTooLittleMemory() {
         MemoryPlan plan = MemoryPlan.of(BASE, 1);
-        plan.check(plan.bytes());
-        String message = assertThrows(OutOfDeviceMemoryException.class, () -> plan.check(plan.bytes() - 1))
+        long batches = 3L << 30;
+        long program = 128L << 20;
+        long needed = plan.bytes() + batches + program;
+        plan.check(batches, needed);
+        String message = assertThrows(OutOfDeviceMemoryException.class, () -> plan.check(batches, needed - 1))
             .getMessage();
-        assertTrue(message.startsWith("this run needs 1.") && message.contains("--local_batch_size"), message);
+        assertTrue(message.startsWith("this run needs 4.") && message.contains("3.00 batches")
+            && message.contains("--local_batch_size"), message);
     }
 }

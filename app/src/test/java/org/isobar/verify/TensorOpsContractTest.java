@@ -28,7 +28,7 @@ class TensorOpsContractTest {
     @BeforeAll
     static void open() {
         serial = new CpuDevice(1);
-        parallel = new CheckedDevice(new CpuDevice(3));
+        parallel = new CpuDevice(3);
     }
 
     @AfterAll

@@ -3,12 +3,14 @@ package org.isobar.backend.cpu;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.CheckedTensorOps;
+import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
+import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.TensorOps;
+import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -25,20 +27,17 @@ public final class CpuDevice implements Device {
     private final Workspace workspace = new Workspace();
     private final TensorOps ops;
 
-    /** A device that computes on as many threads as the process has processors. */
-    public CpuDevice() {
-        this(Runtime.getRuntime().availableProcessors());
-    }
-
     /**
      * A device that computes on {@code threads} threads, the caller's included.
      *
      * @throws IllegalArgumentException if {@code threads} is not positive
+     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded here
      */
     public CpuDevice(int threads) {
         if (threads < 1) {
             throw new IllegalArgumentException(threads + " threads");
         }
+        OneDnn.load();
         pool = new WorkerPool(threads);
         ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace));
     }
@@ -81,8 +80,16 @@ public final class CpuDevice implements Device {
     }
 
     @Override
-    public void reserve(long widestRow) {
-        workspace.reserve(widestRow);
+    public void reserve(Footprint footprint) {
+        workspace.reserve(footprint.widestRow());
+        CpuProducts.reserve(workspace, footprint.largestWeight());
+        CpuLoss.reserve(workspace, footprint.largestImages());
+        footprint.attention().forEach(shape -> CpuAttention.reserve(workspace, pool.threads(), shape));
+    }
+
+    /** Bytes that operations have besides their arguments. */
+    long workspaceBytes() {
+        return workspace.bytes();
     }
 
     @Override

@@ -6,6 +6,7 @@ import static org.isobar.backend.cpu.Lanes.slice;
 import static org.isobar.backend.cpu.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
@@ -15,9 +16,14 @@ import org.isobar.tensor.Tensor;
 /**
  * GELU(x) = x Phi(x) and its derivative Phi(x) + x phi(x), with distribution function Phi and density phi of the normal
  * distribution. Both come from one exponential: 1 - Phi(x) is phi(x) times {@link VectorMath#millsRatio}.
+ *
+ * <p>The loops load first and store by the vector's own method. Behind so long a formula HotSpot inlines nothing but
+ * what its own library forces it to (NodeCountInliningCutoff), so {@link Lanes#store} would be a call, and each vector
+ * an object made to be passed to it.
  */
 final class CpuGelu {
     private static final float INVERSE_SQRT_2_PI = 0.3989423f;
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private final WorkerPool pool;
 
@@ -47,7 +53,7 @@ final class CpuGelu {
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {
             FloatVector value = load(x, i);
-            store(y, i, value.mul(cumulative(value, density(value))));
+            value.mul(cumulative(value, density(value))).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
@@ -61,11 +67,12 @@ final class CpuGelu {
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {
             FloatVector value = load(x, i);
+            FloatVector upstream = load(dy, i);
             FloatVector density = density(value);
             FloatVector cumulative = cumulative(value, density);
             FloatVector slope = value.fma(density, cumulative);
-            store(dx, i, load(dy, i).mul(slope));
-            store(y, i, value.mul(cumulative));
+            upstream.mul(slope).intoMemorySegment(dx, (long) i * Float.BYTES, ORDER);
+            value.mul(cumulative).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);

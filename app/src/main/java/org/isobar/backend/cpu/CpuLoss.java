@@ -12,14 +12,13 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.device.LatitudeWeights;
 import org.isobar.tensor.Tensor;
 
 /** The relative L2 loss, its gradient, and the latitude-weighted error. Differences and sums are taken in double. */
 final class CpuLoss {
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
     private static final int WIDE = Lanes.F64.length();
-    /** What the tutorial takes for pi. */
-    private static final double PI = 3.1416;
 
     private final WorkerPool pool;
     private final Workspace workspace;
@@ -27,6 +26,11 @@ final class CpuLoss {
     CpuLoss(WorkerPool pool, Workspace workspace) {
         this.pool = pool;
         this.workspace = workspace;
+    }
+
+    /** Makes room for the sums of images, at most a chunk more for each sample than their elements fill. */
+    static void reserve(Workspace workspace, long imageElements) {
+        workspace.doubles(2 * Chunks.count(imageElements, Chunks.ELEMENTS) + Workspace.CHUNKS, 2);
     }
 
     void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
@@ -85,37 +89,24 @@ final class CpuLoss {
         int height = Math.toIntExact(prediction.shape().extent(2));
         int width = Math.toIntExact(prediction.shape().extent(3));
         long field = (long) height * width;
-        MemorySegment scratch = workspace.doubles(1, height + (long) batch * channels);
-        latitudeWeights(scratch, height);
+        double[] weights = LatitudeWeights.of(height);
+        MemorySegment errors = workspace.doubles(batch, channels); // of each sample and channel
         pool.run(batch * channels, task -> {
             double sum = 0;
             for (int j = 0; j < height; j++) {
                 long row = task * field + (long) j * width;
-                sum += scratch.getAtIndex(DOUBLE, j)
+                sum += weights[j]
                     * squaredDistance(slice(predictions, row, row + width), slice(targets, row, row + width));
             }
-            scratch.setAtIndex(DOUBLE, height + (long) task, Math.sqrt(sum / field));
+            errors.setAtIndex(DOUBLE, task, Math.sqrt(sum / field));
         });
         MemorySegment result = Segments.of(rmse);
         for (int c = 0; c < channels; c++) {
             double sum = 0;
             for (int b = 0; b < batch; b++) {
-                sum += scratch.getAtIndex(DOUBLE, height + (long) b * channels + c);
+                sum += errors.getAtIndex(DOUBLE, (long) b * channels + c);
             }
             result.setAtIndex(DOUBLE, c, sum / batch);
-        }
-    }
-
-    /** Weights that average to one, by the cosine of each row's latitude. */
-    private static void latitudeWeights(MemorySegment weights, int height) {
-        double total = 0;
-        for (int j = 0; j < height; j++) {
-            double cosine = Math.cos(PI / 180 * (90 - 180.0 * j / (height - 1)));
-            weights.setAtIndex(DOUBLE, j, cosine);
-            total += cosine;
-        }
-        for (int j = 0; j < height; j++) {
-            weights.setAtIndex(DOUBLE, j, weights.getAtIndex(DOUBLE, j) * height / total);
         }
     }
 

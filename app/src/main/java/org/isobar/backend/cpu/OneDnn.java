@@ -12,6 +12,7 @@ import java.lang.invoke.MethodHandle;
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.javacpp.Loader;
 import org.isobar.device.Write;
+import org.isobar.fault.UserException;
 
 /**
  * Matrix products by oneDNN, each on the thread that asks for it. JavaCPP brings and loads the library; the one
@@ -27,27 +28,46 @@ import org.isobar.device.Write;
 final class OneDnn {
     private static final byte PLAIN = 'N';
     private static final byte TRANSPOSED = 'T';
-    private static final MethodHandle SGEMM;
-    private static final MethodHandle SET_OPENMP_THREADS;
-    private static final MethodHandle MASK_SIGNALS;
     private static final MemorySegment SIGNALS = asynchronousSignals();
     private static final int BLOCK = 0; // SIG_BLOCK
     private static final int UNBLOCK = 1; // SIG_UNBLOCK
 
-    static {
-        Loader.load(dnnl.class); // loads libgomp, libdnnl
-        MemoryLayout flag = ValueLayout.JAVA_BYTE;
-        MemoryLayout extent = ValueLayout.JAVA_LONG;
-        MemoryLayout address = ValueLayout.JAVA_LONG;
-        MemoryLayout factor = ValueLayout.JAVA_FLOAT;
-        SGEMM = handle("dnnl_sgemm", FunctionDescriptor.of(ValueLayout.JAVA_INT, flag, flag, extent, extent, extent,
-            factor, address, extent, address, extent, factor, address, extent));
-        SET_OPENMP_THREADS = handle("omp_set_num_threads", FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT));
-        MASK_SIGNALS = handle("pthread_sigmask", FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT,
-            ValueLayout.ADDRESS, ValueLayout.ADDRESS));
+    /** The functions that are called; to be touched when {@link #load} has loaded the library. */
+    private static final class Functions {
+        static final MethodHandle SGEMM;
+        static final MethodHandle SET_OPENMP_THREADS = handle("omp_set_num_threads",
+            FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT));
+        static final MethodHandle MASK_SIGNALS = handle("pthread_sigmask", FunctionDescriptor.of(ValueLayout.JAVA_INT,
+            ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS));
+
+        static {
+            MemoryLayout flag = ValueLayout.JAVA_BYTE;
+            MemoryLayout extent = ValueLayout.JAVA_LONG;
+            MemoryLayout address = ValueLayout.JAVA_LONG;
+            MemoryLayout factor = ValueLayout.JAVA_FLOAT;
+            SGEMM = handle("dnnl_sgemm", FunctionDescriptor.of(ValueLayout.JAVA_INT, flag, flag, extent, extent,
+                extent, factor, address, extent, address, extent, factor, address, extent));
+        }
     }
 
     private OneDnn() { }
+
+    /**
+     * Loads the library, with the libgomp that comes in the same jar. Once for all: later calls do nothing.
+     *
+     * @throws UserException if it cannot be loaded here
+     */
+    static void load() {
+        try {
+            Loader.load(dnnl.class);
+        } catch (LinkageError failure) {
+            throw new UserException("cannot load oneDNN, the library of matrix products, on " + Loader.getPlatform()
+                + ": " + failure.getMessage() + "; there are builds for linux-x86_64 and linux-arm64, and Maven takes "
+                + "that of the machine it runs on: build here. The library is unpacked in ~/.javacpp, which must be "
+                + "writable and not mounted noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR",
+                failure);
+        }
+    }
 
     /**
      * {@code c = scale a b}, or {@code c += scale a b}.
@@ -63,12 +83,12 @@ final class OneDnn {
     static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, float scale, Write write) {
         int status;
         try {
-            SET_OPENMP_THREADS.invokeExact(1);
-            int masked = (int) MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, MemorySegment.NULL);
+            Functions.SET_OPENMP_THREADS.invokeExact(1);
+            int masked = (int) Functions.MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, MemorySegment.NULL);
             assert masked == 0;
-            status = (int) SGEMM.invokeExact(flag(a), flag(b), m, n, k, scale, a.address(), a.stride(),
+            status = (int) Functions.SGEMM.invokeExact(flag(a), flag(b), m, n, k, scale, a.address(), a.stride(),
                 b.address(), b.stride(), write == Write.ADD ? 1f : 0f, c.address(), c.stride());
-            int unmasked = (int) MASK_SIGNALS.invokeExact(UNBLOCK, SIGNALS, MemorySegment.NULL);
+            int unmasked = (int) Functions.MASK_SIGNALS.invokeExact(UNBLOCK, SIGNALS, MemorySegment.NULL);
             assert unmasked == 0;
         } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
             throw new AssertionError(thrown);

@@ -17,7 +17,11 @@ import org.isobar.fault.UserException;
  */
 public record SyntheticConfig(int height, int width, int trainYears, int validYears, int testYears,
                               int samplesPerYear, long seed) {
-    /** Checks the sizes. */
+    /**
+     * Checks the sizes.
+     *
+     * @throws UserException if one is too small or too large
+     */
     public SyntheticConfig {
         require(height >= 8, "height", height, "at least 8");
         require(width >= 16, "width", width, "at least 16");
@@ -28,11 +32,6 @@ public record SyntheticConfig(int height, int width, int trainYears, int validYe
         require(trainYears + validYears + testYears <= 1000, "the number of years",
             trainYears + validYears + testYears, "at most 1000");
         require(samplesPerYear >= 4, "samples_per_year", samplesPerYear, "at least 4");
-    }
-
-    /** The data of the preset `demo`: 64 x 128, three training years of 240 frames, one of validation, one of test. */
-    public static SyntheticConfig demo() {
-        return new SyntheticConfig(64, 128, 3, 1, 1, 240, 0);
     }
 
     private static void require(boolean holds, String what, long value, String bound) {

@@ -11,11 +11,11 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.data.AtomicFile;
 import org.isobar.data.Era5Variable;
-import org.isobar.data.FileFault;
 import org.isobar.data.NpyFile;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -110,7 +110,7 @@ public final class SyntheticEra5 {
                         + ". It is never overwritten: choose another directory with --data_dir.");
                 });
             } catch (IOException failure) {
-                throw FileFault.of("read", part, failure);
+                throw FileFault.unreadable("data directory " + part, failure);
             }
         }
     }
@@ -120,7 +120,7 @@ public final class SyntheticEra5 {
             Files.deleteIfExists(path);
             Files.deleteIfExists(AtomicFile.temporary(path));
         } catch (IOException failure) {
-            throw FileFault.of("delete", path, failure);
+            throw FileFault.unwritable("over data file " + path, "--data_dir", failure);
         }
     }
 
@@ -135,7 +135,7 @@ public final class SyntheticEra5 {
                     + "(--train_years, --samples_per_year, --height, --width) or choose another disk.");
             }
         } catch (IOException failure) {
-            throw FileFault.of("write", directory, failure);
+            throw FileFault.unwritable("data to " + directory, "--data_dir", failure);
         }
     }
 

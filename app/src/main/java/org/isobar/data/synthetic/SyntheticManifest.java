@@ -10,9 +10,9 @@ import java.util.Optional;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import org.isobar.data.AtomicFile;
-import org.isobar.data.FileFault;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 
 /**
  * What {@code stats/synthetic.json} says about a synthetic data set. Written first, incomplete, and again at the end:
@@ -37,7 +37,11 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
      */
     public record Channel(String name, String unit, double mean, double std, double noiseFloor) { }
 
-    /** Reads the manifest of the data set under a directory; empty if there is none. */
+    /**
+     * Reads the manifest of the data set under a directory; empty if there is none.
+     *
+     * @throws UserException if there is one that cannot be read or understood
+     */
     public static Optional<SyntheticManifest> read(Path dataDirectory) {
         Path path = path(dataDirectory);
         if (!Files.exists(path)) {
@@ -49,16 +53,18 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
             throw new UserException("Manifest " + path + " cannot be understood (" + damaged.getOriginalMessage()
                 + "). Remove the data set at " + dataDirectory + " and make it again.", damaged);
         } catch (IOException failure) {
-            throw FileFault.of("read", path, failure);
+            throw FileFault.unreadable("manifest " + path, failure);
         }
     }
 
-    /** Writes the manifest of the data set under a directory. */
+    /**
+     * Writes the manifest of the data set under a directory.
+     *
+     * @throws UserException if it cannot be written
+     */
     void write(Path dataDirectory) {
-        AtomicFile.write(path(dataDirectory), channel -> {
-            byte[] json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsBytes(this);
-            channel.write(ByteBuffer.wrap(json));
-        });
+        new AtomicFile("manifest", path(dataDirectory), "--data_dir").write(channel -> AtomicFile.writeFully(channel,
+            ByteBuffer.wrap(new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsBytes(this))));
     }
 
     private static Path path(Path dataDirectory) {

@@ -11,9 +11,9 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.data.AtomicFile;
 import org.isobar.data.Era5File;
 import org.isobar.data.Era5Variable;
+import org.isobar.os.AtomicFile;
 
 /**
  * Writes years of synthetic weather, a few frames at a time on as many threads: the memory it takes depends on the size
@@ -38,7 +38,7 @@ final class YearWriter {
         ByteBuffer header = Hdf5Header.of(Era5File.FIELDS, extents, List.of(
             new Hdf5Header.Attribute("channels", variables().map(Era5Variable::label).toList()),
             new Hdf5Header.Attribute("units", variables().map(Era5Variable::unit).toList())));
-        AtomicFile.write(path, channel -> {
+        new AtomicFile("data file", path, "--data_dir").write(channel -> {
             writeFully(channel, header, 0);
             for (int done = 0; done < config.samplesPerYear(); done += slots.size()) {
                 int start = done;

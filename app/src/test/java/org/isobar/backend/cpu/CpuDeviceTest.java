@@ -11,6 +11,7 @@ import java.lang.foreign.ValueLayout;
 import org.isobar.device.Arena;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;

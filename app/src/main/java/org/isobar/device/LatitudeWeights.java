@@ -1,4 +1,6 @@
-package org.isobar.metrics;
+package org.isobar.device;
+
+
 
 /**
  * Weights of the rows of a regular latitude grid that reaches from pole to pole:
@@ -7,14 +9,18 @@ package org.isobar.metrics;
  * <p>3.1416 is the tutorial's: it makes the weight of the poles about -4e-6 of the equator's, and not zero. Scores stay
  * comparable with the tutorial's for that.
  */
-final class LatitudeWeights {
+public final class LatitudeWeights {
     private static final double RADIANS_PER_DEGREE = 3.1416 / 180;
     private static final double POLE = 90;
 
     private LatitudeWeights() { }
 
-    /** The weights of {@code height} rows from north to south; their mean is 1. */
-    static double[] of(int height) {
+    /**
+     * The weights of {@code height} rows from north to south; their mean is 1.
+     *
+     * @throws IllegalArgumentException if there are fewer than two rows
+     */
+    public static double[] of(int height) {
         if (height < 2) {
             throw new IllegalArgumentException("a grid from pole to pole has two rows at least, not " + height);
         }
@@ -25,7 +31,7 @@ final class LatitudeWeights {
             sum += weights[row];
         }
         for (int row = 0; row < height; row++) {
-            weights[row] *= height / sum;
+            weights[row] = weights[row] * height / sum;
         }
         return weights;
     }

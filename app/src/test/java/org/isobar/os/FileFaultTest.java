@@ -1,4 +1,4 @@
-package org.isobar.fault;
+package org.isobar.os;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Reasons of exceptions that the file system really throws; a superuser is never denied, so that one is made. */
-class IoReasonTest {
+class FileFaultTest {
     @TempDir
     private Path directory;
 
@@ -25,8 +25,8 @@ class IoReasonTest {
         assertEquals("Not a directory", reason(() -> Files.newDirectoryStream(file).close()));
         assertEquals("Is a directory", reason(() -> Files.readString(directory)));
         assertEquals("No space left on device", reason(() -> Files.writeString(Path.of("/dev/full"), "text")));
-        assertEquals("Permission denied", IoReason.of(new AccessDeniedException("/secret")));
-        assertEquals("IOException", IoReason.of(new IOException()));
+        assertEquals("Permission denied", FileFault.reason(new AccessDeniedException("/secret")));
+        assertEquals("IOException", FileFault.reason(new IOException()));
     }
 
     /** Input and output that fails. */
@@ -35,6 +35,6 @@ class IoReasonTest {
     }
 
     private static String reason(Io io) {
-        return IoReason.of(assertThrows(IOException.class, io::run));
+        return FileFault.reason(assertThrows(IOException.class, io::run));
     }
 }

@@ -1,11 +1,9 @@
-package org.isobar.backend;
+package org.isobar.device;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-import org.isobar.device.Dropout;
-import org.isobar.device.Span;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;

@@ -1,24 +1,18 @@
-package org.isobar.backend;
+package org.isobar.device;
 
-import static org.isobar.backend.Arguments.Extents.exactly;
-import static org.isobar.backend.Arguments.Extents.flat;
-import static org.isobar.backend.Arguments.Extents.like;
-import static org.isobar.backend.Arguments.Extents.rows;
+import static org.isobar.device.Arguments.Extents.exactly;
+import static org.isobar.device.Arguments.Extents.flat;
+import static org.isobar.device.Arguments.Extents.like;
+import static org.isobar.device.Arguments.Extents.rows;
 
-import org.isobar.backend.Arguments.Extents;
-import org.isobar.device.AdamConstants;
-import org.isobar.device.AttentionShape;
-import org.isobar.device.Dropout;
-import org.isobar.device.Epilogue;
-import org.isobar.device.PatchShape;
-import org.isobar.device.TensorOps;
-import org.isobar.device.Write;
+import org.isobar.device.Arguments.Extents;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
  * Checks shapes, types and overlap of all arguments as {@link TensorOps} demands them, then lets another implementation
- * compute. Every method throws {@link IllegalArgumentException} where the caller broke the contract.
+ * compute. A device puts it before its own operations, which so need no checks of theirs. Every method throws
+ * {@link IllegalArgumentException} where the caller broke the contract.
  */
 public final class CheckedTensorOps implements TensorOps {
     private final TensorOps ops;

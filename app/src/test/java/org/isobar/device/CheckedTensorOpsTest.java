@@ -1,4 +1,4 @@
-package org.isobar.backend;
+package org.isobar.device;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -6,15 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.util.List;
 
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.device.AdamConstants;
-import org.isobar.device.Arena;
-import org.isobar.device.AttentionShape;
-import org.isobar.device.Dropout;
-import org.isobar.device.Epilogue;
-import org.isobar.device.PatchShape;
-import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
-import org.isobar.device.Write;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -140,6 +131,6 @@ class CheckedTensorOpsTest {
         ops.residualBackward(x, x, Dropout.NONE);
         Tensor image = f32(2, 3, 4, 5);
         ops.relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), f32(1));
-        assertEquals(4, device.widestRow() - 1);
+        assertEquals(4, device.footprint().widestRow() - 1);
     }
 }

@@ -1,0 +1,2 @@
+/** What the operating system does and says: files written whole, reasons of failures, processor and memory. */
+package org.isobar.os;

@@ -1,0 +1,54 @@
+package org.isobar.os;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.nio.file.Path;
+import java.util.List;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+
+/** The kernel as it is, and as it may be. */
+class HostMachineTest {
+    private static final Path STATUS = Path.of("/proc/self/status");
+    private static final long MIB = 1 << 20;
+
+    @Test
+    void readsTheKernelsLines() {
+        List<String> lines = List.of("Name:\tjava", "VmPeak:\t    9999 kB", "VmHWM:\t    1932 kB", "RssAnon:\t 148 kB");
+        assertEquals(1932 * 1024, HostMachine.size(STATUS, lines, "VmHWM"));
+        assertEquals(148 * 1024, HostMachine.size(STATUS, lines, "RssAnon"));
+    }
+
+    @Test
+    void saysWhatTheKernelDoesNotTell() {
+        UserException failure = assertThrows(UserException.class,
+            () -> HostMachine.size(STATUS, List.of("VmHWM:\t    1932 kB"), "RssAnon"));
+        assertEquals("/proc/self/status has no size \"RssAnon\"; Linux 4.5 or newer has it", failure.getMessage());
+    }
+
+    @Test
+    void anonymousMemoryGoesUpAndDownAndTheWatermarkStays() {
+        long before = HostMachine.anonymousMemory();
+        long held = 64 * MIB;
+        long during;
+        try (Arena arena = Arena.ofConfined()) {
+            arena.allocate(held).fill((byte) 1);
+            during = HostMachine.anonymousMemory();
+        }
+        assertTrue(during >= before + held / 2, "counts what is allocated");
+        assertTrue(HostMachine.anonymousMemory() <= during - held / 2, "and given back");
+        assertTrue(HostMachine.residentHighWatermark() >= during);
+    }
+
+    @Test
+    void knowsThisMachine() {
+        assertFalse(HostMachine.processor().isBlank());
+        assertTrue(HostMachine.availableMemory() > 0);
+        assertTrue(HostMachine.mappedFilePages() > 0, "the JVM's own libraries, at least");
+    }
+}

@@ -1,0 +1,187 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.awt.image.BufferedImage;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import javax.imageio.ImageIO;
+
+import org.isobar.checkpoint.SafeTensors;
+import org.isobar.telemetry.EventFile;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tensorflow.framework.Summary;
+
+/** Whole runs of preset tiny: two epochs of twelve steps, and all that they leave. */
+class TrainingRunTest {
+    private static final String TWO_EPOCHS = "num_iters=24";
+    private static final List<String> LOSSES = List.of("Loss/train @ 0", "Loss/valid @ 0", "RMSE(u10m)/valid @ 0",
+        "Loss/train @ 12", "Loss/valid @ 12", "RMSE(u10m)/valid @ 12",
+        "Loss/train @ 24", "Loss/valid @ 24", "RMSE(u10m)/valid @ 24");
+
+    @TempDir
+    private static Path data;
+    private static TinyRun run;
+
+    @TempDir
+    private Path logs;
+
+    @BeforeAll
+    static void train() {
+        TinyRun.synthesize(data);
+        run = TinyRun.of(data, data.resolve("logs"), TWO_EPOCHS).succeeded();
+    }
+
+    @Test
+    void theLogIsTheTutorials() throws IOException {
+        List<String> expected = ExpectedLog.of(data, run.directory());
+        List<String> lines = run.log().lines().toList();
+        for (int i = 0; i < Math.min(lines.size(), expected.size()); i++) {
+            assertTrue(lines.get(i).matches(expected.get(i)), lines.get(i) + "\n is not\n" + expected.get(i));
+        }
+        assertEquals(expected.size(), lines.size());
+    }
+
+    @Test
+    void screenAndFileCarryTheSameLines() throws IOException {
+        assertEquals(run.log(), run.screen());
+    }
+
+    @Test
+    void anIndependentReaderFindsEveryTagAtItsStep() throws IOException {
+        List<String> epoch = List.of("Loss/train", "Learning Rate", "Avg iters per sec", "Avg samples per sec",
+            "Visualization, t2m", "Loss/valid", "RMSE(u10m)/valid");
+        List<String> expected = Stream.concat(LOSSES.stream().limit(3), Stream.of(12, 24)
+            .flatMap(step -> epoch.stream().map(tag -> tag + " @ " + step))).toList();
+        EventFile events = run.events();
+        assertEquals(expected, events.labels());
+        assertEquals(5e-4f, events.scalar("Learning Rate", 12), 1e-9f);
+        assertEquals(0f, events.scalar("Learning Rate", 24), 1e-9f);
+        assertTrue(events.scalar("Loss/valid", 24) < 0.97 * events.scalar("Loss/valid", 0), run.screen());
+        float iterations = events.scalar("Avg iters per sec", 12);
+        assertEquals(2 * iterations, events.scalar("Avg samples per sec", 12), 1e-4f * iterations);
+    }
+
+    @Test
+    void logAndTensorBoardTellTheSameLosses() throws IOException {
+        EventFile events = run.events();
+        assertTrue(run.log().contains("  Avg val loss=" + (double) events.scalar("Loss/valid", 12) + "\n"));
+        assertTrue(run.log().contains("  Avg train loss=%.6f%n".formatted(events.scalar("Loss/train", 24))));
+    }
+
+    @Test
+    void thePictureIsTheLastOfTensorBoard() throws IOException {
+        byte[] png = Files.readAllBytes(run.directory().resolve("prediction.png"));
+        Summary.Image last = run.events().image("Visualization, t2m", 24);
+        assertArrayEquals(last.getEncodedImageString().toByteArray(), png);
+        BufferedImage image = ImageIO.read(new ByteArrayInputStream(png));
+        assertEquals(List.of(last.getWidth(), last.getHeight()), List.of(image.getWidth(), image.getHeight()));
+        assertTrue(Stream.of(60, 200, 400, 700, 900).map(x -> image.getRGB(x, image.getHeight() / 2)).distinct()
+            .count() > 2, "a picture of one colour");
+    }
+
+    @Test
+    void weightsHaveTheNamesAndShapesOfTheStateDict() {
+        Map<String, String> expected = new LinkedHashMap<>(Map.of("pos_embed", "[1, 32, 48]",
+            "patch_embed.proj.weight", "[48, 3, 8, 8]", "patch_embed.proj.bias", "[48]",
+            "norm.weight", "[48]", "norm.bias", "[48]", "head.weight", "[192, 48]"));
+        for (String block : List.of("blocks.0.", "blocks.1.")) {
+            for (String norm : List.of("norm1", "norm2")) {
+                layer(expected, block + norm, "[48]", "[48]");
+            }
+            for (String square : List.of("q", "k", "v", "proj")) {
+                layer(expected, block + "attn." + square, "[48, 48]", "[48]");
+            }
+            layer(expected, block + "mlp.fc1", "[192, 48]", "[192]");
+            layer(expected, block + "mlp.fc2", "[48, 192]", "[48]");
+        }
+        try (SafeTensors weights = SafeTensors.open(run.weights())) {
+            Map<String, String> actual = new LinkedHashMap<>();
+            weights.names().forEach(name -> actual.put(name, weights.shape(name).toString()));
+            assertEquals(expected, actual);
+        }
+    }
+
+    private static void layer(Map<String, String> shapes, String name, String weight, String bias) {
+        shapes.put(name + ".weight", weight);
+        shapes.put(name + ".bias", bias);
+    }
+
+    @Test
+    void initialWeightsStartWhereTheirRunEnded() throws IOException {
+        String oneBatch = "limit_nsamples_val=2"; // step 0 is scored on one batch
+        TinyRun first = TinyRun.of(data, logs.resolve("first"), "num_iters=12", oneBatch).succeeded();
+        TinyRun second = TinyRun.of(data, logs.resolve("second"), "num_iters=12", oneBatch,
+            "init_weights=" + first.weights()).succeeded();
+        assertEquals(first.events().scalar("Loss/valid", 12), second.events().scalar("Loss/valid", 0));
+        assertTrue(second.log().contains("Overriding total number of samples to: 2\n"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"num_data_workers=0", "num_data_workers=3", "num_data_workers=100000",
+        "threads=1", "threads=2"})
+    void lossesDoNotDependOn(String setting) throws IOException {
+        assertEquals(losses(run), losses(TinyRun.of(data, logs, TWO_EPOCHS, setting).succeeded()));
+    }
+
+    @Test
+    void anotherSeedIsAnotherRun() throws IOException {
+        List<Float> other = losses(TinyRun.of(data, logs, TWO_EPOCHS, "seed=2").succeeded());
+        for (int i = 0; i < LOSSES.size(); i++) {
+            assertNotEquals(losses(run).get(i), other.get(i), LOSSES.get(i));
+        }
+    }
+
+    @Test
+    void dropoutTrainsAndLeavesTheFirstScoreAlone() throws IOException {
+        List<Float> with = losses(TinyRun.of(data, logs, TWO_EPOCHS, "dropout=0.1").succeeded());
+        assertEquals(losses(run).subList(0, 3), with.subList(0, 3));
+        assertNotEquals(losses(run).get(3), with.get(3));
+        assertTrue(with.get(7) < 0.97 * with.get(1), with::toString);
+    }
+
+    @Test
+    void aSecondRunAppendsToTheLog() throws IOException {
+        String first = TinyRun.of(data, logs, "num_iters=12").succeeded().log();
+        TinyRun second = TinyRun.of(data, logs, "num_iters=12").succeeded();
+        assertEquals(first + second.screen(), second.log());
+    }
+
+    @Test
+    void nothingTemporaryIsLeft() throws IOException {
+        try (Stream<Path> files = Files.list(run.directory())) {
+            assertEquals(List.of("logs", "model.safetensors", "out.log", "prediction.png"),
+                files.map(file -> file.getFileName().toString()).sorted().toList());
+        }
+    }
+
+    @Test
+    void dataAreMadeOnlyWhereTheRunReadsThem() throws IOException {
+        TinyRun astray = TinyRun.of(data, logs.resolve("logs"), "train_data_path=" + logs.resolve("own/years"));
+        assertEquals(2, astray.code());
+        assertFalse(Files.exists(logs.resolve("own")));
+
+        TinyRun fresh = TinyRun.of(logs.resolve("data"), logs.resolve("logs"), "num_iters=12").succeeded();
+        assertTrue(fresh.log().contains("  train/1979.h5\n"), fresh.screen());
+    }
+
+    private static List<Float> losses(TinyRun run) throws IOException {
+        EventFile events = run.events();
+        return LOSSES.stream().map(label -> label.split(" @ "))
+            .map(label -> events.scalar(label[0], Long.parseLong(label[1]))).toList();
+    }
+}
