@@ -71,6 +71,8 @@ isobar_job() {
     isobar_container
     "${container[@]}" "$ISOBAR_HOME/isobar" --version || exit
 
+    # A cancelled job's tasks end before this shell, which tidies up.
+    trap : TERM
     set -x
     srun --unbuffered --export=ALL --kill-on-bad-exit=1 ${SLURM_CPUS_PER_TASK:+--cpus-per-task="$SLURM_CPUS_PER_TASK"} \
         bash -c 'source "$ISOBAR_HOME/export_DDP_vars.sh" && isobar_task "$@"' task "$@" || code=$?

@@ -15,12 +15,16 @@ import java.util.Map;
 import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.RankEnvironment;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** What {@code isobar launch} takes, and what it tells the ranks. */
 class LaunchCommandTest {
+    @TempDir
+    private Path directory;
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         launch train                                       | Missing required option: '--nproc_per_node=N'
@@ -39,12 +43,37 @@ class LaunchCommandTest {
 
     @Test
     void runsTheCommandWithItsOptionsInEachProcess() throws Exception {
-        List<String> command = new ArrayList<>(SameJava.command(Main.class));
-        command.addAll(List.of("launch", "--nproc_per_node=2", "groups", "--world_size=2", "--tensor_parallel", "2"));
-        Process launcher = new ProcessBuilder(command).redirectErrorStream(true).start();
-        List<String> lines = new String(launcher.getInputStream().readAllBytes()).lines().toList();
-        assertEquals(0, launcher.waitFor(), lines::toString);
+        List<String> lines = run("launch", "--nproc_per_node=2", "groups", "--world_size=2", "--tensor_parallel", "2");
         assertTrue(lines.containsAll(List.of(" [g0, g1]", "[rank 1]  [g0, g1]")), lines::toString);
+    }
+
+    @Test
+    void severalProcessesTrainAsOneDoes() throws Exception {
+        List<String> one = run("train", "--config=tiny", "--expdir=one");
+        List<String> four = run("launch", "--nproc_per_node=4", "train", "--config=tiny", "--expdir=four",
+            "--tensor_parallel=2");
+        double expected = validationLoss(one);
+        assertEquals(expected, validationLoss(four), 1e-5 * expected); // a dozen steps, in float32
+        assertTrue(four.stream().anyMatch(line -> line.endsWith("Setting DP = 2, TP = 2, CP = 1, PP = 1")));
+        assertTrue(four.stream().noneMatch(line -> line.startsWith("[rank ") && line.contains(" - INFO - ")));
+    }
+
+    /** What the program prints, which is to end well. */
+    private List<String> run(String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(SameJava.command(Main.class));
+        command.add(command.size() - 1, "-Disobar.home=" + Path.of("..").toAbsolutePath());
+        command.addAll(List.of(arguments));
+        Process program = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).start();
+        List<String> lines = new String(program.getInputStream().readAllBytes()).lines().toList();
+        assertEquals(0, program.waitFor(), lines::toString);
+        return lines;
+    }
+
+    private static double validationLoss(List<String> lines) {
+        String loss = "  Avg val loss=";
+        return lines.stream().filter(line -> line.contains(loss)).findFirst()
+            .map(line -> Double.valueOf(line.substring(line.indexOf(loss) + loss.length())))
+            .orElseThrow(() -> new AssertionError(lines));
     }
 
     @Test

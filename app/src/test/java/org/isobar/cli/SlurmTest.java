@@ -86,7 +86,7 @@ class SlurmTest {
     void aKilledRankEndsTheJobWithItsCode() throws Exception {
         SlurmCluster.Job job = submit(cluster, "killed",
             "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --tensor_parallel=4 --num_iters=1000000");
-        job.await("Time taken for epoch 2");
+        job.await("Memory usage after forward pass");
         long begin = System.nanoTime();
         job.kill(2);
         assertEquals("FAILED 137", job.end(), job::output);
