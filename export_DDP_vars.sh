@@ -33,7 +33,7 @@ isobar_rank() {
 # Sets `container` to the words that start one: the machine's own kind, with the image ISOBAR_IMAGE; to none if it has
 # none, or ISOBAR_IMAGE=none. The data and LOGDIR are /data and /logs in it, where the tutorial's presets look for them.
 isobar_container() {
-    local image=${ISOBAR_IMAGE:-nersc/pytorch:24.08.01}
+    local item image=${ISOBAR_IMAGE:-nersc/pytorch:24.08.01}
     local data=${DATADIR:-/pscratch/sd/s/shas1693/data/dl-at-scale-training-data}
     container=()
     if [ "$image" = none ]; then
@@ -43,12 +43,14 @@ isobar_container() {
         if [ -d "$data" ]; then container+=(-V "$data:/data"); fi
     elif command -v podman-hpc >/dev/null; then
         # Unlike shifter, this passes on neither directories nor variables by itself; *: all that begin so.
-        container=(podman-hpc run --rm --gpu --nccl --net=host --ipc=host -v "$LOGDIR:/logs" -v "$LOGDIR:$LOGDIR"
-            -v "$ISOBAR_HOME:$ISOBAR_HOME" -v "$HOME:$HOME" -v "$PWD:$PWD" -w "$PWD")
-        if [ -d "$data" ]; then container+=(-v "$data:/data" -v "$data:$data"); fi
-        for variable in HOME JAVA_HOME DATADIR LOGDIR RANK LOCAL_RANK WORLD_SIZE ENABLE_PROFILING PROFILE_OUTPUT \
+        container=(podman-hpc run --rm --gpu --nccl --net=host --ipc=host -w "$PWD" -v "$LOGDIR:/logs")
+        if [ -d "$data" ]; then container+=(-v "$data:/data"); fi
+        while read -r item; do
+            container+=(-v "$item:$item")
+        done < <(printf '%s\n' "$HOME" "$PWD" "$ISOBAR_HOME" "$LOGDIR" "${DATADIR:-$HOME}" | sort -u)
+        for item in HOME JAVA_HOME DATADIR LOGDIR RANK LOCAL_RANK WORLD_SIZE ENABLE_PROFILING PROFILE_OUTPUT \
             'CUDA_*' 'FI_*' 'HDF5_*' 'ISOBAR_*' 'MASTER_*' 'NCCL_*' 'NVIDIA_*' 'SLURM_*'; do
-            container+=(-e "$variable")
+            container+=(-e "$item")
         done
         container+=("$image")
     fi
