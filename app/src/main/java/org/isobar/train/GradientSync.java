@@ -43,7 +43,8 @@ public final class GradientSync {
         List<Parameter> backwards = parameters.parameters().reversed();
         List<GradientBuckets.Range> ranges = new ArrayList<>();
         for (GradientBuckets.Range range : parameters.ranges().reversed()) {
-            ranges.add(new GradientBuckets.Range(range.offset(), range.length(), over(range.over(), communicators.grid(), options)));
+            ranges.add(new GradientBuckets.Range(range.offset(), range.length(),
+                over(range.over(), communicators.grid(), options)));
         }
         for (int i = 0; i < backwards.size(); i++) {
             places.put(backwards.get(i), i);

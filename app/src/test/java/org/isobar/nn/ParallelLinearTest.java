@@ -95,7 +95,8 @@ class ParallelLinearTest {
             Map<String, float[]> actual;
             try (Rank rank = new Rank(device, communicators)) {
                 Layer layer = kind.build(rank.root, bias);
-                rank.bind(Map.of("weight", cutWeight(kind, weight, ranks, mine), "bias", cutBias(kind, b, ranks, mine)));
+                rank.bind(Map.of("weight", cutWeight(kind, weight, ranks, mine),
+                    "bias", cutBias(kind, b, ranks, mine)));
                 actual = rank.run(layer, leading, kind.inputCut ? columns(x, K, ranks, mine) : x,
                     kind.outputCut ? columns(dy, N, ranks, mine) : dy);
             }

@@ -99,7 +99,7 @@ class LayoutTest {
             "model: replicas differ after step 1")), misses::toString);
     }
 
-    /** Leaves out the first weights of the first bucket that is reduced over cp: backward comes to the final norm first. */
+    /** Leaves out the first weights of the first bucket that is reduced over cp: the final norm's. */
     private static final class ForgetsTheFinalNorm extends DressedCommunicator {
         private final long forgotten; // elements
         private long first = -1;
