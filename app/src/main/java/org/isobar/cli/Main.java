@@ -33,6 +33,7 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits. The launcher says in property {@code isobar.home} where it lies. */
     public static void main(String[] args) {
+        LauncherWatch.begin(System.getenv());
         Launch launch = new Launch(Path.of(System.getProperty("isobar.home", "")), System.getenv());
         System.exit(execute(commandLine(launch), args));
     }
@@ -42,8 +43,9 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
-            .addSubcommand(new VerifyCommand())
+            .addSubcommand(new VerifyCommand(launch))
             .addSubcommand(new GroupsCommand())
+            .addSubcommand(LaunchCommand.commandLine(launch))
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);

@@ -1,48 +1,123 @@
 package org.isobar.cli;
 
 import java.io.PrintWriter;
+import java.io.Writer;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 
 import org.isobar.backend.Backend;
+import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankEnvironment;
+import org.isobar.distributed.TimeLimits;
+import org.isobar.fault.UserException;
+import org.isobar.train.JobMember;
 import org.isobar.verify.Case;
 import org.isobar.verify.ContractViolation;
 import org.isobar.verify.GoldenCase;
+import org.isobar.verify.LayoutCheck;
 import org.isobar.verify.TensorOpsContract;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar verify}: the checks that ship, on the machine at hand. Exits with 1 if one fails. */
-@Command(name = "verify", mixinStandardHelpOptions = true, showDefaultValues = true,
-    description = "Check this machine's arithmetic: every operation, and the whole model against PyTorch.")
+/**
+ * {@code isobar verify}: the checks that ship. One process checks the machine at hand; several check that the model
+ * which they share is the one that each of them computes alone. Exits with 1, at every rank, if a check fails.
+ */
+@Command(name = "verify", mixinStandardHelpOptions = true, showDefaultValues = true, sortOptions = false,
+    abbreviateSynopsis = true,
+    description = {"Check this machine's arithmetic: every operation, and the whole model against PyTorch.",
+        "Started as several processes, by srun or isobar launch: check that the layers and the model which they "
+            + "share yield what each process computes alone."})
 final class VerifyCommand implements Callable<Integer> {
+    /** Samples of each replica: several, for those of one lie differently in what is sent. */
+    private static final int BATCH = 2;
+
+    private final Launch launch;
     @Spec
     private CommandSpec spec;
 
     @Option(names = "--device", defaultValue = "auto", description = "auto, cpu or cuda.")
     private Backend backend;
-
-    @Option(names = "--threads", description = "Compute threads; all cores unless given.")
+    @Option(names = "--threads", paramLabel = "N",
+        description = "Compute threads (default: ISOBAR_THREADS, else all cores).")
     private Integer threads;
+    @Option(names = "--tensor_parallel", paramLabel = "N", defaultValue = "1",
+        description = "Processes that share each layer's weights.")
+    private int tensorParallel;
+    @Option(names = "--context_parallel", paramLabel = "N", defaultValue = "1",
+        description = "Processes that share each image's tokens.")
+    private int contextParallel;
+    @Option(names = "--parallel_order", paramLabel = "AXES", defaultValue = ProcessGrid.DEFAULT_ORDER,
+        description = "Order of processes, fastest first.")
+    private String order;
+    @Option(names = "--dropout", paramLabel = "P", defaultValue = "0.1",
+        description = "Probability of dropout and drop-path in the layers and the model that are compared.")
+    private double dropout;
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "3",
+        description = "Optimizer steps after which the model's weights are compared.")
+    private int steps;
+
+    VerifyCommand(Launch launch) {
+        this.launch = launch;
+    }
 
     @Override
     public Integer call() {
-        PrintWriter out = spec.commandLine().getOut();
-        OptionalInt count = threads == null ? OptionalInt.empty() : OptionalInt.of(threads);
+        RankEnvironment ranks = RankEnvironment.of(launch.environment());
+        check();
+        ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
+        PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
+        OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
         try (Device device = backend.open(count, out::println)) {
-            boolean holds = contract(device, out);
-            for (GoldenCase golden : GoldenCase.all()) {
-                holds &= golden(golden, device, out);
-            }
+            boolean holds = ranks.worldSize() == 1 ? arithmetic(device, out) : layout(device, ranks, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
             out.flush();
             return holds ? 0 : 1;
+        } catch (CommunicationException lost) {
+            spec.commandLine().getErr().println("isobar: " + lost.getMessage()); // names the rank itself
+            return 1;
         }
+    }
+
+    private void check() {
+        if (!(dropout >= 0 && dropout < 1)) {
+            throw new UserException("--dropout=" + dropout + " must be at least 0 and less than 1");
+        }
+        if (steps < 1) {
+            throw new UserException("--steps=" + steps + " must be at least 1");
+        }
+    }
+
+    private boolean layout(Device device, RankEnvironment ranks, ProcessGrid grid, PrintWriter out) {
+        out.println("Layout: " + grid);
+        Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
+            Integer.toString(steps));
+        JobMember member = new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT);
+        List<LayoutCheck.Result> results = new ArrayList<>();
+        member.run(device, communicators ->
+            results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));
+        LayoutTable table = new LayoutTable(results);
+        table.print(out);
+        return table.holds();
+    }
+
+    private static boolean arithmetic(Device device, PrintWriter out) {
+        boolean holds = contract(device, out);
+        for (GoldenCase golden : GoldenCase.all()) {
+            holds &= golden(golden, device, out);
+        }
+        return holds;
     }
 
     private static boolean contract(Device device, PrintWriter out) {

@@ -6,7 +6,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 import org.isobar.distributed.Axis;
@@ -35,10 +34,18 @@ public final class ConfigLoader {
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);
-        grid = ProcessGrid.fit(given.get(Keys.PARALLEL_ORDER), ranks.worldSize(), given.get(Keys.TENSOR_PARALLEL),
-            given.get(Keys.CONTEXT_PARALLEL), 1);
+        grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
         Consistency.checkBuilt(settings);
+    }
+
+    private static ProcessGrid grid(Settings given, int worldSize) {
+        try {
+            return ProcessGrid.fit(given.get(Keys.PARALLEL_ORDER), worldSize, given.get(Keys.TENSOR_PARALLEL),
+                given.get(Keys.CONTEXT_PARALLEL), 1);
+        } catch (UserException mistake) {
+            throw given.fail(mistake.getMessage() + ".");
+        }
     }
 
     /** A given local batch size rules the global one; else each of the replicas takes its share of the global one. */
@@ -60,7 +67,7 @@ public final class ConfigLoader {
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
             data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
-            settings.get(Keys.THREADS).map(OptionalInt::of).orElseGet(OptionalInt::empty), entries(),
+            ThreadCount.of(settings.get(Keys.THREADS), request.environment()), entries(),
             Effects.withoutEffect(settings, ranks.worldSize()));
     }
 

@@ -24,11 +24,8 @@ public interface Device extends AutoCloseable {
     /** A new host buffer with its tensor. The caller closes it. */
     HostBuffer hostBuffer(DType dtype, Shape shape);
 
-    /**
-     * Allocates whatever the operations need beyond their arguments, for tensors whose rows (innermost dimension) have
-     * at most {@code widestRow} elements. Called once, before the first step.
-     */
-    void reserve(long widestRow);
+    /** Allocates whatever operations of that footprint need beyond their arguments; called before the first step. */
+    void reserve(Footprint footprint);
 
     /** Copies host memory into a tensor of the same size in bytes. */
     void upload(Tensor destination, MemorySegment source);

@@ -10,10 +10,10 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * Sums gradients over the ranks that share a weight while backward still computes others. The flat gradient is cut into
- * buckets of neighbouring ranges, in the order in which backward completes them; a bucket's all-reduce starts when all
- * of its ranges are complete, and always after those of earlier buckets, so that all ranks issue the same ones in the
- * same order.
+ * Sums gradients over the ranks that share a weight while backward still computes others (Li et al., "PyTorch
+ * Distributed", 2020). The flat gradient is cut into buckets of neighbouring ranges, in the order in which backward
+ * completes them; a bucket's all-reduce starts when all of its ranges are complete, and always after those of earlier
+ * buckets, so that all ranks issue the same ones in the same order.
  *
  * <p>A gradient is averaged over dp and summed over every other axis: one all-reduce over all of them together, times
  * 1/dp, does both.

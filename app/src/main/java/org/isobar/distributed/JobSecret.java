@@ -7,6 +7,8 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Set;
 import javax.crypto.Mac;
@@ -58,6 +60,13 @@ public final class JobSecret {
     /** No secret: good enough among the processes of one machine. */
     public static JobSecret none() {
         return new JobSecret("no secret", false);
+    }
+
+    /** A new secret, as text for {@link #VARIABLE}: 256 random bits. */
+    public static String random() {
+        byte[] bits = new byte[32];
+        new SecureRandom().nextBytes(bits);
+        return HexFormat.of().formatHex(bits);
     }
 
     private static String read(String file) {

@@ -8,7 +8,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * A linear layer whose outputs are cut over tp (Shoeybi et al., 2019): rank i holds the i-th slice of rows of W and b
- * and computes the i-th slice of outputs from the whole input.
+ * and computes the i-th slice of outputs from the whole input. x is (.., K), W (N, K) in all and (N/tp, K) on a rank.
  *
  * <p>Forward needs no communication where the output stays cut. Backward: every rank has part of what the input
  * contributed to, so {@code dx} is summed over tp, while the gradients of W and b are computed.
@@ -30,6 +30,8 @@ public final class ColumnParallelLinear implements Layer {
     /**
      * Declares a slice of {@code weight} and {@code bias} at {@code here}, or of those of several layers of the same
      * input, called {@code names}, whose outputs then follow one another on each rank.
+     *
+     * @throws org.isobar.fault.UserException if the ranks cannot share {@code outputsEach} evenly
      */
     public ColumnParallelLinear(Scoped here, long inputs, long outputsEach, Output output, Linear.Bias bias,
         String... names) {

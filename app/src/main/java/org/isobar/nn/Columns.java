@@ -13,7 +13,7 @@ import org.isobar.tensor.Tensor;
  */
 record Columns(Communicator group) {
 
-    /** Fills {@code whole} with all ranks' parts; {@code fill} computes this rank's. */
+    /** Fills {@code whole} (M, n * W) with all ranks' parts; {@code fill} computes this rank's, (M, W). */
     void gather(Tensor whole, Consumer<Tensor> fill, Arena.Scope scratch, TensorOps ops) {
         if (ranks() == 1) {
             fill.accept(whole);
@@ -26,7 +26,7 @@ record Columns(Communicator group) {
         ops.transposeOuter(whole.reshape(rows(whole), ranks(), width(whole)), byRank);
     }
 
-    /** This rank's part of {@code whole}: itself, or a copy in {@code scratch}. */
+    /** This rank's part (.., W) of {@code whole} (.., n * W): itself if alone, else a copy in {@code scratch}. */
     Tensor part(Tensor whole, Arena.Scope scratch, TensorOps ops) {
         if (ranks() == 1) {
             return whole;

@@ -13,13 +13,18 @@ import org.isobar.distributed.Communicators;
  * @param sequence the ranks that hold the other tokens of the same samples
  */
 public record Layout(Communicator tensor, Sequence sequence) {
-    /** The layout of one rank of a grid, for sequences of {@code tokens} tokens. */
+    /**
+     * The layout of one rank of a grid, for sequences of {@code tokens} tokens.
+     *
+     * @throws IllegalArgumentException if there are fewer tokens than context-parallel ranks
+     */
     public static Layout of(Communicators communicators, long tokens) {
         return new Layout(communicators.along(Axis.TP), new Sequence(communicators.along(Axis.CP), tokens));
     }
 
     /** This rank's share of a dimension that tensor parallelism cuts evenly: heads, hidden units. */
     public long share(long extent) {
+        assert extent % tensor.group().size() == 0 : extent + " over " + tensor.group();
         return extent / tensor.group().size();
     }
 

@@ -7,8 +7,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * A linear layer whose inputs are cut over tp (Shoeybi et al., 2019): rank i holds the i-th slice of columns of W and
- * multiplies the i-th slice of inputs; the products are summed over tp. The bias is whole on every rank and enters the
- * sum once, with the product of the first rank.
+ * multiplies the i-th slice of inputs; the products are summed over tp. W is (N, K) in all and (N, K/tp) on a rank, y
+ * (.., N). The bias is whole on every rank and enters the sum once, with the product of the first rank.
  *
  * <p>Backward needs no communication where the input was cut already: {@code dx} is this rank's slice.
  */
@@ -27,7 +27,11 @@ public final class RowParallelLinear implements Layer {
         WHOLE
     }
 
-    /** Declares a slice of {@code weight} and the whole {@code bias} at {@code here}. */
+    /**
+     * Declares a slice of {@code weight} and the whole {@code bias} at {@code here}.
+     *
+     * @throws org.isobar.fault.UserException if the ranks cannot share {@code inputs} evenly
+     */
     public RowParallelLinear(Scoped here, long inputs, long outputs, Input input, Linear.Bias bias) {
         slice = Linear.inputsCut(here, inputs, outputs, bias);
         layout = here.layout();

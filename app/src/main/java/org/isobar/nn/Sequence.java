@@ -12,8 +12,8 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * A sequence of T tokens cut among the ranks of a group (context parallelism), evenly or not. Tensors are (B, T, W)
- * when whole and (B, Tl, W) on a rank, for any width W.
+ * A sequence of T tokens cut among the ranks of a group, evenly or not: context parallelism, as Megatron-Core has it
+ * with gathered keys and values. Tensors are (B, T, W) when whole and (B, Tl, W) on a rank, for any width W.
  *
  * <p>A collective wants each rank's part in one piece. Of a single sample it is one; of several, the parts go through a
  * staging tensor that is laid out by rank, (rank, B, Tl, W). A rank that is alone uses the tensor itself.
@@ -24,7 +24,11 @@ public final class Sequence {
     private final long[] sizes;
     private final int index;
 
-    /** A sequence of {@code tokens} tokens over the ranks of {@code group}. */
+    /**
+     * A sequence of {@code tokens} tokens over the ranks of {@code group}.
+     *
+     * @throws IllegalArgumentException if there are fewer tokens than ranks
+     */
     public Sequence(Communicator group, long tokens) {
         this.group = group;
         this.tokens = tokens;
@@ -58,6 +62,7 @@ public final class Sequence {
      * {@link #reduceScatter} where each rank uses the whole for itself, {@link #part} where all compute the same.
      *
      * @param whole   (B, T, W)
+     * @param fill    writes this rank's part, (B, Tl, W), into the tensor that it is given; called once, before return
      * @param scratch may hold the staging tensor; stays open until the gather is awaited
      */
     public Gather gather(Tensor whole, Consumer<Tensor> fill, Arena.Scope scratch, TensorOps ops) {
@@ -107,12 +112,12 @@ public final class Sequence {
         return part;
     }
 
-    /** Room for the whole of which {@code part} (B, Tl, W) is this rank's: {@code part} itself where it is all. */
+    /** Room (B, T, W) for the whole of which {@code part} (B, Tl, W) is this rank's: itself where it is all. */
     public Tensor room(Tensor part, Arena.Scope scratch) {
         return isAlone() ? part : scratch.f32(batch(part), tokens, part.shape().extent(2));
     }
 
-    /** {@code part = this rank's part of whole}, where that is not the same memory. */
+    /** {@code part} (B, Tl, W) {@code = this rank's part of whole} (B, T, W), where that is not the same memory. */
     public void scatter(Tensor part, Tensor whole, TensorOps ops) {
         if (!isAlone()) {
             for (long sample = 0; sample < batch(whole); sample++) {
@@ -121,7 +126,12 @@ public final class Sequence {
         }
     }
 
-    /** All ranks' parts together: the adjoint of {@link #scatter}, for gradients. */
+    /**
+     * All ranks' parts together: the adjoint of {@link #scatter}, for gradients.
+     *
+     * @param part (B, Tl, W)
+     * @return (B, T, W): {@code part} itself where it is all, else in {@code scratch}
+     */
     public Tensor gathered(Tensor part, Arena.Scope scratch, TensorOps ops) {
         Tensor whole = room(part, scratch);
         if (!isAlone()) {

@@ -62,12 +62,21 @@ public final class GradientSync {
         return over;
     }
 
-    /** Backward has completed the gradient of {@code parameter} on this rank. */
+    /**
+     * Backward has completed the gradient of {@code parameter} on this rank: starts what can be started.
+     *
+     * @throws IllegalStateException if it had said so before in this pass
+     */
     public void ready(Parameter parameter) {
         buckets.ready(places.get(parameter));
     }
 
-    /** Returns when all gradients are reduced. */
+    /**
+     * Returns when all gradients are reduced.
+     *
+     * @throws IllegalStateException if backward has not completed all of them
+     * @throws org.isobar.distributed.CommunicationException if a reduction has failed, here or at another rank
+     */
     public void await() {
         buckets.await();
     }

@@ -1,29 +1,43 @@
 package org.isobar.train;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 import org.isobar.backend.host.SocketCommunicator;
-import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Job;
 import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankEnvironment;
 import org.isobar.distributed.Rendezvous;
+import org.isobar.distributed.TimeLimits;
 
-/** This process as one of a job's: meets the others, works with them, and tells them if it fails. */
-final class JobMember {
-    private JobMember() { }
+/**
+ * This process as one of a job's: meets the others, works with them, and tells them if it fails.
+ *
+ * @param ranks  which of the processes it is
+ * @param grid   how they share the work
+ * @param secret proves to the others that it is one of them
+ * @param facts  what all of them must agree on, besides the grid and the program's version
+ * @param limits how long they wait for each other
+ */
+public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secret, Map<String, String> facts,
+    TimeLimits limits) {
 
     /**
-     * Runs {@code work} with communicators to the job's other processes, which must agree on {@code facts}. All
-     * connections are closed when it returns or throws, so memory that collectives used may be freed then.
+     * Runs {@code work} with communicators to the job's other processes. All connections are closed when it returns or
+     * throws, so memory that collectives used may be freed then.
+     *
+     * @throws org.isobar.fault.UserException if the processes cannot meet, or disagree
+     * @throws CommunicationException         if another process has failed
      */
-    static void run(RunConfig config, JobSecret secret, Map<String, String> facts, Device device,
-        Consumer<Communicators> work) {
-        try (Job job = Rendezvous.join(config.ranks(), secret, facts, config.parallel().limits());
-            Communicators communicators = new Communicators(config.grid(), job.rank(), device.ops()::copy,
+    public void run(Device device, Consumer<Communicators> work) {
+        try (Job job = Rendezvous.join(ranks, secret, allFacts(), limits);
+            Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
                 group -> SocketCommunicator.open(job, group))) {
             try {
                 work.accept(communicators);
@@ -34,5 +48,13 @@ final class JobMember {
                 throw ours;
             }
         }
+    }
+
+    private Map<String, String> allFacts() {
+        Map<String, String> all = new LinkedHashMap<>(facts);
+        all.put("process grid", grid.toString());
+        all.put("version", Optional.ofNullable(JobMember.class.getPackage().getImplementationVersion())
+            .orElse("not packaged"));
+        return all;
     }
 }

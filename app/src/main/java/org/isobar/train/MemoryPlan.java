@@ -6,6 +6,7 @@ import java.util.Map;
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Arena;
+import org.isobar.device.Footprint;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Span;
 import org.isobar.distributed.Communicators;
@@ -21,10 +22,10 @@ import org.isobar.vit.VitConfig;
  * @param stateBytes   parameters, gradients, optimizer moments, predictions
  * @param keptBytes    activations kept from forward to backward
  * @param scratchBytes temporaries
- * @param widestRow    largest innermost extent of any tensor
+ * @param footprint    what the operations are given
  * @param stepFlops    floating-point operations of a step
  */
-public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long widestRow, double stepFlops) {
+public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, Footprint footprint, double stepFlops) {
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
     private static final long PROGRAM_BYTES = 128L << 20; // its heap and code grow by half of that after the check
 
@@ -75,7 +76,7 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             double flops = device.flops();
             replica.evaluate(input, target);
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(),
-                device.widestRow(), flops);
+                device.footprint(), flops);
         }
     }
 }

@@ -1,8 +1,6 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -79,11 +77,12 @@ public final class TrainingRun {
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         config.warnings().forEach(log::warn);
+        JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
         try (Device device = config.device().open(config.threads(), log::info)) {
             MemoryPlan plan = plan(device);
-            device.reserve(plan.widestRow());
+            device.reserve(plan.footprint());
             try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
-                JobMember.run(config, secret, facts(), device, communicators -> {
+                member.run(device, communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
                     }
@@ -102,15 +101,6 @@ public final class TrainingRun {
         plan.check(2 * DataLoader.bufferBytes(data, batch, config.data().numDataWorkers()),
             device.memory().available());
         return plan;
-    }
-
-    /** What all ranks must agree on. */
-    private Map<String, String> facts() {
-        Map<String, String> facts = new LinkedHashMap<>(config.entries());
-        facts.put("process grid", config.grid().toString());
-        facts.put("version", Optional.ofNullable(TrainingRun.class.getPackage().getImplementationVersion())
-            .orElse("not packaged"));
-        return facts;
     }
 
     private void load(Device device, Replica.Memory memory, Communicators communicators) {

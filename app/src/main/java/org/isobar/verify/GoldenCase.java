@@ -84,7 +84,7 @@ public final class GoldenCase {
     /** Runs the case on a device that nothing else has reserved memory on. */
     public List<Deviation> run(Device device) {
         MemoryPlan plan = MemoryPlan.of(config, batch);
-        device.reserve(plan.widestRow());
+        device.reserve(plan.footprint());
         Shape inputs = Shape.of(batch, config.inChannels(), config.height(), config.width());
         Shape targets = Shape.of(batch, config.outChannels(), config.height(), config.width());
         try (Replica.Memory memory = Replica.Memory.of(device, plan);

@@ -7,6 +7,7 @@ import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
 import org.isobar.nn.Mlp;
 import org.isobar.nn.SelfAttention;
 import org.isobar.nn.TransformerBlock;
@@ -16,8 +17,8 @@ import org.isobar.vit.VitConfig;
  * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
  * rank compares its own slices. All ranks call {@link #run} together.
  *
- * <p>Errors are ||difference|| / ||whole||, the largest of all ranks. Gradients of the keys' bias are left out: they
- * are zero but for rounding.
+ * <p>Errors are ||difference|| / ||whole|| of a tensor and |difference / whole| of a loss, the largest of all ranks.
+ * Gradients of the keys' bias are left out: they are zero but for rounding.
  */
 public final class LayoutCheck {
     private static final double TOLERANCE = 1e-5;
@@ -55,18 +56,31 @@ public final class LayoutCheck {
         this.batch = batch;
     }
 
-    /** The model of the check: 65 tokens, which no layout of several ranks but 5 and 13 cuts evenly. */
+    /**
+     * The model of the check: 65 tokens, which no number of ranks but 5, 13 and 65 cuts evenly.
+     *
+     * @throws UserException if the grid has more context-parallel ranks than that
+     */
     public static VitConfig model(ProcessGrid grid, double dropout) {
         int tensor = grid.size(Axis.TP);
         int heads = 8 % tensor == 0 ? 8 : tensor;
-        return new VitConfig(40, 104, 8, 3, 3, 8 * heads, 2, heads, 32 * heads, dropout);
+        VitConfig model = new VitConfig(40, 104, 8, 3, 3, 8 * heads, 2, heads, 32 * heads, dropout);
+        if (grid.size(Axis.CP) > model.tokens()) {
+            throw new UserException("the check's model has " + model.tokens() + " tokens, too few for "
+                + grid.size(Axis.CP) + " context-parallel ranks; check a smaller --context_parallel");
+        }
+        return model;
     }
 
-    /** Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. */
+    /**
+     * Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. Every rank gets
+     * the same results.
+     *
+     * @throws org.isobar.distributed.CommunicationException if another rank has failed
+     */
     public List<Result> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
         List<Result> results = new ArrayList<>();
-        device.reserve(4096);
         try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
             results.addAll(twins.compare("mlp",
                 here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));

@@ -39,7 +39,7 @@ class MainTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                           | isobar: Name a command: train, synthesize, verify, groups, config.
+        ''                           | isobar: Name a command: train, synthesize, verify, groups, launch, config.
         trian                        | isobar: Unmatched argument at index 0: 'trian'. Did you mean 'train'?
         train --num_iter=3           | isobar: Unknown option: '--num_iter=3'. Did you mean '--num_iters'?
         train --enable-fused         | isobar: Unknown option: '--enable-fused'. Did you mean '--enable_fused'?
@@ -47,7 +47,7 @@ class MainTest {
         train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number of at least 1.
         train --config=demi          | has no preset 'demi'. Did you mean 'demo'?
         train --device=cuda          | device is 'cuda' (--device), but the CUDA back end is not built yet
-        config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1
+        config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4
         """)
     void whatTheUserCanMendExitsWithTwo(String line, String expected) {
         assertEquals(2, run(line == null || line.isEmpty() ? new String[0] : line.split(" ")));

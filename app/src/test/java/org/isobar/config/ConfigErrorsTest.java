@@ -55,8 +55,10 @@ class ConfigErrorsTest {
         patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
         n_out_channels=21       | n_out_channels is '21' (--set), but n_in_channels is '20' (line
         device=cuda             | device is 'cuda' (--set), but the CUDA back end is not built yet; use --device cpu.
-        tensor_parallel=2       | tensor_parallel is '2' (--set), but model parallelism is not built yet
-        context_parallel=4      | context_parallel is '4' (--set), but model parallelism is not built yet
+        tensor_parallel=2       | world size 1 is not divisible by tp x cp x pp = 2 x 1 x 1 = 2; choose a multiple
+        tensor_parallel=4       | tensor_parallel is '4' (--set), but num_heads is '6' (line
+        context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
+        context_parallel=129    | context_parallel is '129' (--set), but an image has 128 tokens; it can be at most
         numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
         zebra=6                 | there is no key 'zebra' (--set).
         synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
@@ -116,22 +118,17 @@ class ConfigErrorsTest {
     }
 
     @Test
-    void severalProcesses() {
-        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "4")));
-        assertTrue(message.contains("WORLD_SIZE is 4, but training in several processes is not built yet"), message);
-    }
-
-    @Test
     void aBatchThatProcessesCannotShare() {
-        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "3")));
+        String message = message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "3", "RANK", "1",
+            "MASTER_ADDR", "localhost")));
         assertTrue(message.contains("global_batch_size is '4' (line "), message);
         assertTrue(message.contains("which 3 data-parallel ranks cannot share evenly"), message);
     }
 
     @Test
-    void aWorldSizeThatIsNone() {
-        assertEquals("WORLD_SIZE is 'all', but it is the number of processes: a whole number of at least 1.",
-            message(new ConfigRequest(PRESETS, "demo", Map.of("WORLD_SIZE", "all"))));
+    void threadsThatAreNone() {
+        assertEquals("ISOBAR_THREADS is 'all', but it is a number of threads: a whole number of at least 1.",
+            message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
     }
 
     private static ConfigRequest request(Path file, String preset) {

@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
@@ -44,7 +45,7 @@ final class HostDevice implements Device {
     }
 
     @Override
-    public void reserve(long widestRow) {
+    public void reserve(Footprint footprint) {
         throw new UnsupportedOperationException();
     }
 

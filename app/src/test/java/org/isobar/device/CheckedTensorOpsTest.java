@@ -131,6 +131,6 @@ class CheckedTensorOpsTest {
         ops.residualBackward(x, x, Dropout.NONE);
         Tensor image = f32(2, 3, 4, 5);
         ops.relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), f32(1));
-        assertEquals(4, device.widestRow() - 1);
+        assertEquals(4, device.footprint().widestRow() - 1);
     }
 }

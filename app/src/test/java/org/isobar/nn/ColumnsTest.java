@@ -33,7 +33,6 @@ class ColumnsTest {
                 part[i] = whole[i / width * ranks * width + mine * width + i % width];
             }
             try (Arena arena = device.arena("test", 1 << 16); Arena.Scope scratch = arena.scope()) {
-                device.reserve(width);
                 Tensor all = scratch.f32(1, rows, (long) ranks * width);
                 columns.gather(all, place -> write(device, place, part), scratch, device.ops());
                 assertArrayEquals(whole, read(device, all));
@@ -61,7 +60,6 @@ class ColumnsTest {
                 x[i] = (float) Math.sin(i + 100 * communicators.coordinate(Axis.TP));
             }
             try (Arena arena = device.arena("test", 1 << 16); Arena.Scope scratch = arena.scope()) {
-                device.reserve(width);
                 Tensor all = scratch.f32(rows, (long) ranks * width);
                 columns.gather(all, place -> write(device, place, x), scratch, device.ops());
                 double gathered = dot(read(device, all), y);

@@ -50,7 +50,6 @@ final class GradientCheck implements AutoCloseable {
         dx = state.f32(inputShape);
         y = state.f32(outputShape);
         dy = state.f32(outputShape);
-        device.reserve(4096);
         write(values, random("weights", values, 0.3));
         write(x, random("x", x, 1));
         write(dy, random("dy", dy, 1));

@@ -125,7 +125,6 @@ class ParallelLinearTest {
             state = device.arena("state", 1 << 16);
             kept = device.arena("kept", 1 << 16);
             scratch = device.arena("scratch", 1 << 16);
-            device.reserve(64);
             root = Scoped.root(store, Layout.of(communicators, 1));
         }
 

@@ -132,7 +132,6 @@ class SequenceTest {
     private static <T> List<T> run(int ranks, int tokens, int batch, Work<T> work) throws Exception {
         return GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.CP, ranks)), (device, communicators) -> {
             try (Arena arena = device.arena("test", 1 << 18); Arena.Scope scratch = arena.scope()) {
-                device.reserve(WIDTH);
                 return work.run(new Rank(device, sequence(communicators, tokens), scratch, batch,
                     ranks, communicators.coordinate(Axis.CP)));
             }

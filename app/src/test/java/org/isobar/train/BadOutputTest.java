@@ -100,8 +100,8 @@ class BadOutputTest {
         VitConfig broken = new VitConfig(model.height(), model.width(), 0, model.inChannels(), model.outChannels(),
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
-            sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(),
-            sound.threads(), sound.entries(), sound.warnings());
+            sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(), sound.threads(),
+            sound.entries(), sound.warnings());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(1, TrainingRun.run(config, JobSecret.none(), Screen.plain(screen)));
         String log = Files.readString(output.resolve("out.log"));

@@ -96,7 +96,7 @@ class GradientSyncTest {
     /** Forward and backward of a model; what happened, in order. */
     private static List<String> backward(Device device, Communicators communicators, double capMb) throws Exception {
         MemoryPlan plan = MemoryPlan.of(MODEL, 1);
-        device.reserve(plan.widestRow());
+        device.reserve(plan.footprint());
         try (Replica.Memory memory = Replica.Memory.of(device, plan); Arena images = device.arena("images", 1 << 20)) {
             ParameterStore parameters = new ParameterStore();
             VisionTransformer model = new VisionTransformer(parameters, MODEL,

@@ -34,7 +34,7 @@ class MemoryPlanTest {
         MemoryPlan one = MemoryPlan.of(BASE, 1);
         MemoryPlan four = MemoryPlan.of(BASE, 4);
         assertEquals(4.0, (double) four.keptBytes() / one.keptBytes(), 0.001);
-        assertEquals(one.widestRow(), four.widestRow());
+        assertEquals(one.footprint().widestRow(), four.footprint().widestRow());
         assertEquals(4 * one.stepFlops(), four.stepFlops());
     }
 

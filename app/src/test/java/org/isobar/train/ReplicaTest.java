@@ -85,7 +85,7 @@ class ReplicaTest {
     private static double with(VitConfig config, int threads, ToDoubleFunction<Fixture> body) {
         MemoryPlan plan = MemoryPlan.of(config, BATCH);
         try (Device device = new CpuDevice(threads)) {
-            device.reserve(plan.widestRow());
+            device.reserve(plan.footprint());
             try (Replica.Memory memory = Replica.Memory.of(device, plan);
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
                 Replica replica = new Replica(device, config, BATCH, memory,

@@ -72,7 +72,7 @@ class ReplicasTest {
     private static Trained train(Device device, Communicators communicators, GradientSync.Options options,
         int samples) {
         MemoryPlan plan = MemoryPlan.of(MODEL, 1);
-        device.reserve(plan.widestRow());
+        device.reserve(plan.footprint());
         try (Replica.Memory memory = Replica.Memory.of(device, plan); Arena images = device.arena("images", 1 << 16)) {
             Replica replica = new Replica(device, MODEL, 1, memory, communicators, options);
             replica.initialize(5);

@@ -70,7 +70,6 @@ class LayoutTest {
         VitConfig config = new VitConfig(360, 720, 8, 1, 1, 16, 1, 4, 16, 0);
         assertEquals(4050, config.tokens());
         List<LayoutCheck.Result> results = GridRanks.run(grid("tp-cp-dp", tp, cp, 1), (device, communicators) -> {
-            device.reserve(4096);
             try (TwinModels twins = new TwinModels(device, communicators, config, 1)) {
                 return twins.compare(2, 1e-6, 1e-5);
             }
@@ -87,7 +86,6 @@ class LayoutTest {
         List<LayoutCheck.Result> results = GridRanks.run(grid,
             communicator -> new ForgetsTheFinalNorm(communicator, 2L * config.embed()),
             (device, communicators) -> {
-                device.reserve(4096);
                 try (TwinModels twins = new TwinModels(device, communicators, config, 2)) {
                     return twins.compare(2, 1e-6, 1e-5);
                 }
@@ -99,7 +97,7 @@ class LayoutTest {
             "model: replicas differ after step 1")), misses::toString);
     }
 
-    /** Leaves out the first weights of the first bucket that is reduced over cp: the final norm's. */
+    /** Leaves out the first weights of the first bucket reduced over cp: backward comes to the final norm first. */
     private static final class ForgetsTheFinalNorm extends DressedCommunicator {
         private final long forgotten; // elements
         private long first = -1;

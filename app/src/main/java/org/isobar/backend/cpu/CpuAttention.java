@@ -23,10 +23,28 @@ final class CpuAttention {
         this.workspace = workspace;
     }
 
+    /** Makes room for both halves of attention of the given extents. */
+    static void reserve(Workspace workspace, int threads, AttentionShape shape) {
+        AttentionBlocks blocks = AttentionBlocks.of(shape);
+        workspace.floats(forwardScratch(blocks, threads));
+        workspace.floats(backwardScratch(blocks, threads, shape));
+    }
+
+    /** Packed keys and values, and a tile of scores for each thread. */
+    private static long forwardScratch(AttentionBlocks blocks, int threads) {
+        return 2 * blocks.packed() + threads * blocks.scores();
+    }
+
+    /** Packed keys, twice, and values; tiles for each thread; a delta for each query of each head. */
+    private static long backwardScratch(AttentionBlocks blocks, int threads, AttentionShape shape) {
+        return 3 * blocks.packed() + threads * AttentionBackward.scratch(blocks)
+            + shape.batch() * shape.heads() * shape.queries();
+    }
+
     void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
         AttentionBlocks blocks = AttentionBlocks.of(shape);
         long packed = blocks.packed();
-        MemorySegment scratch = workspace.floats(2 * packed + pool.threads() * blocks.scores());
+        MemorySegment scratch = workspace.floats(forwardScratch(blocks, pool.threads()));
         MemorySegment transposedKeys = slice(scratch, 0, packed);
         MemorySegment values = slice(scratch, packed, 2 * packed);
         AttentionPacking packing = new AttentionPacking(blocks, Segments.of(kv));
@@ -48,7 +66,7 @@ final class CpuAttention {
         AttentionBlocks blocks = AttentionBlocks.of(shape);
         long packed = blocks.packed();
         long each = AttentionBackward.scratch(blocks);
-        MemorySegment scratch = workspace.floats(3 * packed + pool.threads() * each + lse.elements());
+        MemorySegment scratch = workspace.floats(backwardScratch(blocks, pool.threads(), shape));
         MemorySegment keys = slice(scratch, 0, packed);
         MemorySegment transposedKeys = slice(scratch, packed, 2 * packed);
         MemorySegment transposedValues = slice(scratch, 2 * packed, 3 * packed);

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 
 import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
+import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
@@ -79,8 +80,16 @@ public final class CpuDevice implements Device {
     }
 
     @Override
-    public void reserve(long widestRow) {
-        workspace.reserve(widestRow);
+    public void reserve(Footprint footprint) {
+        workspace.reserve(footprint.widestRow());
+        CpuProducts.reserve(workspace, footprint.largestWeight());
+        CpuLoss.reserve(workspace, footprint.largestImages());
+        footprint.attention().forEach(shape -> CpuAttention.reserve(workspace, pool.threads(), shape));
+    }
+
+    /** Bytes that operations have besides their arguments. */
+    long workspaceBytes() {
+        return workspace.bytes();
     }
 
     @Override

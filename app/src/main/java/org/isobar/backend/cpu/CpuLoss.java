@@ -28,6 +28,11 @@ final class CpuLoss {
         this.workspace = workspace;
     }
 
+    /** Makes room for the sums of images, at most a chunk more for each sample than their elements fill. */
+    static void reserve(Workspace workspace, long imageElements) {
+        workspace.doubles(2 * Chunks.count(imageElements, Chunks.ELEMENTS) + Workspace.CHUNKS, 2);
+    }
+
     void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
         MemorySegment predictions = Segments.of(prediction);
         MemorySegment targets = Segments.of(target);

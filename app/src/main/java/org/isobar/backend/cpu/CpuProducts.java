@@ -29,6 +29,11 @@ final class CpuProducts {
         this.workspace = workspace;
     }
 
+    /** Makes room for a transposed weight. */
+    static void reserve(Workspace workspace, long weightElements) {
+        workspace.floats(weightElements);
+    }
+
     void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;

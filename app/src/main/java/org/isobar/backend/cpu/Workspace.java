@@ -36,6 +36,11 @@ final class Workspace implements AutoCloseable {
         return bytes(Math.multiplyExact(count, ValueLayout.JAVA_FLOAT.byteSize()));
     }
 
+    /** Bytes that there is room for. */
+    long bytes() {
+        return memory.byteSize();
+    }
+
     private MemorySegment bytes(long bytes) {
         if (bytes > memory.byteSize()) {
             arena.close();

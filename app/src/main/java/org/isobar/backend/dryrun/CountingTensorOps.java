@@ -1,9 +1,13 @@
 package org.isobar.backend.dryrun;
 
+import java.util.HashSet;
+import java.util.Set;
+
 import org.isobar.device.AdamConstants;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Epilogue;
+import org.isobar.device.Footprint;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
@@ -17,13 +21,16 @@ import org.isobar.tensor.Tensor;
 final class CountingTensorOps implements TensorOps {
     private double flops;
     private long widestRow;
+    private long largestWeight;
+    private long largestImages;
+    private final Set<AttentionShape> attention = new HashSet<>();
 
     double flops() {
         return flops;
     }
 
-    long widestRow() {
-        return widestRow;
+    Footprint footprint() {
+        return new Footprint(widestRow, largestWeight, largestImages, attention);
     }
 
     private void see(Tensor... tensors) {
@@ -38,6 +45,7 @@ final class CountingTensorOps implements TensorOps {
 
     /** Heads lie side by side, so a row holds them all. */
     private void attention(AttentionShape shape, double productsOfTwo) {
+        attention.add(shape);
         widestRow = Math.max(widestRow, shape.heads() * shape.headDim());
         flops += 2 * productsOfTwo * shape.batch() * shape.heads() * shape.queries() * shape.keys() * shape.headDim();
     }
@@ -58,6 +66,7 @@ final class CountingTensorOps implements TensorOps {
     @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         see(y, x, weight);
+        largestWeight = Math.max(largestWeight, weight.elements());
         product(x.shape().rows(), weight.shape().rows(), x.shape().extent(-1));
     }
 
@@ -155,6 +164,7 @@ final class CountingTensorOps implements TensorOps {
     @Override
     public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
         see(prediction, target);
+        largestImages = Math.max(largestImages, prediction.elements());
     }
 
     @Override
@@ -166,6 +176,7 @@ final class CountingTensorOps implements TensorOps {
     @Override
     public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
         see(prediction, target);
+        largestImages = Math.max(largestImages, prediction.elements());
     }
 
     /** Flat ranges have no rows. */

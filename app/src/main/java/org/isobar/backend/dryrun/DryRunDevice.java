@@ -7,6 +7,7 @@ import java.util.List;
 import org.isobar.device.Arena;
 import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
+import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
@@ -60,12 +61,9 @@ public final class DryRunDevice implements Device {
         return counting.flops();
     }
 
-    /**
-     * The largest innermost extent of any tensor that an operation went over row by row; all heads of attention count
-     * as one row.
-     */
-    public long widestRow() {
-        return counting.widestRow();
+    /** The largest that any operation was given so far. */
+    public Footprint footprint() {
+        return counting.footprint();
     }
 
     /** An arena that holds anything, whatever {@code bytes} says: its high watermark is what it would have to hold. */
@@ -100,7 +98,7 @@ public final class DryRunDevice implements Device {
 
     /** Nothing to reserve. */
     @Override
-    public void reserve(long widestRow) { }
+    public void reserve(Footprint footprint) { }
 
     /** Copies nothing. */
     @Override

@@ -74,12 +74,12 @@ class DryRunDeviceTest {
     @Test
     void widestRowCountsAllHeadsButNoFlatRange() {
         ops.fill(arena.f32(1_000_000), 0);
-        assertEquals(0, device.widestRow());
+        assertEquals(0, device.footprint().widestRow());
         ops.attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48), arena.f32(1, 2, 2, 8, 48),
             new AttentionShape(1, 2, 2, 8, 48), Dropout.NONE);
-        assertEquals(384, device.widestRow());
+        assertEquals(384, device.footprint().widestRow());
         ops.linear(arena.f32(2, 1536), arena.f32(2, 384), arena.f32(1536, 384), Epilogue.NONE);
-        assertEquals(1536, device.widestRow());
+        assertEquals(1536, device.footprint().widestRow());
     }
 
     @Test

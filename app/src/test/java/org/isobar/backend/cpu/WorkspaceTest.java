@@ -1,0 +1,44 @@
+package org.isobar.backend.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.isobar.device.HostBuffer;
+import org.isobar.device.Span;
+import org.isobar.distributed.Communicators;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.train.GradientSync;
+import org.isobar.train.MemoryPlan;
+import org.isobar.train.Replica;
+import org.isobar.vit.VitConfig;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a step needs besides its arguments is there before the first one. */
+class WorkspaceTest {
+
+    @ParameterizedTest
+    @CsvSource({"64, 128, 8, 20, 192, 2, 6, 4", "24, 40, 4, 3, 24, 1, 4, 1", "8, 64, 8, 1, 320, 1, 2, 2",
+        "256, 256, 32, 1, 8, 1, 1, 3"})
+    void noStepGrowsIt(int height, int width, int patch, int channels, int embed, int depth, int heads, int batch) {
+        VitConfig config = new VitConfig(height, width, patch, channels, channels, embed, depth, heads, 4 * embed, 0);
+        MemoryPlan plan = MemoryPlan.of(config, batch);
+        Shape images = Shape.of(batch, channels, height, width);
+        try (CpuDevice device = new CpuDevice(3);
+            Replica.Memory memory = Replica.Memory.of(device, plan);
+            HostBuffer input = device.hostBuffer(DType.F32, images)) {
+            device.reserve(plan.footprint());
+            long reserved = device.workspaceBytes();
+            Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
+                GradientSync.Options.DEFAULT);
+            replica.initialize(1);
+            device.ops().fill(input.toDevice(), 0.5);
+            double loss = replica.trainStep(input.toDevice(), input.toDevice(),
+                new Replica.StepContext(1, 0, Span.whole(batch), 1e-3));
+            replica.evaluate(input.toDevice(), input.toDevice());
+            assertTrue(loss > 0, "loss " + loss);
+            assertEquals(reserved, device.workspaceBytes());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * The submit scripts on a real Slurm of four virtual nodes. The launcher script gives way to one that runs these very
+ * classes; everything else is as a user has it.
+ */
+@Tag("slurm")
+class SlurmTest {
+    private static final List<String> SCRIPTS = List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh",
+        "export_DDP_vars.sh");
+    private static final Pattern LOSS = Pattern.compile("Avg (train|val) loss=(\\S+)");
+    private static final double TOLERANCE = 1e-5; // of losses after a dozen steps, relative
+
+    @TempDir
+    private static Path directory;
+    private static Path house;
+    private static SlurmCluster cluster;
+    private static List<Double> losses;
+
+    /** Trains in one process, which also makes the data. */
+    @BeforeAll
+    static void furnish() throws Exception {
+        SlurmCluster.assumePossible();
+        house = Files.createDirectories(directory.resolve("a house"));
+        Files.createDirectory(house.resolve("config"));
+        Files.copy(Path.of("..", "config", "ViT.yaml"), house.resolve("config/ViT.yaml"));
+        for (String script : SCRIPTS) {
+            Files.copy(Path.of("..", script), house.resolve(script));
+        }
+        Path launcher = Files.writeString(house.resolve("isobar"), """
+            #!/bin/sh
+            exec "%s" "@%s" -Xmx512m "-Disobar.home=%s" -cp "%s" %s "$@"
+            """.formatted(SameJava.command(Main.class).getFirst(), Path.of("jvm.options").toAbsolutePath(), house,
+                System.getProperty("java.class.path"), Main.class.getName()));
+        assertTrue(launcher.toFile().setExecutable(true));
+        try (SlurmCluster single = SlurmCluster.start(1, directory.resolve("one"), house)) {
+            losses = losses(train(single, "one", "-n 1 -t 20 ./submit_pm.sh --config=tiny"));
+        }
+        cluster = SlurmCluster.start(4, directory.resolve("four"), house);
+    }
+
+    @AfterAll
+    static void end() throws IOException {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        tp4     | --nodes 1 submit_pm_mp.sh --config=tiny --tensor_parallel=4
+        cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --context_parallel=2 \
+        --tensor_parallel=2 --parallel_order=cp-tp-dp
+        dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny
+        """)
+    void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
+        String output = train(cluster, name, arguments);
+        assertEquals(losses.size(), losses(output).size());
+        for (int i = 0; i < losses.size(); i++) {
+            assertEquals(losses.get(i), losses(output).get(i), losses.get(i) * TOLERANCE, output);
+        }
+    }
+
+    @Test
+    void aKilledRankEndsTheJobWithItsCode() throws Exception {
+        SlurmCluster.Job job = submit(cluster, "killed",
+            "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --tensor_parallel=4 --num_iters=1000000");
+        job.await("Memory usage after forward pass");
+        long begin = System.nanoTime();
+        job.kill(2);
+        assertEquals("FAILED 137", job.end(), job::output);
+        Duration took = Duration.ofNanos(System.nanoTime() - begin);
+        assertTrue(took.compareTo(Duration.ofSeconds(15)) < 0, took + ", " + job.output());
+        assertTrue(job.output().contains("Rank 2 failed first, with code 137."), job.output());
+    }
+
+    @Test
+    void aMistakeOfTheUserEndsTheJobWithTwo() throws Exception {
+        SlurmCluster.Job job = submit(cluster, "mistake",
+            "--nodes 1 --ntasks-per-node 2 submit_pm_dp.sh --config=tinny");
+        assertEquals("FAILED 2", job.end(), job::output);
+        assertTrue(job.output().contains("has no preset 'tinny'. Did you mean 'tiny'?"), job.output());
+    }
+
+    @Test
+    void withoutSrunTheProgramSaysSo() throws Exception {
+        SlurmCluster.Job job = cluster.submit(Map.of(), List.of("-n", "4", "-o", "shell-%j.out", "--wrap",
+            "./isobar train --config=tiny --tensor_parallel=4"));
+        assertEquals("FAILED 2", job.end(), job::output);
+        assertTrue(job.output().contains("Put srun before the command"), job.output());
+    }
+
+    /** Trains to the end; returns the job's output, in which rank 0 alone has spoken. */
+    private static String train(SlurmCluster where, String name, String arguments) throws Exception {
+        SlurmCluster.Job job = submit(where, name, arguments);
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        String output = job.output();
+        for (String once : List.of("Starting Training Loop...", "DONE ---- rank 0", "DONE ---- rank",
+                "Weights: " + house.resolve("logs").resolve(name))) {
+            assertEquals(1, output.split(Pattern.quote(once), -1).length - 1, once + " in " + output);
+        }
+        assertFalse(Pattern.compile("[0-9a-f]{64}").matcher(output).find(), "a secret in " + output);
+        return output;
+    }
+
+    private static SlurmCluster.Job submit(SlurmCluster where, String name, String arguments) throws Exception {
+        return where.submit(Map.of("LOGDIR", "logs/" + name), List.of(arguments.split(" +")));
+    }
+
+    private static List<Double> losses(String output) {
+        try (Stream<String> found = LOSS.matcher(output).results().map(result -> result.group(2))) {
+            List<Double> losses = found.map(Double::valueOf).toList();
+            assertTrue(losses.size() >= 2, output);
+            return losses;
+        }
+    }
+}

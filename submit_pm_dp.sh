@@ -1,0 +1,20 @@
+#!/bin/bash
+#SBATCH -C gpu
+#SBATCH -q regular
+#SBATCH -A dasrepo
+#SBATCH --ntasks-per-node 4
+#SBATCH --cpus-per-task 32
+#SBATCH --gpus-per-node 4
+#SBATCH --time=01:00:00
+#SBATCH -J vit-era5
+#SBATCH -o %x-%j.out
+
+# Trains with data parallelism, on four GPUs of each node:
+#
+#   sbatch --nodes 4 submit_pm_dp.sh --config=bs256_opt
+#
+# Submit from this directory, or set ISOBAR_HOME to it. What Slurm is told above is overridden by options of sbatch or
+# by SBATCH_ACCOUNT and the like; DATADIR, LOGDIR and ISOBAR_IMAGE ("none" for no container) say the rest.
+ISOBAR_HOME=${ISOBAR_HOME:-${SLURM_SUBMIT_DIR:-.}}
+source "$ISOBAR_HOME/export_DDP_vars.sh" || exit 2
+isobar_job train "$@"
