@@ -78,6 +78,11 @@ final class TrainingJob implements AutoCloseable {
         processes.add(builder.start());
     }
 
+    /** Lets a stopped process run on. */
+    void resume(int index) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-CONT", String.valueOf(processes.get(index).pid())).start().waitFor();
+    }
+
     /** Number of processes. */
     int size() {
         return processes.size();
