@@ -59,19 +59,25 @@ class ProcessFailuresTest {
     @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=1", "EXIT, 0, BUCKETS, 2, --tensor_parallel=1",
         "STOP, 1, FORWARD, 3, --context_parallel=3", "KILL, 0, VALIDATION, 2, --tensor_parallel=2"})
     void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
+        theOthersEnd(fault, culprit, moment, processes, LIMIT, layout);
+    }
+
+    private void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
+        String... options) throws Exception {
         try (TrainingJob job = new TrainingJob(data, directory)) {
             for (int rank = 0; rank < processes; rank++) {
                 Map<String, String> variables = new HashMap<>(Map.of("WORLD_SIZE", String.valueOf(processes)));
                 if (rank == culprit) {
                     variables.putAll(Map.of("FAULT", fault.name(), "FAULT_AT", moment.stack));
                 }
-                job.start(FaultyRank.class.getName(), rank, variables, ENDLESS, layout);
+                job.start(FaultyRank.class.getName(), rank, variables,
+                    Stream.concat(Stream.of(ENDLESS), Stream.of(options)).toArray(String[]::new));
             }
             job.awaitShown(culprit, FaultyRank.CRY);
             long start = System.nanoTime();
             for (int rank = 0; rank < processes; rank++) {
                 if (rank != culprit) {
-                    assertEquals(1, job.code(rank, LIMIT.minusNanos(System.nanoTime() - start)), job.screens());
+                    assertEquals(1, job.code(rank, limit.minusNanos(System.nanoTime() - start)), job.screens());
                     String shown = job.shown(rank);
                     assertTrue(shown.contains("ERROR - rank " + rank + ", group "), job.screens());
                     assertTrue(Pattern.compile("group \\S+ \\[[0-9, ]+], operation \\d+ \\(\\S+").matcher(shown).find(),
@@ -107,6 +113,13 @@ class ProcessFailuresTest {
     @CsvSource({"KILL, 3, BACKWARD", "STOP, 0, BUCKETS", "STOP, 2, VALIDATION", "EXIT, 1, FORWARD"})
     void theOthersOfFourEnd(Fault fault, int culprit, Moment moment) throws Exception {
         theOthersEnd(fault, culprit, moment, 4, "--tensor_parallel=2");
+    }
+
+    /** By default, a rank that is silent for 7 s has 3 more until all have ended. */
+    @Tag("slow")
+    @Test
+    void aShorterLimitIsKept() throws Exception {
+        theOthersEnd(Fault.STOP, 1, Moment.BACKWARD, 2, Duration.ofSeconds(6), "--comm_timeout=4");
     }
 
     /** NaN in the data of one replica: its rank names the sample, and all end. */
