@@ -130,7 +130,7 @@ public final class Rendezvous {
     private Connection reach(InetSocketAddress address) {
         while (true) {
             try {
-                return Connection.open(address, secret, ONE_TRY);
+                return Connection.open(address, secret, oneTry());
             } catch (Handshake.Refused stranger) {
                 throw new UserException("something listens at " + place() + ", but it is not rank 0 of this job: "
                     + stranger.getMessage(), stranger);
@@ -143,6 +143,12 @@ public final class Rendezvous {
                 Watch.pause(PAUSE);
             }
         }
+    }
+
+    /** Not beyond the deadline; nor is a limit ever zero. */
+    private Duration oneTry() {
+        Duration left = Duration.ofNanos(deadline - System.nanoTime());
+        return left.compareTo(ONE_TRY) > 0 ? ONE_TRY : left.compareTo(PAUSE) > 0 ? left : PAUSE;
     }
 
     private static List<InetSocketAddress> verdict(DataInputStream in) throws IOException {

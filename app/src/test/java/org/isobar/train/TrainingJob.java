@@ -78,7 +78,17 @@ final class TrainingJob implements AutoCloseable {
         processes.add(builder.start());
     }
 
-    /** Exit code of the process that was started at place {@code index}, which has a time to end that suits any load. */
+    /** Lets a stopped process run on. */
+    void resume(int index) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-CONT", String.valueOf(processes.get(index).pid())).start().waitFor();
+    }
+
+    /** Number of processes. */
+    int size() {
+        return processes.size();
+    }
+
+    /** Exit code of the process that was started at place {@code index}, however loaded the machine. */
     int code(int index) throws InterruptedException {
         return code(index, PATIENCE);
     }
@@ -104,7 +114,8 @@ final class TrainingJob implements AutoCloseable {
     void awaitShown(int index, String text) throws InterruptedException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!shown(index).contains(text)) {
-            assertTrue(System.nanoTime() < deadline && (processes.get(index).isAlive() || shown(index).contains(text)),
+            assertTrue(System.nanoTime() < deadline
+                && (processes.get(index).isAlive() || shown(index).contains(text)),
                 () -> "process " + index + " does not say " + text + "\n" + screens());
             Thread.sleep(10);
         }

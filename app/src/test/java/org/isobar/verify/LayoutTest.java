@@ -48,13 +48,13 @@ class LayoutTest {
         check(grid("tp-cp-dp", tp, cp, dp), 0, 2);
     }
 
-    /** One sample takes another way through the collectives of a sequence than two; 65 tokens over 3 are uneven. */
+    /** One sample takes another way through the collectives of a sequence than several do. */
     @ParameterizedTest
-    @CsvSource({"cp-tp-dp, 2, 2, 1, 0, 1", "tp-dp-cp, 2, 2, 2, 0, 1", "dp-cp-tp, 2, 1, 2, 0, 1",
-        "tp-cp-dp, 1, 3, 1, 0, 1", "tp-cp-dp, 1, 3, 1, 0, 2", "tp-cp-dp, 1, 5, 1, 0, 2", "cp-tp-dp, 2, 3, 1, 0, 3",
-        "tp-cp-dp, 3, 1, 1, 0, 1", "tp-cp-dp, 1, 1, 3, 0, 1"})
-    void otherOrdersSizesAndBatches(String order, int tp, int cp, int dp, double dropout, int batch) throws Exception {
-        check(grid(order, tp, cp, dp), dropout, batch);
+    @CsvSource({"cp-tp-dp, 2, 2, 1, 1", "tp-dp-cp, 2, 2, 2, 1", "dp-cp-tp, 2, 1, 2, 1", "tp-cp-dp, 1, 3, 1, 1",
+        "tp-cp-dp, 1, 3, 1, 2", "tp-cp-dp, 1, 5, 1, 2", "cp-tp-dp, 2, 3, 1, 3", "tp-cp-dp, 3, 1, 1, 1",
+        "tp-cp-dp, 1, 1, 3, 1"})
+    void otherOrdersSizesAndBatches(String order, int tp, int cp, int dp, int batch) throws Exception {
+        check(grid(order, tp, cp, dp), 0, batch);
     }
 
     @ParameterizedTest
