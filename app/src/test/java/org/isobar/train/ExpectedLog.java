@@ -20,7 +20,8 @@ final class ExpectedLog {
         "time_means_path DATA/stats/time_means.npy", "global_means_path DATA/stats/global_means.npy",
         "global_stds_path DATA/stats/global_stds.npy", "limit_nsamples None", "limit_nsamples_val None",
         "wireup_info env", "wireup_store tcp", "run_num 00", "bucket_cap_mb 25", "disable_broadcast_buffers False",
-        "noddp False", "tensor_parallel 1", "context_parallel 1", "parallel_order tp-cp-dp", "comm_timeout 10.0", "start_timeout 120.0",
+        "noddp False", "tensor_parallel 1", "context_parallel 1", "parallel_order tp-cp-dp",
+        "comm_timeout 10.0", "start_timeout 120.0",
         "device auto", "seed 1",
         "data_dir ROOT", "synthetic.seed 1", "synthetic.train_years 2", "synthetic.valid_years 1",
         "synthetic.test_years 1", "synthetic.samples_per_year 12");
