@@ -69,8 +69,8 @@ final class ExpectedLog {
         KEYS.stream().map(key -> literal(key.replace("DATA", root.toString()).replace("ROOT", data.toString())
             .replace("LOGS", data.resolve("logs").toString()))).forEach(lines::add);
         lines.add(INFO + "-{51}");
-        lines.add(literal("Synthetic data is complete at " + root));
         lines.add(INFO + "Device: .*, \\d+ threads? \\(chosen by auto: .*\\)");
+        lines.add(literal("Synthetic data is complete at " + root));
         lines.add(literal("rank 0, begin data loader init"));
         dataSet(lines, root.resolve("train"), "1979.h5", 24);
         dataSet(lines, root.resolve("valid"), "1981.h5", 12);
