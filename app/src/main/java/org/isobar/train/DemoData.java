@@ -47,6 +47,6 @@ final class DemoData {
 
     /** The set's directory: that of {@code train}. */
     private static Path directory(RunConfig config) {
-        return config.data().trainPath().toAbsolutePath().getParent();
+        return config.data().trainPath().toAbsolutePath().normalize().getParent();
     }
 }
