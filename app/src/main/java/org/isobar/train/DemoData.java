@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Consumer;
 
+import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.config.SyntheticData;
 import org.isobar.data.Era5Variable;
@@ -32,10 +33,14 @@ final class DemoData {
 
     /** Whether the run reads what would be made: made elsewhere, data would fill somebody's disk for nothing. */
     private static boolean isStandardLayout(RunConfig config, Path directory) {
-        return config.data().trainPath().endsWith("train")
-            && config.data().validPath().toAbsolutePath().equals(directory.resolve("valid"))
-            && config.data().globalMeansPath().toAbsolutePath().equals(directory.resolve("stats/global_means.npy"))
-            && config.data().globalStdsPath().toAbsolutePath().equals(directory.resolve("stats/global_stds.npy"));
+        DataConfig data = config.data();
+        return data.trainPath().endsWith("train") && isAt(data.validPath(), directory.resolve("valid"))
+            && isAt(data.globalMeansPath(), directory.resolve("stats/global_means.npy"))
+            && isAt(data.globalStdsPath(), directory.resolve("stats/global_stds.npy"));
+    }
+
+    private static boolean isAt(Path path, Path place) {
+        return path.toAbsolutePath().normalize().equals(place);
     }
 
     /** The RMSE of u10, normalized, that no forecast of synthetic data can beat; empty for other data. */
