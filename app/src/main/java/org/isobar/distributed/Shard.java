@@ -56,4 +56,31 @@ public record Shard(int dim, int parts, int index) {
         }
         return Shape.of(extents);
     }
+
+    /** Where the elements of the slice lie in a weight of the given shape. */
+    public Runs runs(Shape global) {
+        long inner = 1; // elements of one entry of the dimension that is cut
+        for (int behind = dim + 1; behind < global.rank(); behind++) {
+            inner *= global.extent(behind);
+        }
+        long cut = global.extent(dim);
+        long run = length(cut) * inner;
+        return new Runs(local(global).elements() / run, run, start(cut) * inner, cut * inner);
+    }
+
+    /**
+     * A slice as runs of neighbouring elements, equally long and equally far apart in the whole; in the slice itself
+     * they lie one behind the other.
+     *
+     * @param count  runs
+     * @param length elements of a run
+     * @param first  place of the first element in the whole
+     * @param stride from run to run in the whole
+     */
+    public record Runs(long count, long length, long first, long stride) {
+        /** Place of a run in the whole. */
+        public long start(long run) {
+            return first + run * stride;
+        }
+    }
 }

@@ -12,12 +12,14 @@ import org.isobar.random.Philox;
  * and {@code g}, so every cut starts from the same bits.
  */
 final class InitialWeights {
+    private static final long PIECE = 4096; // elements
+
     private InitialWeights() { }
 
     /** Fills {@code host} with this rank's slice of {@code part}. */
     static void fill(MemorySegment host, Parameter.Part part, long seed) {
         Philox.Key key = Philox.Key.of(seed, "initial " + part.name());
-        Runs runs = Runs.of(part);
+        Shard.Runs runs = split(part.shard().runs(part.shape()));
         IntStream.range(0, Math.toIntExact(runs.count())).parallel().forEach(
             run -> fill(host, part.initializer(), key, run * runs.length(), runs.start(run), runs.length()));
     }
@@ -35,39 +37,13 @@ final class InitialWeights {
         }
     }
 
-    /**
-     * A slice as runs of neighbouring elements, equally long and equally far apart in the whole weight.
-     *
-     * @param count  runs
-     * @param length elements of a run
-     * @param first  global index of the first element
-     * @param stride from run to run in the whole weight
-     */
-    private record Runs(long count, long length, long first, long stride) {
-        static Runs of(Parameter.Part part) {
-            Shard shard = part.shard();
-            long[] extents = part.shape().extents();
-            long inner = 1; // elements of one entry of the dimension that is cut
-            for (int dim = shard.dim() + 1; dim < extents.length; dim++) {
-                inner *= extents[dim];
-            }
-            long cut = extents[shard.dim()];
-            long length = shard.length(cut) * inner;
-            Runs runs = new Runs(part.local().elements() / length, length, shard.start(cut) * inner, cut * inner);
-            return runs.count() == 1 ? runs.split() : runs;
+    /** One long run in pieces, for several threads. */
+    private static Shard.Runs split(Shard.Runs runs) {
+        long pieces = 1;
+        while (runs.count() == 1 && runs.length() / pieces > PIECE && runs.length() % (2 * pieces) == 0) {
+            pieces *= 2;
         }
-
-        /** One long run as its rows, for several threads. */
-        private Runs split() {
-            long pieces = 1;
-            while (length / pieces > 4096 && length % (2 * pieces) == 0) {
-                pieces *= 2;
-            }
-            return new Runs(pieces, length / pieces, first, length / pieces);
-        }
-
-        long start(long run) {
-            return first + run * stride;
-        }
+        long length = runs.length() / pieces;
+        return pieces == 1 ? runs : new Shard.Runs(pieces, length, runs.first(), length);
     }
 }

@@ -134,16 +134,10 @@ final class WeightsFile {
     }
 
     private static void eachRun(Shape shape, Shard shard, Run run) {
-        long[] extents = shape.extents();
-        long inner = Float.BYTES;
-        for (int dim = shard.dim() + 1; dim < extents.length; dim++) {
-            inner *= extents[dim];
-        }
-        long cut = extents[shard.dim()];
-        long bytes = shard.length(cut) * inner;
-        long runs = shape.elements() * Float.BYTES / (cut * inner);
-        for (long i = 0; i < runs; i++) {
-            run.accept(i * cut * inner + shard.start(cut) * inner, i * bytes, bytes);
+        Shard.Runs runs = shard.runs(shape);
+        long bytes = runs.length() * Float.BYTES;
+        for (long i = 0; i < runs.count(); i++) {
+            run.accept(runs.start(i) * Float.BYTES, i * bytes, bytes);
         }
     }
 

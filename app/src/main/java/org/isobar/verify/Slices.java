@@ -51,16 +51,11 @@ final class Slices {
 
     /** A rank's slice of a whole tensor. */
     static float[] slice(float[] whole, Shape shape, Shard shard) {
-        long[] extents = shape.extents();
-        int inner = 1;
-        for (int dim = shard.dim() + 1; dim < extents.length; dim++) {
-            inner *= (int) extents[dim];
-        }
-        int cut = Math.toIntExact(extents[shard.dim()]) * inner;
-        int run = Math.toIntExact(shard.length(extents[shard.dim()])) * inner;
-        float[] slice = new float[whole.length / cut * run];
-        for (int i = 0; i < whole.length / cut; i++) {
-            System.arraycopy(whole, i * cut + shard.index() * run, slice, i * run, run);
+        Shard.Runs runs = shard.runs(shape);
+        int length = Math.toIntExact(runs.length());
+        float[] slice = new float[Math.toIntExact(runs.count()) * length];
+        for (int i = 0; i < runs.count(); i++) {
+            System.arraycopy(whole, Math.toIntExact(runs.start(i)), slice, i * length, length);
         }
         return slice;
     }

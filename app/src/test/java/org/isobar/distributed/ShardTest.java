@@ -55,4 +55,13 @@ class ShardTest {
             }
         }
     }
+
+    @Test
+    void runsSayWhereTheSliceLies() {
+        Shape weight = Shape.of(6, 4, 5);
+        assertEquals(new Shard.Runs(1, 40, 40, 120), new Shard(0, 3, 1).runs(weight));
+        assertEquals(new Shard.Runs(6, 10, 10, 20), new Shard(1, 2, 1).runs(weight));
+        assertEquals(new Shard.Runs(1, 120, 0, 120), Shard.whole().runs(weight));
+        assertEquals(10 + 3 * 20, new Shard(1, 2, 1).runs(weight).start(3));
+    }
 }
