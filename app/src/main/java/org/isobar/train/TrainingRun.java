@@ -79,9 +79,7 @@ public final class TrainingRun {
         config.warnings().forEach(log::warn);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
         try (Device device = config.device().open(config.threads(), log::info)) {
-            MemoryPlan plan = plan(device);
-            device.reserve(plan.footprint());
-            try (Replica.Memory memory = Replica.Memory.of(device, plan)) {
+            try (RunMemory memory = new RunMemory(device, plan(device))) {
                 member.run(device, communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
@@ -103,7 +101,7 @@ public final class TrainingRun {
         return plan;
     }
 
-    private void load(Device device, Replica.Memory memory, Communicators communicators) {
+    private void load(Device device, RunMemory memory, Communicators communicators) {
         log.info(TutorialLines.loaderBegins(rank));
         try (Era5Dataset training = open(config.data().trainPath(), config.data().limitSamples());
             Era5Dataset validation = open(config.data().validPath(), config.data().limitSamplesValid());
@@ -138,9 +136,9 @@ public final class TrainingRun {
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
     }
 
-    private void train(Device device, Replica.Memory memory, Communicators communicators, Trainer.LoaderPair data) {
+    private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {
         data.epochs(config.training().numIters()); // none: say so before the model is made
-        Replica replica = new Replica(device, model, config.training().localBatchSize(), memory, communicators,
+        Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(), communicators,
             gradientSync());
         WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
         replica.initialize(config.training().seed());
