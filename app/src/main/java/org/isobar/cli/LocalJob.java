@@ -7,10 +7,10 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
@@ -29,8 +29,8 @@ final class LocalJob implements AutoCloseable {
     private final PrintWriter out;
     private final PrintWriter err;
     private final Duration grace;
-    private final List<Process> processes = new ArrayList<>();
-    private final List<Thread> relays = new ArrayList<>();
+    private final List<Process> processes = new CopyOnWriteArrayList<>(); // the hook walks it at any time
+    private final List<Thread> relays = new CopyOnWriteArrayList<>();
     private final BlockingQueue<End> ends = new LinkedBlockingQueue<>();
     private final Thread hook = new Thread(this::interrupted, "end of the job");
     private volatile boolean interrupted;
@@ -50,7 +50,7 @@ final class LocalJob implements AutoCloseable {
      * @throws UserException if there cannot be as many
      */
     void start(List<String> command, Map<String, String> environment, int count) {
-        for (int rank = 0; rank < count; rank++) {
+        for (int rank = 0; rank < count && !interrupted; rank++) {
             try {
                 start(rank, command, environment);
             } catch (IOException failed) {

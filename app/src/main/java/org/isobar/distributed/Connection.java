@@ -32,6 +32,7 @@ final class Connection implements Closeable {
             Connection connection = new Connection(channel);
             connection.limit(limit);
             Handshake.call(connection.in, connection.out, secret);
+            Handshake.awaitAdmission(connection.in);
             connection.unlimited();
             return connection;
         } catch (IOException | RuntimeException failed) {

@@ -91,6 +91,7 @@ final class Doorman implements Closeable {
                     throw new ClosedChannelException(); // too late: it was turned out
                 }
             }
+            Handshake.admit(connection.out());
             connection.limit(Duration.ofSeconds(PATIENCE));
             host.welcome(connection);
         } catch (IOException | RuntimeException notOneOfUs) {

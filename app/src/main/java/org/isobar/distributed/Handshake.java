@@ -16,6 +16,7 @@ import java.security.SecureRandom;
  * </pre>
  */
 final class Handshake {
+    private static final byte ADMITTED = 1;
     private static final long MAGIC = 0x49534f4241520001L; // "ISOBAR", form 1 of this handshake
     private static final int NONCE = 32;
     private static final int PROOF = 32;
@@ -47,6 +48,19 @@ final class Handshake {
         out.write(secret.proof("host", own, peer));
         out.flush();
         expectProof(in, secret.proof("caller", peer, own));
+    }
+
+    /** Tells a caller that has proved itself that it is in: until then a flood of strangers may sweep it away. */
+    static void admit(DataOutputStream out) throws IOException {
+        out.writeByte(ADMITTED);
+        out.flush();
+    }
+
+    /** Waits to be admitted. */
+    static void awaitAdmission(DataInputStream in) throws IOException {
+        if (in.readByte() != ADMITTED) {
+            throw new Refused("it does not speak as Isobar does");
+        }
     }
 
     private static byte[] nonce() {

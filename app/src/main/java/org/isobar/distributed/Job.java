@@ -49,11 +49,6 @@ public final class Job implements Closeable {
         return environment.worldSize();
     }
 
-    /** This process's rank among those of its node. */
-    public int localRank() {
-        return environment.localRank();
-    }
-
     /** How long ranks wait for each other. */
     public TimeLimits limits() {
         return limits;

@@ -15,6 +15,7 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
 import org.isobar.distributed.Rendezvous;
 import org.isobar.distributed.TimeLimits;
+import org.isobar.fault.UserException;
 
 /**
  * This process as one of a job's: meets the others, works with them, and tells them if it fails.
@@ -32,7 +33,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * Runs {@code work} with communicators to the job's other processes. All connections are closed when it returns or
      * throws, so memory that collectives used may be freed then.
      *
-     * @throws org.isobar.fault.UserException if the processes cannot meet, or disagree
+     * @throws UserException if the processes cannot meet, or disagree
      * @throws CommunicationException         if another process has failed
      */
     public void run(Device device, Consumer<Communicators> work) {
@@ -44,7 +45,8 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
             } catch (CommunicationException theirs) {
                 throw theirs;
             } catch (RuntimeException | Error ours) {
-                job.watch().fail("rank " + job.rank() + ": " + ours.getMessage());
+                job.watch().fail("rank " + job.rank() + ": "
+                    + (ours instanceof UserException ? ours.getMessage() : ours.toString()));
                 throw ours;
             }
         }

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 
 import org.isobar.checkpoint.SafeTensors;
 import org.isobar.checkpoint.SafeTensorsWriter;
@@ -96,31 +97,39 @@ final class WeightsFile {
                 whole -> gather(part, weights.get(name), whole))));
             SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
         } else {
-            try (Arena arena = Arena.ofShared()) {
-                parts().forEach((name, part) -> gather(part, weights.get(name),
-                    arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES)));
-            }
+            parts().forEach((name, part) -> {
+                if (part.shard().parts() > 1) {
+                    withSlices(part, weights.get(name), slices -> { });
+                }
+            });
         }
     }
 
     /** Puts all ranks' slices of a weight together in host memory. */
     private void gather(Parameter.Part part, Tensor local, MemorySegment whole) {
-        int ranks = part.shard().parts();
-        if (ranks == 1) {
+        if (part.shard().parts() == 1) {
             device.download(whole, local);
             return;
         }
-        try (org.isobar.device.Arena room = device.arena("a weight's slices", bytes(part));
-            Arena staging = Arena.ofShared()) {
-            Tensor slices = room.f32(ranks, local.elements());
-            communicators.along(Axis.TP).allGather(slices, local).await();
-            MemorySegment host = staging.allocate(slices.bytes(), Float.BYTES);
-            device.download(host, slices);
-            for (int rank = 0; rank < ranks; rank++) {
-                long first = rank * local.bytes();
-                eachRun(part.shape(), new Shard(part.shard().dim(), ranks, rank), (at, from, bytes) ->
-                    MemorySegment.copy(host, first + from, whole, at, bytes));
+        withSlices(part, local, slices -> {
+            try (Arena staging = Arena.ofShared()) {
+                MemorySegment host = staging.allocate(slices.bytes(), Float.BYTES);
+                device.download(host, slices);
+                for (int rank = 0; rank < part.shard().parts(); rank++) {
+                    long first = rank * local.bytes();
+                    eachRun(part.shape(), new Shard(part.shard().dim(), part.shard().parts(), rank),
+                        (at, from, bytes) -> MemorySegment.copy(host, first + from, whole, at, bytes));
+                }
             }
+        });
+    }
+
+    /** Gathers the slices of all ranks, (ranks, elements of a slice). */
+    private void withSlices(Parameter.Part part, Tensor local, Consumer<Tensor> use) {
+        try (org.isobar.device.Arena room = device.arena("a weight's slices", bytes(part))) {
+            Tensor slices = room.f32(part.shard().parts(), local.elements());
+            communicators.along(Axis.TP).allGather(slices, local).await();
+            use.accept(slices);
         }
     }
 

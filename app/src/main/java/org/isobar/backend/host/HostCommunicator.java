@@ -183,8 +183,10 @@ abstract class HostCommunicator implements Communicator {
                 }
                 perform(work);
             }
-        } catch (Exception thrown) { // of any kind: the peers must not be left waiting
+        } catch (Exception thrown) {
             collapse(work, thrown);
+        } catch (Error thrown) { // of whatever kind: the peers must not be left waiting
+            collapse(work, new IllegalStateException(thrown.toString(), thrown));
         }
     }
 
@@ -228,17 +230,22 @@ abstract class HostCommunicator implements Communicator {
         return failure != null;
     }
 
-    @Override
-    public final void close() {
-        if (refuse("the communicator was closed")) {
-            thread.interrupt(); // not after a failure, which the thread may be telling the others
-            disconnect();
-        }
+    /** After a failure: returns when nobody touches the memory of this rank's tensors any more. */
+    final void quiesce() {
         try {
             thread.join();
             settle();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    @Override
+    public final void close() {
+        if (refuse("the communicator was closed")) {
+            thread.interrupt(); // not after a failure, which the thread may be telling the others
+            disconnect();
+        }
+        quiesce();
     }
 }

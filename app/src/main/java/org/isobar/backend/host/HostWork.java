@@ -47,6 +47,7 @@ final class HostWork implements Work {
         try {
             awaitOutcome();
         } catch (ExecutionException failed) {
+            communicator.quiesce(); // the caller may free the tensors now
             // A new exception, so that its trace shows who waited.
             throw new CommunicationException(failed.getCause().getMessage(), failed.getCause());
         } catch (InterruptedException interrupted) {

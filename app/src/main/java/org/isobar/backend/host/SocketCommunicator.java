@@ -42,8 +42,8 @@ public final class SocketCommunicator extends HostCommunicator {
         String purpose = "ring of " + group;
         try {
             SocketChannel next = job.connect(group.rankAt(group.index() + 1), purpose);
-            SocketChannel previous = job.accept(group.rankAt(group.index() - 1), purpose);
-            SocketCommunicator communicator = new SocketCommunicator(job, group, next, previous);
+            SocketCommunicator communicator = new SocketCommunicator(job, group, next,
+                previous(job, group, purpose, next));
             communicator.start();
             job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
             return communicator;
@@ -53,6 +53,17 @@ public final class SocketCommunicator extends HostCommunicator {
             String verdict = job.watch().imminentFailure().orElse(reason);
             job.watch().fail(verdict);
             throw new CommunicationException(verdict, unreachable);
+        }
+    }
+
+    /** The connection from the rank before; if it does not come, that to the next is closed. */
+    private static SocketChannel previous(Job job, ProcessGroup group, String purpose, SocketChannel next)
+        throws IOException {
+        try {
+            return job.accept(group.rankAt(group.index() - 1), purpose);
+        } catch (RuntimeException lost) {
+            next.close();
+            throw lost;
         }
     }
 
