@@ -22,6 +22,7 @@ isobar_meeting() {
 isobar_rank() {
     local cores gpus
     export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS
+    export LOCAL_WORLD_SIZE=${SLURM_STEP_TASKS_PER_NODE%%[!0-9]*} # of "4(x2)"; on uneven nodes, the first one's
     cores=$(nproc)
     if [ "${SLURM_CPUS_PER_TASK:-$cores}" -lt "$cores" ]; then cores=$SLURM_CPUS_PER_TASK; fi
     export ISOBAR_THREADS=${ISOBAR_THREADS:-$cores}
@@ -48,7 +49,7 @@ isobar_container() {
         while read -r item; do
             container+=(-v "$item:$item")
         done < <(printf '%s\n' "$HOME" "$PWD" "$ISOBAR_HOME" "$LOGDIR" "${DATADIR:-$HOME}" | sort -u)
-        for item in HOME JAVA_HOME DATADIR LOGDIR RANK LOCAL_RANK WORLD_SIZE ENABLE_PROFILING PROFILE_OUTPUT \
+        for item in HOME JAVA_HOME DATADIR LOGDIR RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE ENABLE_PROFILING PROFILE_OUTPUT \
             'CUDA_*' 'FI_*' 'HDF5_*' 'ISOBAR_*' 'MASTER_*' 'NCCL_*' 'NVIDIA_*' 'SLURM_*'; do
             container+=(-e "$item")
         done

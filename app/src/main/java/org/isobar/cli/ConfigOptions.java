@@ -42,6 +42,7 @@ final class ConfigOptions {
         option(spec, "N", "Processes that share each layer's weights (default: 1).",
             "--tensor_parallel", "--row_parallel_size");
         option(spec, "N", "Processes that share each image's tokens (default: 1).", "--context_parallel");
+        option(spec, "N", "Pipeline stages; 1 for now (default: 1).", "--pipeline_parallel");
         option(spec, "AXES", "Order of processes, fastest first (default: tp-cp-dp).", "--parallel_order");
 
         option(spec, "SECONDS", "How soon processes end when another has died or is stopped (default: 10).",

@@ -7,6 +7,7 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -46,13 +47,15 @@ final class LocalJob implements AutoCloseable {
     /**
      * Starts {@code count} processes of the same command line.
      *
-     * @param environment theirs, but for RANK and LOCAL_RANK
+     * @param environment theirs, but for RANK, LOCAL_RANK and LOCAL_WORLD_SIZE
      * @throws UserException if there cannot be as many
      */
     void start(List<String> command, Map<String, String> environment, int count) {
+        Map<String, String> each = new HashMap<>(environment);
+        each.put("LOCAL_WORLD_SIZE", String.valueOf(count));
         for (int rank = 0; rank < count && !interrupted; rank++) {
             try {
-                start(rank, command, environment);
+                start(rank, command, each);
             } catch (IOException failed) {
                 throw new UserException("cannot start process " + (rank + 1) + " of " + count + ": "
                     + failed.getMessage(), failed);

@@ -58,6 +58,10 @@ final class Consistency {
 
     /** Refuses what later versions will do: saying so beats pretending. */
     static void checkBuilt(Settings settings) {
+        if (settings.get(Keys.PIPELINE_PARALLEL) > 1) {
+            throw settings.fail(settings.describe(Keys.PIPELINE_PARALLEL)
+                + ", but training knows no pipeline stages yet; leave it at 1.");
+        }
         if (settings.get(Keys.DEVICE) == Backend.CUDA) {
             throw settings.fail(settings.describe(Keys.DEVICE)
                 + ", but the CUDA back end is not built yet; use --device cpu.");

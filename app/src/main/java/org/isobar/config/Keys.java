@@ -70,6 +70,7 @@ final class Keys {
     static final Key<Boolean> NODDP = Key.of("noddp", FLAG, false);
     static final Key<Integer> TENSOR_PARALLEL = Key.of("tensor_parallel", count(1), 1);
     static final Key<Integer> CONTEXT_PARALLEL = Key.of("context_parallel", count(1), 1);
+    static final Key<Integer> PIPELINE_PARALLEL = Key.of("pipeline_parallel", count(1), 1);
     static final Key<String> PARALLEL_ORDER = Key.of("parallel_order", AXES, "tp-cp-dp");
 
     static final Key<Double> COMM_TIMEOUT = Key.of("comm_timeout", real("of at least 1", s -> s >= 1), 10.0);
@@ -97,7 +98,8 @@ final class Keys {
         DATA_LOADER_CONFIG, NUM_DATA_WORKERS, N_IN_CHANNELS, N_OUT_CHANNELS, TRAIN_DATA_PATH, VALID_DATA_PATH,
         INF_DATA_PATH, TIME_MEANS_PATH, GLOBAL_MEANS_PATH, GLOBAL_STDS_PATH, LIMIT_NSAMPLES, LIMIT_NSAMPLES_VAL,
         WIREUP_INFO, WIREUP_STORE,
-        RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PARALLEL_ORDER,
+        RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL,
+        PARALLEL_ORDER,
         COMM_TIMEOUT, START_TIMEOUT,
         DEVICE, SEED, THREADS, INIT_WEIGHTS, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,

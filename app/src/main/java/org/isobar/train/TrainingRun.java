@@ -97,7 +97,7 @@ public final class TrainingRun {
         MemoryPlan plan = MemoryPlan.of(model, batch, config.grid(), rank);
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
         plan.check(2 * DataLoader.bufferBytes(data, batch, config.data().numDataWorkers()),
-            device.memory().available());
+            device.memory().available() / config.parallel().ranksOnNode()); // none has taken its own yet
         return plan;
     }
 

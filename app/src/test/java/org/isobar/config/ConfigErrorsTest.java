@@ -59,6 +59,7 @@ class ConfigErrorsTest {
         tensor_parallel=4       | tensor_parallel is '4' (--set), but num_heads is '6' (line
         context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
         context_parallel=129    | context_parallel is '129' (--set), but an image has 128 tokens; it can be at most
+        pipeline_parallel=2     | pipeline_parallel is '2' (--set), but training knows no pipeline stages yet
         numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
         zebra=6                 | there is no key 'zebra' (--set).
         synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
