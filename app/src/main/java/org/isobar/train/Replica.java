@@ -199,12 +199,25 @@ public final class Replica {
         model.forward(prediction, input, pass);
         pass.discard();
         device.ops().relativeL2Loss(loss, norms, prediction, target);
-        return new Evaluation(mean(loss)[0], score(prediction, target));
+        return new Evaluation(mean(loss)[0], score(target));
     }
 
-    /** Latitude-weighted RMSE of each channel of any forecast (B, Cout, H, W). */
-    public double[] score(Tensor forecast, Tensor target) {
-        device.ops().weightedRmse(rmse, forecast, target);
+    /**
+     * Latitude-weighted RMSE of each channel of the forecast that nothing changes: the channels of {@code input}
+     * (B, Cin, H, W) that are predicted, the first. Overwrites {@link #prediction}.
+     */
+    public double[] scorePersistence(Tensor input, Tensor target) {
+        for (long sample = 0; sample < input.shape().extent(0); sample++) {
+            Tensor channels = input.slice(sample, 1).reshape(input.shape().extent(1), input.shape().extent(2),
+                input.shape().extent(3));
+            device.ops().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
+        }
+        return score(target);
+    }
+
+    /** Latitude-weighted RMSE of each channel of {@link #prediction}. */
+    private double[] score(Tensor target) {
+        device.ops().weightedRmse(rmse, prediction, target);
         return mean(rmse);
     }
 

@@ -20,6 +20,7 @@ final class Trainer {
     private final RunReport report;
     private final LearningRateSchedule schedule;
     private final Validator validator;
+    private final Span samples; // of this replica in the global batch
     private final int epochs;
     private final long stepsPerEpoch;
     private long iterations;
@@ -56,6 +57,8 @@ final class Trainer {
             case NONE -> new LearningRateSchedule.Constant(config.training().lr());
         };
         validator = new Validator(replica, data.validation());
+        samples = new Span(config.grid().coordinate(config.ranks().rank(), Axis.DP), config.grid().size(Axis.DP),
+            config.training().globalBatchSize());
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
     }
@@ -121,9 +124,6 @@ final class Trainer {
     }
 
     private double step(Batch batch) {
-        int replicas = config.grid().size(Axis.DP);
-        Span samples = new Span(config.grid().coordinate(config.ranks().rank(), Axis.DP), replicas,
-            config.training().globalBatchSize());
         double loss = replica.trainStep(batch.input().toDevice(), batch.target().toDevice(), new Replica.StepContext(
             config.training().seed(), iterations, samples, schedule.at(iterations)));
         iterations++;

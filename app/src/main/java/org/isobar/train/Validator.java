@@ -57,7 +57,7 @@ final class Validator {
                     loss += evaluation.loss();
                     rmse = add(rmse, evaluation.rmse());
                     if (baseline == Baseline.PERSISTENCE) {
-                        persistence = add(persistence, replica.score(input, target));
+                        persistence = add(persistence, replica.scorePersistence(input, target));
                     }
                     batches++;
                 }

@@ -155,6 +155,18 @@ class TrainingRunTest {
     }
 
     @Test
+    void fewerVariablesThanAreReadCanBeForecast() throws IOException {
+        String persistence = persistence(run.log());
+        assertTrue(persistence.matches("persistence 0\\.\\d{4}"), persistence);
+        assertEquals(persistence, persistence(TinyRun.of(data, logs, "n_out_channels=2").succeeded().log()));
+    }
+
+    private static String persistence(String log) {
+        int start = log.indexOf("persistence 0.");
+        return start < 0 ? log : log.substring(start, start + "persistence 0.1234".length());
+    }
+
+    @Test
     void aSecondRunAppendsToTheLog() throws IOException {
         String first = TinyRun.of(data, logs, "num_iters=12").succeeded().log();
         TinyRun second = TinyRun.of(data, logs, "num_iters=12").succeeded();
