@@ -39,7 +39,12 @@ final class Arguments {
 
     /** An F32 tensor that is written, and that may be the very same elements as the input named {@code input}. */
     Arguments outputInPlace(String name, Tensor tensor, Extents expected, String input) {
-        require(name, tensor, DType.F32, expected);
+        return outputInPlace(name, tensor, DType.F32, expected, input);
+    }
+
+    /** A tensor that is written, and that may be the very same elements as the input named {@code input}. */
+    Arguments outputInPlace(String name, Tensor tensor, DType dtype, Extents expected, String input) {
+        require(name, tensor, dtype, expected);
         outputs.add(new Argument(name, tensor, input));
         return this;
     }

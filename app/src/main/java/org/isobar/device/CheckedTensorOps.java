@@ -34,10 +34,17 @@ public final class CheckedTensorOps implements TensorOps {
     }
 
     @Override
+    public void cast(Tensor y, Tensor x) {
+        new Arguments("cast").output("y", y, computed(y), flat(x.elements())).input("x", x, computed(x), like(x))
+            .check();
+        ops.cast(y, x);
+    }
+
+    @Override
     public void transposeOuter(Tensor y, Tensor x) {
         new Arguments("transposeOuter").require(x.shape().rank() == 3, "x", "three dimensions", x.shape())
-            .output("y", y, exactly(x.shape().extent(1), x.shape().extent(0), x.shape().extent(2)))
-            .input("x", x, like(x)).check();
+            .output("y", y, computed(x), exactly(x.shape().extent(1), x.shape().extent(0), x.shape().extent(2)))
+            .input("x", x, computed(x), like(x)).check();
         ops.transposeOuter(y, x);
     }
 
@@ -45,13 +52,15 @@ public final class CheckedTensorOps implements TensorOps {
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         long m = x.shape().rows();
         long n = weight.shape().rows();
-        Arguments arguments = new Arguments("linear").output("y", y, rows(m, n)).input("x", x, like(x))
-            .input("weight", weight, rows(n, x.shape().extent(-1)));
+        DType a = computed(x);
+        DType result = y.dtype() == DType.F32 && !(epilogue instanceof Epilogue.BiasGelu) ? DType.F32 : a;
+        Arguments arguments = new Arguments("linear").output("y", y, result, rows(m, n)).input("x", x, a, like(x))
+            .input("weight", weight, a, rows(n, x.shape().extent(-1)));
         switch (epilogue) {
             case Epilogue.None none -> { }
-            case Epilogue.Bias bias -> arguments.input("bias", bias.bias(), flat(n));
-            case Epilogue.BiasGelu gelu -> arguments.input("bias", gelu.bias(), flat(n))
-                .output("preActivation", gelu.preActivation(), rows(m, n));
+            case Epilogue.Bias bias -> arguments.input("bias", bias.bias(), result, flat(n));
+            case Epilogue.BiasGelu gelu -> arguments.input("bias", gelu.bias(), result, flat(n))
+                .output("preActivation", gelu.preActivation(), result, rows(m, n));
         }
         arguments.check();
         ops.linear(y, x, weight, epilogue);
@@ -60,23 +69,25 @@ public final class CheckedTensorOps implements TensorOps {
     @Override
     public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
         long k = weight.shape().extent(-1);
-        new Arguments("linearBackwardInput").output("dx", dx, rows(dy.shape().rows(), k)).input("dy", dy, like(dy))
-            .input("weight", weight, rows(dy.shape().extent(-1), k)).check();
+        DType a = computed(dy);
+        new Arguments("linearBackwardInput").output("dx", dx, a, rows(dy.shape().rows(), k))
+            .input("dy", dy, a, like(dy)).input("weight", weight, a, rows(dy.shape().extent(-1), k)).check();
         ops.linearBackwardInput(dx, dy, weight, write);
     }
 
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         new Arguments("linearBackwardWeight")
-            .output("dWeight", dWeight, rows(dy.shape().extent(-1), x.shape().extent(-1))).input("dy", dy, like(dy))
-            .input("x", x, rows(dy.shape().rows(), x.shape().extent(-1))).check();
+            .output("dWeight", dWeight, rows(dy.shape().extent(-1), x.shape().extent(-1)))
+            .input("dy", dy, computed(dy), like(dy))
+            .input("x", x, dy.dtype(), rows(dy.shape().rows(), x.shape().extent(-1))).check();
         ops.linearBackwardWeight(dWeight, dy, x);
     }
 
     @Override
     public void biasBackward(Tensor dBias, Tensor dy) {
-        new Arguments("biasBackward").output("dBias", dBias, flat(dy.shape().extent(-1))).input("dy", dy, like(dy))
-            .check();
+        new Arguments("biasBackward").output("dBias", dBias, flat(dy.shape().extent(-1)))
+            .input("dy", dy, computed(dy), like(dy)).check();
         ops.biasBackward(dBias, dy);
     }
 
@@ -84,7 +95,7 @@ public final class CheckedTensorOps implements TensorOps {
     public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
         Extents statistics = flat(x.shape().rows());
         Extents row = flat(x.shape().extent(-1));
-        new Arguments("layerNorm").output("y", y, like(x)).output("mean", mean, statistics)
+        new Arguments("layerNorm").output("y", y, computed(y), like(x)).output("mean", mean, statistics)
             .output("invStd", invStd, statistics).input("x", x, like(x)).input("gamma", gamma, row)
             .input("beta", beta, row).require(epsilon >= 0, "epsilon", "no negative number", epsilon).check();
         ops.layerNorm(y, mean, invStd, x, gamma, beta, epsilon);
@@ -94,7 +105,7 @@ public final class CheckedTensorOps implements TensorOps {
     public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
         Extents statistics = flat(x.shape().rows());
         Extents row = flat(x.shape().extent(-1));
-        new Arguments("layerNormRecompute").output("y", y, like(x)).input("x", x, like(x))
+        new Arguments("layerNormRecompute").output("y", y, computed(y), like(x)).input("x", x, like(x))
             .input("mean", mean, statistics).input("invStd", invStd, statistics).input("gamma", gamma, row)
             .input("beta", beta, row).check();
         ops.layerNormRecompute(y, x, mean, invStd, gamma, beta);
@@ -106,28 +117,45 @@ public final class CheckedTensorOps implements TensorOps {
         Extents statistics = flat(x.shape().rows());
         Extents row = flat(x.shape().extent(-1));
         new Arguments("layerNormBackward").output("dx", dx, like(x)).output("dGamma", dGamma, row)
-            .output("dBeta", dBeta, row).input("dy", dy, like(x)).input("x", x, like(x))
+            .output("dBeta", dBeta, row).input("dy", dy, computed(dy), like(x)).input("x", x, like(x))
             .input("mean", mean, statistics).input("invStd", invStd, statistics).input("gamma", gamma, row).check();
         ops.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
     }
 
     @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new Arguments("residualLayerNorm").output("y", y, computed(branch), like(x))
+            .outputInPlace("z", z, DType.F32, like(x), "x").output("mean", mean, statistics)
+            .output("invStd", invStd, statistics).input("x", x, like(x))
+            .input("branch", branch, computed(branch), like(x)).mask("dropPath", dropPath, x.shape().extent(0))
+            .input("gamma", gamma, row).input("beta", beta, row)
+            .require(epsilon >= 0, "epsilon", "no negative number", epsilon).check();
+        ops.residualLayerNorm(y, z, mean, invStd, x, branch, dropPath, gamma, beta, epsilon);
+    }
+
+    @Override
     public void gelu(Tensor y, Tensor x) {
-        new Arguments("gelu").outputInPlace("y", y, like(x), "x").input("x", x, like(x)).check();
+        new Arguments("gelu").outputInPlace("y", y, computed(x), like(x), "x").input("x", x, computed(x), like(x))
+            .check();
         ops.gelu(y, x);
     }
 
     @Override
     public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        new Arguments("geluBackward").outputInPlace("dx", dx, like(x), "dy").output("y", y, like(x))
-            .input("dy", dy, like(x)).input("x", x, like(x)).check();
+        DType a = computed(x);
+        new Arguments("geluBackward").outputInPlace("dx", dx, a, like(x), "dy").output("y", y, a, like(x))
+            .input("dy", dy, a, like(x)).input("x", x, a, like(x)).check();
         ops.geluBackward(dx, y, dy, x);
     }
 
     @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
-        new Arguments("attention").output("out", out, queries(shape)).output("lse", lse, scores(shape))
-            .input("q", q, queries(shape)).input("kv", kv, keys(shape))
+        DType a = computed(q);
+        new Arguments("attention").output("out", out, a, queries(shape)).output("lse", lse, scores(shape))
+            .input("q", q, a, queries(shape)).input("kv", kv, a, keys(shape))
             .mask("dropout", dropout, shape.batch(), shape.heads(), shape.queries(), shape.keys()).check();
         ops.attention(out, lse, q, kv, shape, dropout);
     }
@@ -135,9 +163,10 @@ public final class CheckedTensorOps implements TensorOps {
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
-        new Arguments("attentionBackward").output("dq", dq, queries(shape)).output("dkv", dkv, keys(shape))
-            .input("dOut", dOut, queries(shape)).input("q", q, queries(shape)).input("kv", kv, keys(shape))
-            .input("out", out, queries(shape)).input("lse", lse, scores(shape))
+        DType a = computed(q);
+        new Arguments("attentionBackward").output("dq", dq, a, queries(shape)).output("dkv", dkv, a, keys(shape))
+            .input("dOut", dOut, a, queries(shape)).input("q", q, a, queries(shape)).input("kv", kv, a, keys(shape))
+            .input("out", out, a, queries(shape)).input("lse", lse, scores(shape))
             .mask("dropout", dropout, shape.batch(), shape.heads(), shape.queries(), shape.keys()).check();
         ops.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
     }
@@ -156,14 +185,15 @@ public final class CheckedTensorOps implements TensorOps {
 
     @Override
     public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
-        patches("patchify", shape).output("tokens", tokens, tokens(shape)).input("image", image, image(shape)).check();
+        patches("patchify", shape).output("tokens", tokens, computed(tokens), tokens(shape))
+            .input("image", image, image(shape)).check();
         ops.patchify(tokens, image, shape);
     }
 
     @Override
     public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
-        patches("unpatchify", shape).output("image", image, image(shape)).input("tokens", tokens, tokens(shape))
-            .check();
+        patches("unpatchify", shape).output("image", image, image(shape))
+            .input("tokens", tokens, computed(tokens), tokens(shape)).check();
         ops.unpatchify(image, tokens, shape);
     }
 
@@ -200,20 +230,20 @@ public final class CheckedTensorOps implements TensorOps {
     public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
         String inPlace = y.aliases(branch) ? "branch" : "x";
         new Arguments("residual").outputInPlace("y", y, like(x), inPlace).input("x", x, like(x))
-            .input("branch", branch, like(x)).mask("dropPath", dropPath, x.shape().extent(0)).check();
+            .input("branch", branch, computed(branch), like(x)).mask("dropPath", dropPath, x.shape().extent(0)).check();
         ops.residual(y, x, branch, dropPath);
     }
 
     @Override
     public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
-        new Arguments("residualBackward").outputInPlace("dBranch", dBranch, like(dy), "dy").input("dy", dy, like(dy))
-            .mask("dropPath", dropPath, dy.shape().extent(0)).check();
+        new Arguments("residualBackward").outputInPlace("dBranch", dBranch, computed(dBranch), like(dy), "dy")
+            .input("dy", dy, like(dy)).mask("dropPath", dropPath, dy.shape().extent(0)).check();
         ops.residualBackward(dBranch, dy, dropPath);
     }
 
     @Override
     public void dropout(Tensor y, Tensor x, Dropout dropout) {
-        new Arguments("dropout").outputInPlace("y", y, like(x), "x").input("x", x, like(x))
+        new Arguments("dropout").outputInPlace("y", y, computed(x), like(x), "x").input("x", x, computed(x), like(x))
             .mask("dropout", dropout, x.shape().extents()).check();
         ops.dropout(y, x, dropout);
     }
@@ -233,7 +263,7 @@ public final class CheckedTensorOps implements TensorOps {
             .outputInPlace("dPrediction", dPrediction, like(prediction), "prediction")
             .input("prediction", prediction, like(prediction)).input("target", target, like(prediction))
             .input("norms", norms, DType.F64, exactly(prediction.shape().extent(0), 2))
-            .input("scale", scale, exactly(1)).check();
+            .input("scale", scale, DType.F64, exactly(1)).check();
         ops.relativeL2LossBackward(dPrediction, prediction, target, norms, scale);
     }
 
@@ -252,12 +282,41 @@ public final class CheckedTensorOps implements TensorOps {
     }
 
     @Override
-    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+        images("normalize", x).outputInPlace("y", y, like(x), "x").input("x", x, like(x))
+            .input("mean", mean, flat(x.shape().extent(1))).input("std", std, flat(x.shape().extent(1))).check();
+        ops.normalize(y, x, mean, std);
+    }
+
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        new Arguments("unscale").output("gradient", gradient, flat(gradient.elements()))
+            .output("overflow", overflow, DType.F64, exactly(1)).input("scale", scale, DType.F64, exactly(1)).check();
+        ops.unscale(gradient, overflow, scale);
+    }
+
+    @Override
+    public void advance(Tensor control, LossScaling scaling) {
+        new Arguments("advance").output("control", control, DType.F64, exactly(StepControl.SIZE)).check();
+        ops.advance(control, scaling);
+    }
+
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         Extents range = flat(parameter.elements());
-        new Arguments("adam").output("parameter", parameter, range).input("gradient", gradient, range)
-            .output("moment1", moment1, range).output("moment2", moment2, range)
-            .input("control", control, DType.F64, exactly(2)).check();
-        ops.adam(parameter, gradient, moment1, moment2, control, constants);
+        Arguments arguments = new Arguments("adam").output("parameter", parameter, range)
+            .input("gradient", gradient, range).output("moment1", moment1, range).output("moment2", moment2, range)
+            .input("control", control, DType.F64, exactly(StepControl.SIZE));
+        if (!copy.aliases(parameter)) {
+            arguments.output("copy", copy, computed(copy), range);
+        }
+        arguments.check();
+        ops.adam(parameter, copy, gradient, moment1, moment2, control, constants);
+    }
+
+    /** The type of a tensor that must be one of those that products are computed in. */
+    private static DType computed(Tensor tensor) {
+        return tensor.dtype() == DType.F64 ? DType.F32 : tensor.dtype();
     }
 }

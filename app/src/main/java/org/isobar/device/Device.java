@@ -14,6 +14,19 @@ public interface Device extends AutoCloseable {
     /** The operations of this device. */
     TensorOps ops();
 
+    /** Whether products can be computed in this type. Every device has F32. */
+    default boolean supports(DType dtype) {
+        return dtype == DType.F32;
+    }
+
+    /**
+     * Largest relative error with which products take in an element of a tensor of this type: 0 where they take it as
+     * it is, 2^-11 where single precision is cut to TF32.
+     */
+    default double operandRoundoff(DType dtype) {
+        return 0;
+    }
+
     /**
      * A new arena of the given capacity. The caller closes it.
      *
@@ -26,6 +39,24 @@ public interface Device extends AutoCloseable {
 
     /** Allocates whatever operations of that footprint need beyond their arguments; called before the first step. */
     void reserve(Footprint footprint);
+
+    /** Bytes of this device that {@link #reserve} takes. */
+    default long workspaceBytes(Footprint footprint) {
+        return 0;
+    }
+
+    /**
+     * Bytes of this device's memory that batches of {@code batchBytes} take on their way through {@code slots} host
+     * buffers each: all of them where operations read the host's memory itself.
+     */
+    default long inputBytes(long batchBytes, int slots) {
+        return batchBytes * slots;
+    }
+
+    /** Where the phases of a step are marked for a profiler; nothing is, unless a device knows one. */
+    default Ranges ranges() {
+        return Ranges.NONE;
+    }
 
     /** Copies host memory into a tensor of the same size in bytes. */
     void upload(Tensor destination, MemorySegment source);

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.device.AdamConstants;
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.StepControl;
 import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -21,7 +22,7 @@ public final class Adam {
     private final ParameterStore parameters;
     private final Tensor moment1;
     private final Tensor moment2;
-    private final Tensor control; // (2), F64: learning rate, count
+    private final Tensor control; // a StepControl
     private long count;
 
     /** An optimizer whose moments, zero at first, lie in {@code arena}. */
@@ -30,7 +31,7 @@ public final class Adam {
         this.parameters = parameters;
         moment1 = arena.f32(parameters.elements());
         moment2 = arena.f32(parameters.elements());
-        control = arena.allocate(DType.F64, 2);
+        control = arena.allocate(DType.F64, StepControl.SIZE);
         device.ops().fill(moment1, 0);
         device.ops().fill(moment2, 0);
     }
@@ -38,7 +39,8 @@ public final class Adam {
     /** Moves the parameters by their gradients at the given learning rate. */
     public void step(double learningRate) {
         count++;
-        device.upload(control, MemorySegment.ofArray(new double[] {learningRate, count}));
-        device.ops().adam(parameters.values(), parameters.gradients(), moment1, moment2, control, CONSTANTS);
+        device.upload(control, MemorySegment.ofArray(new double[] {learningRate, count, 0, 1, 0, 0}));
+        device.ops().adam(parameters.values(), parameters.values(), parameters.gradients(), moment1,
+            moment2, control, CONSTANTS);
     }
 }

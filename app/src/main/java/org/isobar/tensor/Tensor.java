@@ -60,6 +60,7 @@ public record Tensor(Storage storage, long offset, DType dtype, Shape shape) {
 
     /** Whether the two views are the very same elements. */
     public boolean aliases(Tensor other) {
-        return storage == other.storage && offset == other.offset && elements() == other.elements();
+        return storage == other.storage && offset == other.offset && dtype == other.dtype
+            && elements() == other.elements();
     }
 }

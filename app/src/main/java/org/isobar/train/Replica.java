@@ -37,7 +37,7 @@ public final class Replica {
     private final Tensor prediction; // (B, Cout, H, W)
     private final Tensor loss;       // (1), F64
     private final Tensor norms;      // (B, 2), F64
-    private final Tensor lossScale;  // (1)
+    private final Tensor lossScale;  // (1), F64
     private final Tensor rmse;       // (Cout), F64
     private final Tensor checksum;   // (2), F64
 
@@ -112,7 +112,7 @@ public final class Replica {
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
         loss = state.allocate(DType.F64, 1);
         norms = state.allocate(DType.F64, batch, 2);
-        lossScale = state.f32(1);
+        lossScale = state.allocate(DType.F64, 1);
         rmse = state.allocate(DType.F64, config.outChannels());
         checksum = state.allocate(DType.F64, 2);
         device.ops().fill(lossScale, 1);

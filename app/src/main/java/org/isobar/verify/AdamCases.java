@@ -42,9 +42,9 @@ final class AdamCases {
             Probe gradient = bench.input("gradient", g, n);
             Probe moment1 = bench.inOut("moment1", m, n);
             Probe moment2 = bench.inOut("moment2", v, n);
-            Probe control = bench.inputF64("control", new double[] {learningRate, t}, 2);
-            bench.ops().adam(parameter.tensor(), gradient.tensor(), moment1.tensor(), moment2.tensor(),
-                control.tensor(), constants);
+            Probe control = bench.inputF64("control", new double[] {learningRate, t, 0, 1, 0, 0}, 6);
+            bench.ops().adam(parameter.tensor(), parameter.tensor(), gradient.tensor(), moment1.tensor(),
+                moment2.tensor(), control.tensor(), constants);
             ReferenceOps.AdamState expected = ReferenceOps.adam(parameter.values(), g, m, v, learningRate, t,
                 constants);
             bench.expect(moment1, expected.moment1());

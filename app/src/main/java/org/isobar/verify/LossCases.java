@@ -63,7 +63,7 @@ final class LossCases {
         int b = (int) target.tensor().shape().extent(0);
         double[] norms = ReferenceImages.norms(prediction.values(), target.values(), b).values();
         Probe normsProbe = bench.inputF64("norms", norms, b, 2);
-        Probe scaleProbe = bench.input("scale", new double[] {scale}, 1);
+        Probe scaleProbe = bench.inputF64("scale", new double[] {scale}, 1);
         bench.ops().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
             normsProbe.tensor(), scaleProbe.tensor());
         bench.expect(dPrediction,

@@ -99,6 +99,9 @@ final class HostDevice implements Device {
         }
 
         @Override
+        public void release() { }
+
+        @Override
         public void close() {
             memory.close();
             open.decrementAndGet();

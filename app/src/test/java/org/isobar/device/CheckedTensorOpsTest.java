@@ -57,7 +57,7 @@ class CheckedTensorOpsTest {
         assertRefused("copy: argument 'y': expected F32 12 elements, found F32 [13]",
             () -> ops.copy(f32(13), f32(12)));
         assertRefused("adam: argument 'moment2': expected F32 9 elements, found F32 [8]",
-            () -> ops.adam(f32(9), f32(9), f32(9), f32(8), f64(2), new AdamConstants(0.9, 0.95, 1e-8)));
+            () -> ops.adam(f32(9), f32(9), f32(9), f32(9), f32(8), f64(6), new AdamConstants(0.9, 0.95, 1e-8)));
     }
 
     @Test
@@ -130,7 +130,7 @@ class CheckedTensorOpsTest {
         ops.residual(x, other, x, Dropout.NONE);
         ops.residualBackward(x, x, Dropout.NONE);
         Tensor image = f32(2, 3, 4, 5);
-        ops.relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), f32(1));
+        ops.relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), f64(1));
         assertEquals(4, device.footprint().widestRow() - 1);
     }
 }

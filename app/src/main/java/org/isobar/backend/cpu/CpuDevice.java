@@ -138,6 +138,9 @@ public final class CpuDevice implements Device {
         }
 
         @Override
+        public void release() { }
+
+        @Override
         public void close() {
             memory.close();
         }

@@ -70,7 +70,7 @@ final class CpuLoss {
         MemorySegment norm = Segments.of(norms);
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
-        double lossScale = Lanes.scalar(Segments.of(scale), 0);
+        double lossScale = Segments.of(scale).getAtIndex(ValueLayout.JAVA_DOUBLE, 0);
         Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
             double distance = norm.getAtIndex(DOUBLE, 2L * b);
             double size = norm.getAtIndex(DOUBLE, 2L * b + 1);

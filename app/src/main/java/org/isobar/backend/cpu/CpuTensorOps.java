@@ -4,6 +4,7 @@ import org.isobar.device.AdamConstants;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Epilogue;
+import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
@@ -155,7 +156,34 @@ final class CpuTensorOps implements TensorOps {
     }
 
     @Override
-    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    public void cast(Tensor y, Tensor x) {
+        throw new UnsupportedOperationException("cast");
+    }
+
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        residual(z, x, branch, dropPath);
+        layerNorm(y, mean, invStd, z, gamma, beta, epsilon);
+    }
+
+    @Override
+    public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+        throw new UnsupportedOperationException("normalize");
+    }
+
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        throw new UnsupportedOperationException("unscale");
+    }
+
+    @Override
+    public void advance(Tensor control, LossScaling scaling) {
+        throw new UnsupportedOperationException("advance");
+    }
+
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         adam.adam(parameter, gradient, moment1, moment2, control, constants);
     }

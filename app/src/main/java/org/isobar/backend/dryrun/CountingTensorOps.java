@@ -8,6 +8,7 @@ import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
+import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
@@ -181,6 +182,29 @@ final class CountingTensorOps implements TensorOps {
 
     /** Flat ranges have no rows. */
     @Override
-    public void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    public void cast(Tensor y, Tensor x) { }
+
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        see(y, z, x, branch);
+    }
+
+    @Override
+    public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+        see(y, x);
+    }
+
+    /** Flat ranges have no rows. */
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) { }
+
+    /** A few numbers. */
+    @Override
+    public void advance(Tensor control, LossScaling scaling) { }
+
+    /** Flat ranges have no rows. */
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) { }
 }

@@ -92,6 +92,9 @@ public final class DryRunDevice implements Device {
             }
 
             @Override
+            public void release() { }
+
+            @Override
             public void close() { }
         };
     }

@@ -9,6 +9,7 @@ import org.isobar.device.Arena;
 import org.isobar.device.Dropout;
 import org.isobar.device.PatchShape;
 import org.isobar.device.Span;
+import org.isobar.device.StepControl;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
@@ -93,7 +94,8 @@ final class PointwiseBenchmark {
         Tensor loss = arena.allocate(DType.F64, 1);
         Tensor norms = arena.allocate(DType.F64, shape.batch(), 2);
         Tensor rmse = arena.allocate(DType.F64, shape.channels());
-        Tensor scale = random(1);
+        Tensor scale = arena.allocate(DType.F64, 1);
+        ops.fill(scale, 1);
         Tensor gradient = tokens.reshape(image.shape().extents());
         time("relativeL2Loss", 2 * image.bytes(), () -> ops.relativeL2Loss(loss, norms, image, target));
         time("relativeL2LossBackward", 3 * image.bytes(),
@@ -109,11 +111,12 @@ final class PointwiseBenchmark {
         Tensor moment2 = arena.f32(n);
         ops.fill(moment1, 0);
         ops.fill(moment2, 0);
-        Tensor control = arena.allocate(DType.F64, 2);
-        ops.fill(control, 1);
+        Tensor control = arena.allocate(DType.F64, StepControl.SIZE);
+        ops.fill(control, 0);
+        ops.fill(control.slice(StepControl.LEARNING_RATE, 2), 1); // and the count
         AdamConstants constants = new AdamConstants(0.9, 0.95, 1e-8);
         time("adam", 7 * parameter.bytes(),
-            () -> ops.adam(parameter, gradient, moment1, moment2, control, constants));
+            () -> ops.adam(parameter, parameter, gradient, moment1, moment2, control, constants));
     }
 
     private static void time(String name, long bytes, Runnable operation) {

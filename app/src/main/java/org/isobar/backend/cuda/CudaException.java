@@ -1,0 +1,10 @@
+package org.isobar.backend.cuda;
+
+/** A call of a CUDA library that failed: its name and what the library says of it. */
+final class CudaException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    CudaException(String message) {
+        super(message);
+    }
+}
