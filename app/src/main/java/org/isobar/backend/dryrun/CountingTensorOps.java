@@ -24,6 +24,7 @@ final class CountingTensorOps implements TensorOps {
     private long widestRow;
     private long largestWeight;
     private long largestImages;
+    private long imagePlanes;
     private final Set<AttentionShape> attention = new HashSet<>();
 
     double flops() {
@@ -31,13 +32,19 @@ final class CountingTensorOps implements TensorOps {
     }
 
     Footprint footprint() {
-        return new Footprint(widestRow, largestWeight, largestImages, attention);
+        return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, attention);
     }
 
     private void see(Tensor... tensors) {
         for (Tensor tensor : tensors) {
             widestRow = Math.max(widestRow, tensor.shape().extent(-1));
         }
+    }
+
+    private void score(Tensor prediction, Tensor target) {
+        see(prediction, target);
+        largestImages = Math.max(largestImages, prediction.elements());
+        imagePlanes = Math.max(imagePlanes, prediction.shape().extent(0) * prediction.shape().extent(1));
     }
 
     private void product(long m, long n, long k) {
@@ -164,8 +171,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
-        see(prediction, target);
-        largestImages = Math.max(largestImages, prediction.elements());
+        score(prediction, target);
     }
 
     @Override
@@ -176,8 +182,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
-        see(prediction, target);
-        largestImages = Math.max(largestImages, prediction.elements());
+        score(prediction, target);
     }
 
     /** Flat ranges have no rows. */
