@@ -176,6 +176,29 @@ void prepare() {
         text.c_str()));
 }
 
+// The meeting of these lanes, as far as it has come; the thread fails if others of them are at another.
+Meeting* meetingOf(uint32_t mask, Compute compute, const char* name, const Place& place) {
+    Meeting* meeting = nullptr;
+    for (Meeting& candidate : meetings[self->warp()]) {
+        if (candidate.mask == mask) {
+            meeting = &candidate;
+            break;
+        }
+        if ((candidate.mask & mask) != 0) {
+            failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s with mask %#x, others wait at %s with "
+                "mask %#x", name, mask, at(candidate.place).c_str(), candidate.mask), place);
+        }
+        if (candidate.mask == 0 && meeting == nullptr) {
+            meeting = &candidate;
+        }
+    }
+    if (meeting->mask != 0 && (meeting->compute != compute || meeting->place.line != place.line)) {
+        failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s, others wait at %s", name,
+            at(meeting->place).c_str()), place);
+    }
+    return meeting;
+}
+
 }  // namespace
 
 void runBlock() {
@@ -257,24 +280,7 @@ void meet(uint32_t mask, Compute compute, void* argument, const char* name, cons
         failThread(LAUNCH_FAILED, format("%s with a mask %#x that lacks the thread's own lane %d", name, mask,
             self->lane()), place);
     }
-    Meeting* meeting = nullptr;
-    for (Meeting& candidate : meetings[warp]) {
-        if (candidate.mask == mask) {
-            meeting = &candidate;
-            break;
-        }
-        if ((candidate.mask & mask) != 0) {
-            failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s with mask %#x, others wait at %s with "
-                "mask %#x", name, mask, at(candidate.place).c_str(), candidate.mask), place);
-        }
-        if (candidate.mask == 0 && meeting == nullptr) {
-            meeting = &candidate;
-        }
-    }
-    if (meeting->mask != 0 && (meeting->compute != compute || meeting->place.line != place.line)) {
-        failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s, others wait at %s", name,
-            at(meeting->place).c_str()), place);
-    }
+    Meeting* meeting = meetingOf(mask, compute, name, place);
     meeting->mask = mask;
     meeting->compute = compute;
     meeting->place = place;
