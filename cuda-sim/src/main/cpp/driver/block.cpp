@@ -70,6 +70,13 @@ std::string at(const Place& place) {
     return format("%s:%d", place.file, place.line);
 }
 
+Failure failureOf(Code code, const std::string& what, const Place& place) {
+    Index b = launch.blockIndex;
+    Index t = self->index;
+    return {code, format("kernel %s, block (%u, %u, %u), thread (%u, %u, %u), %s: %s", launch.kernel->title.c_str(),
+        b.x, b.y, b.z, t.x, t.y, t.z, at(place).c_str(), what.c_str()), Lasting::DEVICE};
+}
+
 void finish(Meeting& meeting, int warp) {
     Meeting done = meeting;
     meeting.mask = 0;
@@ -183,26 +190,36 @@ void runBlock() {
     if (failed) {
         throw failure;
     }
+    if (unwrittenRead() != nullptr) {
+        throw *unwrittenRead();
+    }
     if (exited < launch.threads) {
         stuck();
     }
 }
 
 void failThread(Code code, const std::string& what, const Place& place) {
-    failed = true;
-    Index b = launch.blockIndex;
-    Index t = self->index;
-    failure = {code, format("kernel %s, block (%u, %u, %u), thread (%u, %u, %u), %s: %s", launch.kernel->title.c_str(),
-        b.x, b.y, b.z, t.x, t.y, t.z, at(place).c_str(), what.c_str()), Lasting::DEVICE};
-    void* abandoned = nullptr;
-    sim_switch(&abandoned, scheduler);
-    __builtin_unreachable();
+    const Failure* first = unwrittenRead();
+    failBlock(first != nullptr ? *first : failureOf(code, what, place));
 }
 
 void failThreadAt(Code code, const std::string& what, const void* programCounter) {
+    const Failure* first = unwrittenRead();
+    failBlock(first != nullptr ? *first : failureAt(code, what, programCounter));
+}
+
+Failure failureAt(Code code, const std::string& what, const void* programCounter) {
     std::string file;
     Place place = placeOf(*launch.kernel, programCounter, file);
-    failThread(code, what, place);
+    return failureOf(code, what, place);
+}
+
+void failBlock(const Failure& what) {
+    failed = true;
+    failure = what;
+    void* abandoned = nullptr;
+    sim_switch(&abandoned, scheduler);
+    __builtin_unreachable();
 }
 
 int barrier(bool predicate, const char* name, const Place& place) {

@@ -141,6 +141,10 @@ StaticShared staticShared(const Kernel& kernel) {
     return {reinterpret_cast<uintptr_t>(__tls_get_addr(&index)), kernel.module->sharedBytes};
 }
 
+size_t staticSharedBytes(const Kernel& kernel) {
+    return kernel.module->sharedBytes;
+}
+
 bool inModule(const Kernel& kernel, uintptr_t address) {
     return address >= kernel.module->base && address < kernel.module->end;
 }

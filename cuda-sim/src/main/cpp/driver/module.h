@@ -39,6 +39,7 @@ struct StaticShared {
     size_t bytes;
 };
 StaticShared staticShared(const Kernel& kernel);
+size_t staticSharedBytes(const Kernel& kernel);
 
 // Whether the address is a constant or a variable of the kernel's module.
 bool inModule(const Kernel& kernel, uintptr_t address);

@@ -32,6 +32,9 @@ uint32_t now[MOST_THREADS / WARP];         // per warp
 uint32_t sinceBarrier[MOST_THREADS / WARP];
 uint32_t sinceBlock[MOST_THREADS / WARP];
 
+Failure unwritten;
+bool anyUnwritten = false;
+
 struct Access {
     uint16_t thread;
     int warp;
@@ -79,8 +82,8 @@ void noteReader(Cell& cell, const Access& access) {
 }
 
 [[noreturn]] void race(int other, const char* verb, size_t offset, const char* kind, const void* pc) {
-    Thread* me = self;
-    bool sameWarp = other / WARP == me->warp();
+    anyUnwritten = false;
+    bool sameWarp = other / WARP == self->warp();
     failThreadAt(LAUNCH_FAILED, format("race on byte %zu of the %s shared memory: this thread %s it, thread %d touched it "
         "and no %s stands between", offset, kind, verb, other, sameWarp ? "__syncwarp" : "__syncthreads"), pc);
 }
@@ -93,9 +96,10 @@ void check(Cell& cell, const Access& access, size_t offset, const char* kind, co
             "fills: cp_async_wait is missing", verb, offset, kind, cell.writer), pc);
     }
     bool written = cell.written >= sinceBlock[cell.writer / WARP] && cell.written != 0;
-    if (reads && !written) {
-        failThreadAt(LAUNCH_FAILED, format("reads byte %zu of the %s shared memory, which nothing wrote", offset, kind),
-            pc);
+    if (reads && !written && !anyUnwritten) {
+        unwritten = failureAt(LAUNCH_FAILED, format("reads byte %zu of the %s shared memory, which nothing wrote", offset,
+            kind), pc);
+        anyUnwritten = true;
     }
     bool bothAtomic = cell.atomic && access.use == Use::ATOMIC;
     if (written && access.use != Use::ASYNC_END && !bothAtomic && unordered(access, cell.writer, cell.written)) {
@@ -134,6 +138,7 @@ void openShared() {
 }
 
 void beginShared() {
+    anyUnwritten = false;
     for (int w = 0; w < MOST_THREADS / WARP; ++w) {
         sinceBlock[w] = sinceBarrier[w] = ++now[w];
     }
@@ -147,7 +152,14 @@ void forgetShared(uintptr_t a, size_t bytes) {
     }
 }
 
+const Failure* unwrittenRead() {
+    return anyUnwritten ? &unwritten : nullptr;
+}
+
 void blockMet() {
+    if (anyUnwritten) {
+        failBlock(unwritten);
+    }
     for (int w = 0; w < MOST_THREADS / WARP; ++w) {
         sinceBarrier[w] = ++now[w];
     }
