@@ -77,7 +77,8 @@ Status checkTypes(const Problem& problem) {
     }
     int32_t bias = problem.desc->biasType;
     if (problem.desc->epilogue == BIAS && bias != SAME_AS_RESULT && bias != result) {
-        return refuse(problem, NOT_SUPPORTED, format("the bias is %s, and the result %s", nameOf(bias), nameOf(result)));
+        return refuse(problem, NOT_SUPPORTED, format("the bias is %s, and the result %s", nameOf(bias),
+            nameOf(result)));
     }
     return SUCCESS;
 }
