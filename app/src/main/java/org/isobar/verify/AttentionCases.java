@@ -15,20 +15,24 @@ import org.isobar.tensor.DType;
  * width of a head that a GPU has kernels of its own for, and others.
  */
 final class AttentionCases {
+    private static final List<AttentionShape> SHAPES = List.of(
+        new AttentionShape(1, 1, 1, 1, 1), new AttentionShape(2, 5, 5, 3, 8), new AttentionShape(1, 33, 17, 2, 12),
+        new AttentionShape(2, 16, 70, 1, 5), new AttentionShape(1, 131, 131, 2, 48),
+        new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128),
+        new AttentionShape(1, 65, 129, 2, 64), new AttentionShape(2, 70, 31, 1, 80),
+        new AttentionShape(1, 129, 65, 1, 96), new AttentionShape(2, 37, 45, 3, 16));
+
     private AttentionCases() { }
+
+    /** Every extent of attention. */
+    static List<AttentionShape> shapes() {
+        return SHAPES;
+    }
 
     static List<Case> cases(DType a) {
         List<Case> cases = new ArrayList<>();
-        List<AttentionShape> shapes = List.of(
-            new AttentionShape(1, 1, 1, 1, 1), new AttentionShape(2, 5, 5, 3, 8), new AttentionShape(1, 33, 17, 2, 12),
-            new AttentionShape(2, 16, 70, 1, 5), new AttentionShape(1, 131, 131, 2, 48),
-            new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128),
-            new AttentionShape(1, 65, 129, 2, 64), new AttentionShape(2, 70, 31, 1, 80),
-            new AttentionShape(1, 129, 65, 1, 96));
-        for (AttentionShape shape : shapes) {
-            add(a, cases, "of " + extents(shape), shape, 1, Dropout.NONE);
-        }
-        AttentionShape shape = new AttentionShape(2, 37, 45, 3, 16);
+        SHAPES.forEach(each -> add(a, cases, "of " + extents(each), each, 1, Dropout.NONE));
+        AttentionShape shape = SHAPES.getLast();
         add(a, cases, "with large scores", shape, 6, Dropout.NONE);
         add(a, cases, "with equal scores", shape, 0, Dropout.NONE);
         Philox.Key key = Philox.Key.of(1, "attention").at(3);

@@ -3,9 +3,11 @@ package org.isobar.verify;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 import org.isobar.device.Device;
+import org.isobar.device.Footprint;
 import org.isobar.tensor.DType;
 
 /**
@@ -22,8 +24,14 @@ public final class TensorOpsContract {
         return Stream.of(DType.F32, DType.F16, DType.BF16).filter(device::supports).toList();
     }
 
-    /** All cases of all types of the device, each independent of the others. */
+    /** What the cases give to operations, and a little more. */
+    private static Footprint footprint() {
+        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.copyOf(AttentionCases.shapes()));
+    }
+
+    /** All cases of all types of the device, each independent of the others; the device makes room for them. */
     public static List<Case> cases(Device device) {
+        device.reserve(footprint());
         List<DType> types = types(device);
         List<Case> cases = new ArrayList<>();
         Arrays.stream(DType.values()).map(MemoryCases::storage).forEach(cases::addAll);

@@ -81,7 +81,8 @@ final class ReferenceDevice implements Device {
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
-        throw new UnsupportedOperationException();
+        Arena room = arena("host buffer", Arena.align(shape.elements() * dtype.bytes()));
+        return new Buffer(room, room.allocate(dtype, shape.extents()));
     }
 
     @Override
@@ -104,6 +105,26 @@ final class ReferenceDevice implements Device {
 
     @Override
     public void close() { }
+
+    private record Buffer(Arena room, Tensor tensor) implements HostBuffer {
+        @Override
+        public MemorySegment segment() {
+            return ReferenceDevice.memory(tensor);
+        }
+
+        @Override
+        public Tensor toDevice() {
+            return tensor;
+        }
+
+        @Override
+        public void release() { }
+
+        @Override
+        public void close() {
+            room.close();
+        }
+    }
 
     private record Block(MemorySegment memory) implements Storage {
         @Override
