@@ -116,6 +116,7 @@ public final class GoldenCase {
                 replica.device().upload(tensor, host);
             }
         }
+        replica.parameters().refresh(replica.device().ops());
     }
 
     private static void fill(MemorySegment host, IntToDoubleFunction formula) {
