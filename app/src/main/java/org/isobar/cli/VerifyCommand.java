@@ -4,11 +4,13 @@ import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
 import org.isobar.config.ThreadCount;
@@ -19,6 +21,7 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
 import org.isobar.distributed.TimeLimits;
 import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
 import org.isobar.train.JobMember;
 import org.isobar.verify.Case;
 import org.isobar.verify.ContractViolation;
@@ -121,19 +124,24 @@ final class VerifyCommand implements Callable<Integer> {
     }
 
     private static boolean contract(Device device, PrintWriter out) {
-        List<Case> cases = TensorOpsContract.cases();
-        int failed = 0;
-        for (Case contractCase : cases) {
-            try {
-                contractCase.run(device);
-            } catch (ContractViolation violation) {
-                failed++;
-                out.println("FAILED " + violation.getMessage());
+        Map<DType, List<Case>> cases = TensorOpsContract.cases(device).stream()
+            .collect(Collectors.groupingBy(Case::dtype, () -> new EnumMap<>(DType.class), Collectors.toList()));
+        boolean holds = true;
+        for (Map.Entry<DType, List<Case>> ofType : cases.entrySet()) {
+            int failed = 0;
+            for (Case contractCase : ofType.getValue()) {
+                try {
+                    contractCase.run(device);
+                } catch (ContractViolation violation) {
+                    failed++;
+                    out.println("FAILED " + violation.getMessage());
+                }
             }
+            out.printf("Operations in %-4s %4d cases, %d failed%n", ofType.getKey(), ofType.getValue().size(), failed);
+            out.flush();
+            holds &= failed == 0;
         }
-        out.printf("Operations: %d cases, %d failed%n", cases.size(), failed);
-        out.flush();
-        return failed == 0;
+        return holds;
     }
 
     private static boolean golden(GoldenCase golden, Device device, PrintWriter out) {
