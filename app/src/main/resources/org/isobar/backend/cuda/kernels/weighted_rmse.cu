@@ -1,12 +1,11 @@
 // Root-mean-square error of each channel with the weights of org.isobar.device.LatitudeWeights, w(j) = H cos(a(j)) / sum
 // of all cos(a(j)) with a(j) = radians_per_degree (90 - 180 j / (H - 1)), averaged over the samples; all in double. Each
-// warp sums one row at a time, each block ROWS rows of a field, and a second kernel the blocks.
+// warp sums one row at a time, each block `rows` rows of a field, and a second kernel the blocks.
 //   prediction, target (B, C, H, W) float; rmse (C) double
 #include "common.cuh"
 
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
-constexpr int ROWS = 16;
 
 // cos(x) = 1 - 2 sin^2(x / 2) for |x| up to a little more than pi / 2, by the series of the sine; the library's function
 // would need a stack for arguments that do not occur.
@@ -26,14 +25,14 @@ __device__ __forceinline__ double cosine_of_row(long long row, int height, doubl
     return cosine(radians_per_degree * (90 - 180.0 * row / (height - 1)));
 }
 
-// Blocks: (chunk of ROWS rows, field). Rows are weighted with their cosine alone.
+// Blocks: (chunk of rows, field). Rows are weighted with their cosine alone.
 //   partial (B C, chunks)
 extern "C" __global__ void __launch_bounds__(THREADS) sum_weighted_squares(double* partial, const float* prediction,
-    const float* target, int height, int width, double radians_per_degree) {
+    const float* target, int height, int width, int rows, double radians_per_degree) {
     long long field = static_cast<long long>(blockIdx.y) * height;
     double sum = 0;
-    for (int r = threadIdx.x / WARP; r < ROWS; r += WARPS) {
-        int row = blockIdx.x * ROWS + r;
+    for (int r = threadIdx.x / WARP; r < rows; r += WARPS) {
+        int row = blockIdx.x * rows + r;
         if (row < height) {
             const float* p = prediction + (field + row) * width;
             const float* t = target + (field + row) * width;
