@@ -72,7 +72,7 @@ class MainTest {
             "--set", "lr=1e-5", "--enable_fused"));
         assertTrue(out.toString().contains("num_iters 7" + System.lineSeparator()), out::toString);
         assertTrue(out.toString().contains("lr 1e-05" + System.lineSeparator()), out::toString);
-        assertTrue(out.toString().contains("Without effect here, on the CPU: enable_fused"), out::toString);
+        assertTrue(out.toString().contains("Without effect on the CPU: enable_fused"), out::toString);
     }
 
     @Test

@@ -2,10 +2,7 @@ package org.isobar.backend.cuda;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.charset.StandardCharsets;
@@ -19,8 +16,6 @@ import org.isobar.device.Ranges;
  * thread that issues the operations.
  */
 final class NvtxRanges implements Ranges {
-    /** The library, as the loader finds it. */
-    static final String LIBRARY = "libnvtx3interop.so.1";
     private static final int LONGEST_NAME = 127;
 
     private final Optional<MethodHandle> push;
@@ -30,17 +25,21 @@ final class NvtxRanges implements Ranges {
     private final MemorySegment text = Arena.ofAuto().allocate(LONGEST_NAME + 1);
     private final Range open;
 
-    private NvtxRanges(SymbolLookup nvtx, SymbolLookup driver) {
-        push = function(nvtx, "nvtxRangePushA", ValueLayout.ADDRESS);
-        pop = function(nvtx, "nvtxRangePop");
-        start = function(driver, "cuProfilerStart");
-        stop = function(driver, "cuProfilerStop");
+    /** Ranges as far as these libraries know them. */
+    NvtxRanges(Optional<SystemLibrary> nvtx, Optional<SystemLibrary> driver) {
+        FunctionDescriptor plain = FunctionDescriptor.of(ValueLayout.JAVA_INT);
+        push = nvtx.flatMap(library -> library.function("nvtxRangePushA",
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS)));
+        pop = nvtx.flatMap(library -> library.function("nvtxRangePop", plain));
+        start = driver.flatMap(library -> library.function("cuProfilerStart", plain));
+        stop = driver.flatMap(library -> library.function("cuProfilerStop", plain));
         open = () -> pop.ifPresent(NvtxRanges::call);
     }
 
-    /** Ranges as far as the libraries at hand know them. */
+    /** Ranges as far as the libraries of this machine know them. */
     static NvtxRanges load() {
-        return new NvtxRanges(library(LIBRARY), library("libcuda.so.1"));
+        return new NvtxRanges(SystemLibrary.open(CudaComponent.NVTX.fileName()),
+            SystemLibrary.open(CudaComponent.DRIVER.fileName()));
     }
 
     @Override
@@ -79,20 +78,5 @@ final class NvtxRanges implements Ranges {
         } catch (Throwable thrown) {
             throw new AssertionError(thrown);
         }
-    }
-
-    @SuppressWarnings("restricted") // native code can crash the process; here is where it is trusted
-    private static SymbolLookup library(String name) {
-        try {
-            return SymbolLookup.libraryLookup(name, Arena.global());
-        } catch (IllegalArgumentException absent) {
-            return symbol -> Optional.empty();
-        }
-    }
-
-    @SuppressWarnings("restricted")
-    private static Optional<MethodHandle> function(SymbolLookup library, String name, MemoryLayout... arguments) {
-        return library.find(name).map(address -> Linker.nativeLinker().downcallHandle(address,
-            FunctionDescriptor.of(ValueLayout.JAVA_INT, arguments)));
     }
 }

@@ -8,6 +8,7 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -17,7 +18,7 @@ import java.util.stream.Stream;
 
 /**
  * A shared library of the system, called through {@code java.lang.foreign}: for what must work where the bindings of
- * JavaCPP cannot even be unpacked, and for functions that they lack. Calls are slow; a library stays loaded.
+ * JavaCPP cannot even be unpacked, and for functions that they lack. A library stays loaded.
  */
 final class SystemLibrary {
     private static final int LONGEST_TEXT = 256;
@@ -75,19 +76,23 @@ final class SystemLibrary {
     }
 
     /** Calls a function with arguments of the types Integer ({@code int}) and MemorySegment (a pointer). */
-    @SuppressWarnings("restricted")
     private Optional<Object> call(String function, MemoryLayout result, Object... arguments) {
         MemoryLayout[] layouts = Stream.of(arguments)
             .map(argument -> argument instanceof Integer ? ValueLayout.JAVA_INT : ValueLayout.ADDRESS)
             .toArray(MemoryLayout[]::new);
-        return symbols.find(function).map(address -> {
+        return function(function, FunctionDescriptor.of(result, layouts)).map(handle -> {
             try {
-                return Linker.nativeLinker().downcallHandle(address, FunctionDescriptor.of(result, layouts))
-                    .invokeWithArguments(arguments);
+                return handle.invokeWithArguments(arguments);
             } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
                 throw new AssertionError(thrown);
             }
         });
+    }
+
+    /** A function to be called often; absent if the library has none of this name. */
+    @SuppressWarnings("restricted")
+    Optional<MethodHandle> function(String name, FunctionDescriptor descriptor) {
+        return symbols.find(name).map(address -> Linker.nativeLinker().downcallHandle(address, descriptor));
     }
 
     /** The file that has the function, links followed: its name often tells the exact version. */
