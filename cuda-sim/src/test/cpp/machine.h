@@ -1,11 +1,7 @@
-// The simulated machine as its tests see it: the driver's and NVRTC's functions, declared; and a kernel in one call.
+// The simulated machine as its tests see it: the functions of its libraries, declared; and a kernel in one call.
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,12 +9,19 @@ using Address = unsigned long long;
 
 extern "C" {
 int cuInit(unsigned);
+int cuDriverGetVersion(int*);
+int cuDeviceGetCount(int*);
+int cuDeviceGetAttribute(int*, int, int);
+int cuDeviceGetPCIBusId(char*, int, int);
+int cuDeviceTotalMem_v2(size_t*, int);
 int cuDevicePrimaryCtxRetain(void**, int);
 int cuCtxSetCurrent(void*);
 int cuCtxSynchronize();
 int cuMemAlloc_v2(Address*, size_t);
 int cuMemFree_v2(Address);
+int cuMemGetInfo_v2(size_t*, size_t*);
 int cuMemHostAlloc(void**, size_t, unsigned);
+int cuMemsetD32Async(Address, unsigned, size_t, void*);
 int cuMemcpyHtoD_v2(Address, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, Address, size_t);
 int cuMemcpyHtoDAsync_v2(Address, const void*, size_t, void*);
@@ -28,6 +31,7 @@ int cuStreamSynchronize(void*);
 int cuStreamWaitEvent(void*, void*, unsigned);
 int cuEventCreate(void**, unsigned);
 int cuEventRecord(void*, void*);
+int cuEventSynchronize(void*);
 int cuModuleLoadData(void**, const void*);
 int cuModuleGetFunction(void**, void*, const char*);
 int cuFuncSetAttribute(void*, int, int);
@@ -40,66 +44,54 @@ int nvrtcGetProgramLog(void*, char*);
 int nvrtcGetCUBINSize(void*, size_t*);
 int nvrtcGetCUBIN(void*, char*);
 int nvrtcDestroyProgram(void**);
+int nvmlInit_v2();
+int nvmlDeviceGetCount_v2(unsigned*);
+int nvmlDeviceGetHandleByPciBusId_v2(const char*, void**);
+int nvmlDeviceGetHandleByIndex_v2(unsigned, void**);
+int nvmlDeviceGetMemoryInfo(void*, unsigned long long*);
 }
 
-inline void need(int result, const char* what) {
-    if (result != 0) {
-        const char* text = "";
-        cuGetErrorString(result, &text);
-        fprintf(stderr, "%s: %d %s\n", what, result, text);
-        exit(1);
-    }
-}
+namespace test {
 
-inline void check(bool holds, const char* what) {
-    printf("%s: %s\n", what, holds ? "ok" : "FAILED");
-    if (!holds) {
-        exit(1);
-    }
-}
+// The status of a test whose program was refused a call.
+constexpr int REFUSED = 3;
 
-inline void start() {
-    void* context = nullptr;
-    need(cuInit(0), "cuInit");
-    need(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
-    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-}
+// Ends the test if a call failed, with its error's text.
+void need(int result, const char* call);
 
-// The kernel of a source, which may include "ptx.cuh".
-inline void* compile(const std::string& source, const char* name) {
-    const char* header = "#error the simulated machine has its own ptx.cuh\n";
-    const char* headerName = "ptx.cuh";
-    const char* options[] = {"--std=c++17", "--gpu-architecture=sm_90", "-DT=float"};
-    void* program = nullptr;
-    need(nvrtcCreateProgram(&program, source.c_str(), "test.cu", 1, &header, &headerName), "nvrtcCreateProgram");
-    int result = nvrtcCompileProgram(program, 3, options);
-    size_t bytes = 0;
-    need(nvrtcGetProgramLogSize(program, &bytes), "nvrtcGetProgramLogSize");
-    std::vector<char> log(bytes);
-    need(nvrtcGetProgramLog(program, log.data()), "nvrtcGetProgramLog");
-    fputs(log.data(), stderr);
-    need(result, "nvrtcCompileProgram");
-    need(nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
-    std::vector<char> object(bytes);
-    need(nvrtcGetCUBIN(program, object.data()), "nvrtcGetCUBIN");
-    void* module = nullptr;
-    void* function = nullptr;
-    need(cuModuleLoadData(&module, object.data()), "cuModuleLoadData");
-    need(cuModuleGetFunction(&function, module, name), "cuModuleGetFunction");
-    need(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
-    return function;
-}
+// Ends the test if this does not hold.
+void check(bool holds, const char* what);
+
+// The device made current.
+void start(int device = 0);
+
+// A stream that does not wait for the default one.
+void* stream();
+
+// The kernel of a source, which may include "ptx.cuh"; BUG is 1 in it for a planted bug, else 0.
+void* compile(const std::string& source, const char* name, int bug = 0);
+
+Address allocate(size_t bytes);
+
+// Waits for all that is queued: what the machine finds wrong comes to light.
+void finish();
 
 template <typename... P>
-int launch(void* kernel, int blocks, int threads, int shared, void* stream, P... parameters) {
+int launch(void* kernel, unsigned blocks, unsigned threads, size_t shared, void* stream, P... parameters) {
     void* addresses[] = {&parameters..., nullptr};
-    return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, addresses, nullptr);
+    return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, static_cast<unsigned>(shared), stream, addresses, nullptr);
+}
+
+// On the default stream, to the end.
+template <typename... P>
+void run(void* kernel, unsigned blocks, unsigned threads, size_t shared, P... parameters) {
+    need(launch(kernel, blocks, threads, shared, nullptr, parameters...), "cuLaunchKernel");
+    finish();
 }
 
 template <typename N>
 Address upload(const std::vector<N>& values) {
-    Address address = 0;
-    need(cuMemAlloc_v2(&address, values.size() * sizeof(N)), "cuMemAlloc");
+    Address address = allocate(values.size() * sizeof(N));
     need(cuMemcpyHtoD_v2(address, values.data(), values.size() * sizeof(N)), "cuMemcpyHtoD");
     return address;
 }
@@ -107,7 +99,9 @@ Address upload(const std::vector<N>& values) {
 template <typename N>
 std::vector<N> download(Address address, size_t count) {
     std::vector<N> values(count);
-    need(cuCtxSynchronize(), "cuCtxSynchronize");
+    finish();
     need(cuMemcpyDtoH_v2(values.data(), address, count * sizeof(N)), "cuMemcpyDtoH");
     return values;
 }
+
+}  // namespace test
