@@ -16,6 +16,11 @@ public enum Backend {
     /** An NVIDIA GPU. */
     CUDA;
 
+    /** The one that opened a device. */
+    public static Backend of(Device device) {
+        return device instanceof CpuDevice ? CPU : CUDA;
+    }
+
     /**
      * Opens the device.
      *

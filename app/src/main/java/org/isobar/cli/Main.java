@@ -44,6 +44,7 @@ public final class Main implements Runnable {
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
             .addSubcommand(new VerifyCommand(launch))
+            .addSubcommand(new DoctorCommand(launch))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(launch))
             .addSubcommand(configured(new ConfigCommand(launch)));

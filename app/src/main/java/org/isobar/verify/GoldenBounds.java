@@ -1,0 +1,34 @@
+package org.isobar.verify;
+
+import org.isobar.device.Device;
+import org.isobar.tensor.DType;
+
+/**
+ * How far a golden case may be from gold, as ||difference|| / ||gold||. In full single precision, 1e-5 for what comes
+ * out and 1e-4 for gradients and weights. Where products take in u > 2^-24, from u:
+ * <ul>
+ * <li><b>Prediction, scores and losses: 4 u.</b> A number of the prediction is a sum over some dozens of terms, each of
+ * two or three rounded factors whose errors have either sign: about u, whatever the number of terms. Blocks add to a
+ * stream in single precision, so depth adds little.
+ * <li><b>Gradients: 32 u.</b> Those of norms and of queries and keys are what is left where larger terms cancel: the
+ * gradient of a softmax has mean zero, that of a norm is orthogonal to its input. Their errors stay.
+ * <li><b>Weights after some steps: 64 u.</b> Adam divides a gradient by its own size: so the error of a small gradient
+ * is that of a weight that began at zero, and two halves of it can come from the two moments.
+ * </ul>
+ * The same operations with each result rounded once, and otherwise in double precision, stay within 1.3 u, 25 u and
+ * 41 u (GoldenCaseTest runs them).
+ *
+ * @param output   of prediction, scores and losses
+ * @param gradient of gradients
+ * @param weights  of weights after some steps
+ */
+record GoldenBounds(double output, double gradient, double weights) {
+    private static final GoldenBounds FULL_SINGLE = new GoldenBounds(1e-5, 1e-4, 1e-4);
+
+    /** Those of a device that computes its products in that type. */
+    static GoldenBounds of(Device device, DType compute) {
+        double roundoff = Math.max(Numbers.roundoff(compute), device.operandRoundoff(compute));
+        return roundoff == Numbers.roundoff(DType.F32) ? FULL_SINGLE
+            : new GoldenBounds(4 * roundoff, 32 * roundoff, 64 * roundoff);
+    }
+}
