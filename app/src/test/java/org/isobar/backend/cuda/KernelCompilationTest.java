@@ -79,9 +79,9 @@ class KernelCompilationTest {
             "#include \"h.cuh\"\nextern \"C\" __global__ void k() { x; }",
             Map.of("h.cuh", ""));
         String message = assertThrows(CudaException.class, () ->
-            compiler.compile(broken, KernelCompiler.options(90, List.of("T=float")))).getMessage();
+            compiler.compile(broken, KernelCompiler.options(90, List.of("TYPE=float")))).getMessage();
         assertTrue(message.contains("broken.cu(2)") && message.contains("identifier \"x\" is undefined")
-            && message.contains("-DT=float"), message);
+            && message.contains("-DTYPE=float"), message);
     }
 
     private static KernelTable compileAll(int capability) throws Exception {
