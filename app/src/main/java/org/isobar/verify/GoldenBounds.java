@@ -11,8 +11,9 @@ import org.isobar.tensor.DType;
  * two or three rounded factors whose errors have either sign: about u, whatever the number of terms. Blocks add to a
  * stream in single precision, so depth adds little.
  * <li><b>Gradients: 32 u.</b> Those of norms are what is left where larger terms cancel, being orthogonal to the
- * norm's input: their errors stay. <b>Of queries and keys: 128 u.</b> The gradient of a softmax cancels too; and an error
- * of u in a score s is one of s u in a probability, s being some dozens in the case whose softmax is far from uniform.
+ * norm's input: their errors stay. <b>Of queries and keys: 128 u.</b> The gradient of a softmax cancels too; and an
+ * error of u in a score s is one of s u in a probability, s being some dozens where a case's softmax is far from
+ * uniform.
  * <li><b>Weights after some steps: 64 u.</b> Adam divides a gradient by its own size: so the error of a small gradient
  * is that of a weight that began at zero, and two halves of it can come from the two moments.
  * </ul>

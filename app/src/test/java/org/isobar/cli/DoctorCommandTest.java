@@ -69,7 +69,7 @@ class DoctorCommandTest {
         assertTrue(output.contains("  SLURM_JOB_ID  4711\n"), output);
     }
 
-    @Tag("cuda")
+    @Tag("simulated")
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ISOBAR_SIM_GPUS=1    | GPU 0             .*, compute capability 9\\.0, [0-9.]+ GiB, [0-9.]+ GiB of it free

@@ -24,7 +24,7 @@ final class DriverProbe {
 
     DriverProbe(SystemLibrary driver) {
         this.driver = driver;
-        nvml = SystemLibrary.open(CudaComponent.NVML.fileName())
+        nvml = CudaLibraries.find(CudaComponent.NVML.fileName())
             .filter(library -> library.status("nvmlInit_v2").orElse(-1) == 0);
         initialized = driver.status("cuInit", 0).orElse(-1);
     }

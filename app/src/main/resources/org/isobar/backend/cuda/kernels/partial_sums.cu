@@ -4,8 +4,9 @@
 #include "common.cuh"
 
 constexpr int WARPS = 32;
+constexpr int THREADS = WARP * WARPS;
 
-extern "C" __global__ void __launch_bounds__(WARP * WARPS) add_partial_sums(float* first, float* second,
+extern "C" __global__ void __launch_bounds__(THREADS) add_partial_sums(float* first, float* second,
     const float* partial, long long width, long long columns, int chunks) {
     __shared__ float of_warps[WARPS][WARP];
     int warp = threadIdx.x / WARP;

@@ -5,6 +5,7 @@
 
 constexpr int NORM_CHUNK = 16384; // elements of a sample that a block sums
 constexpr int NORM_WARPS = 32;
+constexpr int NORM_THREADS = WARP * NORM_WARPS;
 
 // Adds the squares of N neighbours.
 template <int N>
@@ -52,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_squares(double* partia
 }
 
 // One block; a warp to a sample.
-extern "C" __global__ void __launch_bounds__(WARP * NORM_WARPS) loss_of_squares(double* loss, double* norms,
+extern "C" __global__ void __launch_bounds__(NORM_THREADS) loss_of_squares(double* loss, double* norms,
     const double* partial, int batch, int chunks) {
     for (int b = threadIdx.x / WARP; b < batch; b += NORM_WARPS) {
         const double* sums = partial + 2LL * b * chunks;

@@ -1,0 +1,219 @@
+#include "call.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "status.h"
+
+namespace blas {
+namespace {
+
+constexpr uintptr_t WORKSPACE_ALIGNMENT = 256;
+
+size_t rowsAfter(const Layout& layout, int32_t operation) {
+    return operation == OP_N ? layout.rows : layout.cols;
+}
+
+size_t colsAfter(const Layout& layout, int32_t operation) {
+    return operation == OP_N ? layout.cols : layout.rows;
+}
+
+bool tf32(int32_t compute) {
+    const char* override = getenv("NVIDIA_TF32_OVERRIDE");
+    return compute == COMPUTE_32F_FAST_TF32 && (override == nullptr || strcmp(override, "0") != 0);
+}
+
+Status checkLayout(const Problem& problem, const Layout& layout, const char* which) {
+    if (bytesOf(layout.type) == 0) {
+        return refuse(NOT_SUPPORTED, format("%s: %s is of type %d, which is not simulated", nameOf(problem).c_str(),
+            which, layout.type));
+    }
+    if ((layout.order != COLUMNS && layout.order != ROWS) || layout.batches != 1) {
+        return refuse(NOT_SUPPORTED, format("%s: %s has order %d and %d batches; orders COL and ROW and single matrices "
+            "are simulated", nameOf(problem).c_str(), which, layout.order, layout.batches));
+    }
+    uint64_t needed = layout.order == COLUMNS ? layout.rows : layout.cols;
+    if (layout.ld < 0 || static_cast<uint64_t>(layout.ld) < needed || layout.rows == 0 || layout.cols == 0) {
+        return refuse(INVALID_VALUE, format("%s: %s is %zu x %zu with a leading dimension of %zd, below %zu",
+            nameOf(problem).c_str(), which, layout.rows, layout.cols, static_cast<ssize_t>(layout.ld), needed));
+    }
+    return SUCCESS;
+}
+
+Status checkDesc(const Problem& problem) {
+    const MatmulDesc& desc = *problem.desc;
+    bool computes = desc.compute == COMPUTE_32F || desc.compute == COMPUTE_32F_PEDANTIC
+        || desc.compute == COMPUTE_32F_FAST_TF32;
+    if (!computes || desc.scaleType != F32) {
+        return refuse(NOT_SUPPORTED, format("%s: compute type %d with scale type %d is not simulated",
+            nameOf(problem).c_str(), desc.compute, desc.scaleType));
+    }
+    if (desc.pointerMode != 0 || desc.fillMode != 0 || desc.transC != OP_N || (desc.transA != OP_N && desc.transA != OP_T)
+        || (desc.transB != OP_N && desc.transB != OP_T)) {
+        return refuse(NOT_SUPPORTED, format("%s: pointer mode %d, fill mode %d, operations %d, %d, %d are not simulated",
+            nameOf(problem).c_str(), desc.pointerMode, desc.fillMode, desc.transA, desc.transB, desc.transC));
+    }
+    if (desc.epilogue != PLAIN && desc.epilogue != BIAS) {
+        return refuse(NOT_SUPPORTED, format("%s: epilogue %u is not simulated", nameOf(problem).c_str(), desc.epilogue));
+    }
+    return SUCCESS;
+}
+
+Status checkTypes(const Problem& problem) {
+    int32_t operands = problem.a->type;
+    int32_t result = problem.d->type;
+    std::string name = nameOf(problem);
+    if (problem.b->type != operands || problem.c->type != result || (result != operands && result != F32)) {
+        return refuse(NOT_SUPPORTED, format("%s: there is no product of %s by %s that adds %s and gives %s",
+            name.c_str(), nameOf(operands), nameOf(problem.b->type), nameOf(problem.c->type), nameOf(result)));
+    }
+    if (problem.desc->compute == COMPUTE_32F_FAST_TF32 && operands != F32) {
+        return refuse(NOT_SUPPORTED, format("%s: TF32 is for fp32 operands", name.c_str()));
+    }
+    int32_t bias = problem.desc->biasType;
+    if (problem.desc->epilogue == BIAS && bias != SAME_AS_RESULT && bias != result) {
+        return refuse(NOT_SUPPORTED, format("%s: the bias is %s, and the result %s", name.c_str(), nameOf(bias),
+            nameOf(result)));
+    }
+    return SUCCESS;
+}
+
+Status checkShapes(const Problem& problem) {
+    const Layout& c = *problem.c;
+    const Layout& d = *problem.d;
+    size_t m = rowsAfter(*problem.a, problem.desc->transA);
+    size_t k = colsAfter(*problem.a, problem.desc->transA);
+    size_t n = colsAfter(*problem.b, problem.desc->transB);
+    if (rowsAfter(*problem.b, problem.desc->transB) != k || d.rows != m || d.cols != n || c.rows != m || c.cols != n) {
+        return refuse(INVALID_VALUE, format("%s: op(A) is %zu x %zu, op(B) %zu x %zu, C %zu x %zu, D %zu x %zu",
+            nameOf(problem).c_str(), m, k, rowsAfter(*problem.b, problem.desc->transB), n, c.rows, c.cols, d.rows,
+            d.cols));
+    }
+    return SUCCESS;
+}
+
+Status checkPointer(const Problem& problem, const void* data, size_t alignment, const char* which) {
+    if (data == nullptr || reinterpret_cast<uintptr_t>(data) % alignment != 0) {
+        return refuse(INVALID_VALUE, format("%s: %s at %p is not aligned to %zu bytes, as was promised",
+            nameOf(problem).c_str(), which, data, alignment));
+    }
+    return SUCCESS;
+}
+
+Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {
+    std::string name = nameOf(problem);
+    if (algo.mark != ALGO_MARK) {
+        return refuse(INVALID_VALUE, name + ": the algorithm does not come from the heuristic");
+    }
+    if (algo.workspace == 0) {
+        return SUCCESS;
+    }
+    if (buffers.workspace == nullptr || buffers.workspaceBytes < algo.workspace) {
+        return refuse(INVALID_VALUE, format("%s: the algorithm needs %zu bytes of workspace, and has %zu at %p",
+            name.c_str(), algo.workspace, buffers.workspaceBytes, buffers.workspace));
+    }
+    if (reinterpret_cast<uintptr_t>(buffers.workspace) % WORKSPACE_ALIGNMENT != 0) {
+        return refuse(INVALID_VALUE, format("%s: the workspace at %p is not aligned to %zu bytes", name.c_str(),
+            buffers.workspace, WORKSPACE_ALIGNMENT));
+    }
+    return SUCCESS;
+}
+
+bool overlap(const SimRange& first, const SimRange& second) {
+    auto start = [](const SimRange& range) { return reinterpret_cast<uintptr_t>(range.address); };
+    auto end = [&](const SimRange& range) { return start(range) + (range.rows - 1) * range.pitch + range.bytes; };
+    return start(first) < end(second) && start(second) < end(first);
+}
+
+Status checkPlaces(const Problem& problem, const Buffers& buffers) {
+    SimRange d = range(*problem.d, buffers.d);
+    if (overlap(d, range(*problem.a, buffers.a)) || overlap(d, range(*problem.b, buffers.b))) {
+        return refuse(INVALID_VALUE, nameOf(problem) + ": the result overlaps an operand");
+    }
+    bool same = memcmp(problem.c, problem.d, sizeof(Layout)) == 0;
+    if (*buffers.beta != 0 && overlap(d, range(*problem.c, buffers.c)) && !(buffers.c == buffers.d && same)) {
+        return refuse(INVALID_VALUE, nameOf(problem) + ": C and D overlap and are not the same matrix");
+    }
+    return SUCCESS;
+}
+
+Matrix matrix(const Layout& layout, int32_t operation, const void* data) {
+    auto ld = static_cast<size_t>(layout.ld);
+    bool contiguousRows = (layout.order == ROWS) != (operation == OP_T);
+    return {const_cast<void*>(data), static_cast<Type>(layout.type), contiguousRows ? ld : 1, contiguousRows ? 1 : ld};
+}
+
+}  // namespace
+
+std::string nameOf(const Problem& problem) {
+    return format("cublasLtMatmul %zu x %zu x %zu %s", problem.d->rows, problem.d->cols,
+        colsAfter(*problem.a, problem.desc->transA), nameOf(problem.a->type));
+}
+
+Status check(const Problem& problem) {
+    if (problem.desc == nullptr || problem.a == nullptr || problem.b == nullptr || problem.c == nullptr
+        || problem.d == nullptr) {
+        return refuse(INVALID_VALUE, "cublasLtMatmul: a descriptor is null");
+    }
+    const std::pair<const Layout*, const char*> layouts[] = {{problem.a, "A"}, {problem.b, "B"}, {problem.c, "C"},
+        {problem.d, "D"}};
+    for (auto [layout, which] : layouts) {
+        if (Status status = checkLayout(problem, *layout, which); status != SUCCESS) {
+            return status;
+        }
+    }
+    if (Status status = checkDesc(problem); status != SUCCESS) {
+        return status;
+    }
+    Status status = checkTypes(problem);
+    return status != SUCCESS ? status : checkShapes(problem);
+}
+
+Status check(const Problem& problem, const Buffers& buffers, const Algo* algo) {
+    if (buffers.alpha == nullptr || buffers.beta == nullptr) {
+        return refuse(INVALID_VALUE, nameOf(problem) + ": alpha or beta is null");
+    }
+    const void* bias = problem.desc->bias;
+    if (problem.desc->epilogue == BIAS && (bias == nullptr
+        || reinterpret_cast<uintptr_t>(bias) % bytesOf(problem.d->type) != 0)) {
+        return refuse(INVALID_VALUE, format("%s: the bias at %p", nameOf(problem).c_str(), bias));
+    }
+    if (algo != nullptr) {
+        if (Status status = checkWorkspace(problem, buffers, *algo); status != SUCCESS) {
+            return status;
+        }
+    }
+    const void* const data[] = {buffers.a, buffers.b, buffers.c, buffers.d};
+    const Layout* const layouts[] = {problem.a, problem.b, problem.c, problem.d};
+    const char* const names[] = {"A", "B", "C", "D"};
+    constexpr int C = 2;
+    for (int i = 0; i < 4; ++i) {
+        size_t alignment = algo != nullptr ? algo->alignments[i] : bytesOf(layouts[i]->type);
+        if (i == C && *buffers.beta == 0) {
+            continue;
+        }
+        if (Status status = checkPointer(problem, data[i], alignment, names[i]); status != SUCCESS) {
+            return status;
+        }
+    }
+    return checkPlaces(problem, buffers);
+}
+
+Product product(const Problem& problem, const Buffers& buffers) {
+    const MatmulDesc& desc = *problem.desc;
+    return {problem.d->rows, problem.d->cols, colsAfter(*problem.a, desc.transA),
+        matrix(*problem.a, desc.transA, buffers.a), matrix(*problem.b, desc.transB, buffers.b),
+        matrix(*problem.c, OP_N, buffers.c), matrix(*problem.d, OP_N, buffers.d),
+        desc.epilogue == BIAS ? desc.bias : nullptr, *buffers.alpha, *buffers.beta,
+        tf32(desc.compute) ? Rounding::TF32 : Rounding::NONE};
+}
+
+SimRange range(const Layout& layout, const void* data) {
+    size_t bytes = bytesOf(layout.type);
+    size_t inner = layout.order == COLUMNS ? layout.rows : layout.cols;
+    size_t outer = layout.order == COLUMNS ? layout.cols : layout.rows;
+    return {data, inner * bytes, outer, static_cast<size_t>(layout.ld) * bytes};
+}
+
+}  // namespace blas

@@ -1,0 +1,48 @@
+// One call of cublasLtMatmul, checked: what the real library refuses is refused here, with a reason.
+#pragma once
+
+#include <string>
+
+#include "lt.h"
+#include "product.h"
+#include "sim.h"
+
+namespace blas {
+
+// How a product is described, before any memory is named.
+struct Problem {
+    const MatmulDesc* desc;
+    const Layout* a;
+    const Layout* b;
+    const Layout* c;
+    const Layout* d;
+};
+
+// The memory of a call.
+struct Buffers {
+    const float* alpha;
+    const float* beta;
+    const void* a;
+    const void* b;
+    const void* c;
+    void* d;
+    void* workspace;
+    size_t workspaceBytes;
+};
+
+// "cublasLtMatmul 32 x 48 x 192 bf16": m, n, k and the operands' type.
+std::string nameOf(const Problem& problem);
+
+// Whether there is such a product at all.
+Status check(const Problem& problem);
+
+// Whether it can be carried out on these buffers with this algorithm (null: any that needs no workspace).
+Status check(const Problem& problem, const Buffers& buffers, const Algo* algo);
+
+// What is to be computed, of a call that has been checked.
+Product product(const Problem& problem, const Buffers& buffers);
+
+// The memory of a matrix that a layout describes.
+SimRange range(const Layout& layout, const void* data);
+
+}  // namespace blas

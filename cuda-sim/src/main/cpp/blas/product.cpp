@@ -1,0 +1,114 @@
+#include "product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "numbers.h"
+
+// The same source for several widths of vectors, the best of which is chosen when the library is loaded. The sums do not
+// depend on it: each element of the result has its own lane.
+#ifdef __x86_64__
+#define ALL_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ALL_WIDTHS
+#endif
+
+namespace blas {
+namespace {
+
+typedef float Lanes __attribute__((vector_size(64)));
+
+constexpr size_t LANES = sizeof(Lanes) / sizeof(float);
+constexpr size_t TILE_M = 2 * LANES;
+constexpr size_t TILE_N = 4;
+
+float load(const Matrix& matrix, size_t i, size_t j) {
+    size_t at = i * matrix.rowStep + j * matrix.colStep;
+    switch (matrix.type) {
+        case F16: return sim::fromHalf(static_cast<const uint16_t*>(matrix.data)[at]);
+        case BF16: return sim::fromBf16(static_cast<const uint16_t*>(matrix.data)[at]);
+        default: return static_cast<const float*>(matrix.data)[at];
+    }
+}
+
+void store(const Matrix& matrix, size_t i, size_t j, float x) {
+    size_t at = i * matrix.rowStep + j * matrix.colStep;
+    switch (matrix.type) {
+        case F16: static_cast<uint16_t*>(matrix.data)[at] = toHalf(x); break;
+        case BF16: static_cast<uint16_t*>(matrix.data)[at] = toBf16(x); break;
+        default: static_cast<float*>(matrix.data)[at] = x;
+    }
+}
+
+// Rows first..first + width of a matrix as (k, width) floats; zeros where there are none.
+void pack(float* packed, const Matrix& matrix, size_t first, size_t width, size_t rows, size_t k, Rounding rounding) {
+    for (size_t x = 0; x < width; ++x) {
+        for (size_t p = 0; p < k; ++p) {
+            float value = first + x < rows ? load(matrix, first + x, p) : 0.0f;
+            packed[p * width + x] = rounding == Rounding::TF32 ? roundedToTf32(value) : value;
+        }
+    }
+}
+
+// sums (TILE_N, TILE_M) = the products of a (k, TILE_M) and b (k, TILE_N).
+ALL_WIDTHS void tile(float* sums, const float* a, const float* b, size_t k) {
+    Lanes sum[TILE_N][2] = {};
+    for (size_t p = 0; p < k; ++p) {
+        Lanes low;
+        Lanes high;
+        memcpy(&low, a + p * TILE_M, sizeof low);
+        memcpy(&high, a + p * TILE_M + LANES, sizeof high);
+        for (size_t j = 0; j < TILE_N; ++j) {
+            sum[j][0] += low * b[p * TILE_N + j];
+            sum[j][1] += high * b[p * TILE_N + j];
+        }
+    }
+    memcpy(sums, sum, sizeof sum);
+}
+
+// What follows the sums: alpha, beta, bias, and rounding to the result's type.
+void finish(const Product& product, const float* sums, size_t firstRow, size_t firstCol) {
+    Matrix bias = {const_cast<void*>(product.bias), product.d.type, 1, 0};
+    for (size_t j = 0; j < std::min(TILE_N, product.n - firstCol); ++j) {
+        for (size_t i = 0; i < std::min(TILE_M, product.m - firstRow); ++i) {
+            float value = product.alpha * sums[j * TILE_M + i];
+            if (product.beta != 0) {
+                value += product.beta * load(product.c, firstRow + i, firstCol + j);
+            }
+            if (product.bias != nullptr) {
+                value += load(bias, firstRow + i, 0);
+            }
+            store(product.d, firstRow + i, firstCol + j, value);
+        }
+    }
+}
+
+}  // namespace
+
+size_t bytesOf(int32_t type) {
+    return type == F32 ? 4 : type == F16 || type == BF16 ? 2 : 0;
+}
+
+const char* nameOf(int32_t type) {
+    return type == F32 ? "fp32" : type == F16 ? "fp16" : type == BF16 ? "bf16" : "of a type that is not simulated";
+}
+
+void multiply(const Product& product) {
+    size_t tiles = (product.n + TILE_N - 1) / TILE_N;
+    Matrix columns = {product.b.data, product.b.type, product.b.colStep, product.b.rowStep};
+    std::vector<float> a(product.k * TILE_M);
+    std::vector<float> b(tiles * product.k * TILE_N);
+    for (size_t t = 0; t < tiles; ++t) {
+        pack(&b[t * product.k * TILE_N], columns, t * TILE_N, TILE_N, product.n, product.k, product.operands);
+    }
+    float sums[TILE_M * TILE_N];
+    for (size_t row = 0; row < product.m; row += TILE_M) {
+        pack(a.data(), product.a, row, TILE_M, product.m, product.k, product.operands);
+        for (size_t t = 0; t < tiles; ++t) {
+            tile(sums, a.data(), &b[t * product.k * TILE_N], product.k);
+            finish(product, sums, row, t * TILE_N);
+        }
+    }
+}
+
+}  // namespace blas

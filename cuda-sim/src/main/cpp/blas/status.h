@@ -1,0 +1,18 @@
+// Refusals, with messages.
+#pragma once
+
+#include <string>
+
+#include "lt.h"
+
+namespace blas {
+
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+// Prints why a call is refused and returns its status, whose text cublasLtGetStatusString then gives with the reason.
+Status refuse(Status status, const std::string& why);
+
+const char* statusName(int status);
+const char* statusText(int status);
+
+}  // namespace blas
