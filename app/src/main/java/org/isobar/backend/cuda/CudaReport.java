@@ -74,20 +74,21 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
         for (CudaComponent component : CudaComponent.values()) {
             libraries.add(look(component));
         }
-        Optional<DriverProbe> probe = SystemLibrary.open(CudaComponent.DRIVER.fileName()).map(DriverProbe::new);
+        Optional<DriverProbe> probe = CudaLibraries.find(CudaComponent.DRIVER.fileName()).map(DriverProbe::new);
         return new CudaReport(probe.map(DriverProbe::driver), libraries,
             probe.map(DriverProbe::gpus).orElse(List.of()));
     }
 
-    private static Library look(CudaComponent component) {
-        Optional<SystemLibrary> library = SystemLibrary.open(component.fileName());
+    /** Looks for one library. */
+    static Library look(CudaComponent component) {
+        Optional<SystemLibrary> library = CudaLibraries.find(component.fileName());
         if (library.isPresent()) {
             return new Library(component, State.FOUND, library.get().file(component.function()),
                 component.version(library.get()));
         }
         for (String major : OTHER_MAJORS) {
             String name = major.isEmpty() ? component.stem() : component.stem() + "." + major;
-            Optional<SystemLibrary> other = SystemLibrary.open(name);
+            Optional<SystemLibrary> other = CudaLibraries.find(name);
             if (other.isPresent()) {
                 return new Library(component, State.WRONG, other.get().file(component.function()),
                     component.version(other.get()));
@@ -108,11 +109,10 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
             .filter(library -> library.state() != State.FOUND && library.component() != CudaComponent.DRIVER)
             .map(CudaReport::lack).toList();
         if (driver.isEmpty()) {
-            obstacles.add(lack(libraries.get(CudaComponent.DRIVER.ordinal())) + ": install " + NEEDED_DRIVER);
+            obstacles.add(lack(libraries.get(CudaComponent.DRIVER.ordinal())) + ": " + remedy(CudaComponent.DRIVER));
         }
         if (!lacking.isEmpty()) {
-            obstacles.add(String.join(", ", lacking) + ": install the CUDA toolkit " + CudaVersion.NEEDED.major()
-                + ", or put the directory that has them on LD_LIBRARY_PATH");
+            obstacles.add(String.join(", ", lacking) + ": " + remedy(CudaComponent.RUNTIME));
         }
         driver.ifPresent(found -> {
             if (found.cuda().compareTo(CudaVersion.NEEDED) < 0) {
@@ -135,10 +135,17 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
             : "CUDA_VISIBLE_DEVICES='" + visible + "' hides every GPU: unset it, or name one, 0 being the first";
     }
 
-    private static String lack(Library library) {
+    /** What is wrong with a library. */
+    static String lack(Library library) {
         CudaComponent component = library.component();
         return component.fileName() + (library.state() == State.MISSING ? " is missing"
             : " is not here, only " + library.file().map(Path::toString).orElse("another version"))
             + " (needed for " + component.purpose() + ")";
+    }
+
+    /** What to do about a library that is missing. */
+    static String remedy(CudaComponent component) {
+        return component == CudaComponent.DRIVER ? "install " + NEEDED_DRIVER : "install the CUDA toolkit "
+            + CudaVersion.NEEDED.major() + ", or put the directory that has the library on LD_LIBRARY_PATH";
     }
 }
