@@ -98,7 +98,7 @@ final class DoctorCommand implements Callable<Integer> {
             sheet.line("NVIDIA driver", failure.getMessage());
             return List.of(failure.getMessage());
         }
-        CudaSheet.print(report, sheet);
+        CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
         return report.obstacles(launch.environment());
     }
 
