@@ -21,7 +21,6 @@
 // attention_plain.cu has heads of other sizes; backend.cuda.AttentionTiling has the sizes of tiles and why.
 #include "attention_mask.cuh"
 
-constexpr float MINUS_INFINITY = -__builtin_huge_valf();
 constexpr float LN2 = 0.693147181f;
 constexpr float LAG = 8;
 
@@ -49,7 +48,7 @@ __device__ __forceinline__ void cut(Scores& scores, int count) {
     for (int i = 0; i < ROW_TILES * COLUMNS / 2; ++i) {
         int n = i / 4 % (COLUMNS / 8);
         if (8 * n + lane_column() + i % 2 >= count) {
-            scores[i / 4 / (COLUMNS / 8)][n][i % 4] = MINUS_INFINITY;
+            scores[i / 4 / (COLUMNS / 8)][n][i % 4] = -infinity();
         }
     }
 }
@@ -60,7 +59,7 @@ __device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, co
     bool grows = false;
 #pragma unroll
     for (int i = 0; i < 2 * ROW_TILES; ++i) {
-        float x = MINUS_INFINITY;
+        float x = -infinity();
 #pragma unroll
         for (int n = 0; n < COLUMNS / 8; ++n) {
             x = fmaxf(x, fmaxf(scores[i / 2][n][i % 2 * 2], scores[i / 2][n][i % 2 * 2 + 1]));
@@ -164,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(
     RunningSoftmax softmax;
 #pragma unroll
     for (int i = 0; i < 2 * ROW_TILES; ++i) {
-        softmax.largest[i / 2][i % 2] = MINUS_INFINITY;
+        softmax.largest[i / 2][i % 2] = -infinity();
         softmax.sum[i / 2][i % 2] = 0;
     }
     for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {

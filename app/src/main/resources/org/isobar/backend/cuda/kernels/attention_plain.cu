@@ -10,7 +10,7 @@
 #include "philox.cuh"
 
 constexpr int WARPS = 4;
-constexpr float MINUS_INFINITY = -__builtin_huge_valf();
+constexpr int THREADS = WARPS * WARP;
 
 #define EXTENTS long long rows, int queries, int keys, int heads, int head_dim, float scale
 // Element (b, h, i, j) of the mask is element origin + b * sample + h * head + i * query + j * key of the whole; the
@@ -103,7 +103,7 @@ __device__ __forceinline__ float warp_max(float x) {
     return x;
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain(T* out, float* lse, const T* q, const T* kv,
+extern "C" __global__ void __launch_bounds__(THREADS) attention_plain(T* out, float* lse, const T* q, const T* kv,
     EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
@@ -116,11 +116,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain(T* ou
     const T* value = key + at.query_stride;
     long long mine = at.query + at.token * at.query_stride;
     own.load(q + mine, q + mine);
-    float largest = MINUS_INFINITY;
+    float largest = -infinity();
     float sum = 0;
     for (int first = 0; first < keys; first += WARP) {
         int j = first + lane();
-        float score = j < keys ? scale * own.dot(0, key + j * at.key_stride) : MINUS_INFINITY;
+        float score = j < keys ? scale * own.dot(0, key + j * at.key_stride) : -infinity();
         float raised = fmaxf(largest, warp_max(score));
         float factor = expf(largest - raised);
         float weight = expf(score - raised);
@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain(T* ou
 }
 
 // dq, and delta = sum over channels of dOut out.
-extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain_queries(T* dq, float* delta, const T* d_out,
+extern "C" __global__ void __launch_bounds__(THREADS) attention_plain_queries(T* dq, float* delta, const T* d_out,
     const T* q, const T* kv, const T* out, const float* lse, EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain_queri
 }
 
 // dk and dv.
-extern "C" __global__ void __launch_bounds__(WARPS * WARP) attention_plain_keys(T* dkv, const float* delta,
+extern "C" __global__ void __launch_bounds__(THREADS) attention_plain_keys(T* dkv, const float* delta,
     const T* d_out, const T* q, const T* kv, const float* lse, EXTENTS, MASK) {
     DYNAMIC_SHARED(float, shared);
     Own own(shared, head_dim);
