@@ -186,6 +186,7 @@ void conversions(const std::string& type, const std::string& name, uint16_t infi
         check(even[i] == (i + 1) / 2 * 2, "ties go to even");
     }
     check(same[infinity] == infinity, "infinity stays");
+    check(same[infinity + 1] == 0x7fff, "what is no number becomes the device's");
 }
 
 // The blocks of a grid that signal that they are done: the last one adds up what all wrote.
