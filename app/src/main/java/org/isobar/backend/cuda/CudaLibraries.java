@@ -54,7 +54,8 @@ final class CudaLibraries {
      * @throws UserException if there is none
      */
     static void loadCompiler() {
-        if (nvrtc.class.getResource(Loader.getPlatform() + "/" + CudaComponent.NVRTC.fileName()) == null) {
+        if (nvrtc.class.getResource("/org/bytedeco/cuda/" + Loader.getPlatform() + "/"
+            + CudaComponent.NVRTC.fileName()) == null) {
             require(CudaComponent.NVRTC);
         }
         bind(nvrtc.class);

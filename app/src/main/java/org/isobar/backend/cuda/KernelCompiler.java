@@ -61,7 +61,8 @@ final class KernelCompiler {
      * @param defines    preprocessor definitions, "NAME" or "NAME=VALUE"
      */
     static List<String> options(int capability, List<String> defines) {
-        List<String> options = new ArrayList<>(List.of("--gpu-architecture=sm_" + capability, "--std=c++17"));
+        List<String> options = new ArrayList<>(List.of("--gpu-architecture=sm_" + capability, "--std=c++17",
+            "--device-as-default-execution-space"));
         defines.forEach(define -> options.add("-D" + define));
         return options;
     }
