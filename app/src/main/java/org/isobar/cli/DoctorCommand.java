@@ -1,7 +1,6 @@
 package org.isobar.cli;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,6 +8,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.cuda.CudaReport;
@@ -32,11 +32,11 @@ final class DoctorCommand implements Callable<Integer> {
     private static final double GIB = 1L << 30;
     /** What of the processor's features makes training on it fast, by the kernel's names. */
     private static final Map<String, String> FEATURES = features();
+    /** Variables that change what the program does or finds. */
     private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
-        "LD_LIBRARY_PATH", "ISOBAR_THREADS");
-    private static final List<String> ALLOCATION = List.of("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
-        "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE",
-        "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
+        "LD_LIBRARY_PATH", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID", "SLURM_JOB_PARTITION",
+        "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
+        "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
 
     private final Launch launch;
     @Spec
@@ -52,18 +52,17 @@ final class DoctorCommand implements Callable<Integer> {
         program(sheet);
         machine(sheet);
         List<String> obstacles = gpus(sheet);
-        scheduler(sheet);
+        tools(sheet);
+        variables(sheet);
         summary(sheet, obstacles);
         spec.commandLine().getOut().flush();
         return 0;
     }
 
-    private void program(FactSheet sheet) {
+    private static void program(FactSheet sheet) {
         String[] version = new Main.Version().getVersion();
         sheet.line("Isobar", version[0].substring("isobar ".length()));
         sheet.line("Java", version[1].substring("Java ".length()) + ", " + System.getProperty("java.home"));
-        VARIABLES.stream().filter(launch.environment()::containsKey)
-            .forEach(name -> sheet.line(name, launch.environment().get(name)));
     }
 
     private static void machine(FactSheet sheet) {
@@ -99,19 +98,23 @@ final class DoctorCommand implements Callable<Integer> {
             sheet.line("NVIDIA driver", failure.getMessage());
             return List.of(failure.getMessage());
         }
-        CudaSheet.print(report, sheet);
+        CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
         return report.obstacles(launch.environment());
     }
 
-    private void scheduler(FactSheet sheet) {
+    private static void tools(FactSheet sheet) {
         sheet.heading("Tools");
-        List<List<String>> rows = new ArrayList<>();
-        for (String program : List.of("srun", "sinfo", "nsys")) {
-            rows.add(List.of(program, Bounded.firstLine(PROGRAMS, program, "--version")));
+        sheet.table(Stream.of("srun", "sinfo", "nsys")
+            .map(program -> List.of(program, Bounded.firstLine(PROGRAMS, program, "--version"))).toList());
+    }
+
+    private void variables(FactSheet sheet) {
+        List<List<String>> set = VARIABLES.stream().filter(launch.environment()::containsKey)
+            .map(name -> List.of(name, "'" + launch.environment().get(name) + "'")).toList();
+        if (!set.isEmpty()) {
+            sheet.heading("Environment");
+            sheet.table(set);
         }
-        ALLOCATION.stream().filter(launch.environment()::containsKey)
-            .forEach(name -> rows.add(List.of(name, launch.environment().get(name))));
-        sheet.table(rows);
     }
 
     private static void summary(FactSheet sheet, List<String> obstacles) {

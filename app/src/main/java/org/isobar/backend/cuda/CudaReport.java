@@ -79,6 +79,11 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
             probe.map(DriverProbe::gpus).orElse(List.of()));
     }
 
+    /** Where kernels are kept that have been compiled, in this environment. */
+    public static Path kernelCache(Map<String, String> environment) {
+        return KernelCache.directory(environment);
+    }
+
     /** Looks for one library. */
     static Library look(CudaComponent component) {
         Optional<SystemLibrary> library = CudaLibraries.find(component.fileName());
