@@ -24,6 +24,8 @@ constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int WARP = 32;
 constexpr float LARGEST = 0x1.fffffep127f; // finite number in single precision
 
+__device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
+
 // The sum over the lanes of a warp, the same bits in each.
 template <typename Number>
 __device__ __forceinline__ Number warp_sum(Number x) {
