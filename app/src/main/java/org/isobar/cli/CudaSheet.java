@@ -1,5 +1,7 @@
 package org.isobar.cli;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -13,7 +15,7 @@ final class CudaSheet {
 
     private CudaSheet() { }
 
-    static void print(CudaReport report, FactSheet sheet) {
+    static void print(CudaReport report, Path kernelCache, FactSheet sheet) {
         sheet.line("NVIDIA driver", report.driver().map(CudaSheet::driver).orElse("none"));
         int number = 0;
         for (CudaReport.Gpu gpu : report.gpus()) {
@@ -25,8 +27,20 @@ final class CudaSheet {
         if (report.gpus().isEmpty()) {
             sheet.line("GPUs", "none");
         }
+        sheet.line("Kernel cache", state(kernelCache));
         sheet.heading("Libraries of CUDA " + CudaVersion.NEEDED);
         sheet.table(report.libraries().stream().map(CudaSheet::row).toList());
+    }
+
+    /** The directory, and whether files can be made there; it is made if it can be. */
+    private static String state(Path directory) {
+        try {
+            Files.delete(Files.createTempFile(Files.createDirectories(directory), "doctor", ".tmp"));
+            return directory + ", writable";
+        } catch (IOException failure) {
+            return directory + " cannot be written (" + failure + "): kernels are compiled at each start; "
+                + "ISOBAR_KERNEL_CACHE names another directory";
+        }
     }
 
     private static String driver(CudaReport.Driver driver) {

@@ -1,7 +1,6 @@
 package org.isobar.cli;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,10 +8,13 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.CudaReport;
 import org.isobar.device.Device;
+import org.isobar.distributed.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import picocli.CommandLine.Command;
@@ -29,14 +31,15 @@ final class DoctorCommand implements Callable<Integer> {
     private static final Duration PROGRAMS = Duration.ofSeconds(5);
     private static final Duration DRIVER = Duration.ofSeconds(30);
     private static final Duration DEVICE = Duration.ofSeconds(60);
+    private static final RankEnvironment ALONE = RankEnvironment.of(Map.of());
     private static final double GIB = 1L << 30;
     /** What of the processor's features makes training on it fast, by the kernel's names. */
     private static final Map<String, String> FEATURES = features();
+    /** Variables that change what the program does or finds. */
     private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
-        "LD_LIBRARY_PATH", "ISOBAR_THREADS");
-    private static final List<String> ALLOCATION = List.of("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST",
-        "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE",
-        "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
+        "LD_LIBRARY_PATH", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID", "SLURM_JOB_PARTITION",
+        "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
+        "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
 
     private final Launch launch;
     @Spec
@@ -52,18 +55,17 @@ final class DoctorCommand implements Callable<Integer> {
         program(sheet);
         machine(sheet);
         List<String> obstacles = gpus(sheet);
-        scheduler(sheet);
+        tools(sheet);
+        variables(sheet);
         summary(sheet, obstacles);
         spec.commandLine().getOut().flush();
         return 0;
     }
 
-    private void program(FactSheet sheet) {
+    private static void program(FactSheet sheet) {
         String[] version = new Main.Version().getVersion();
         sheet.line("Isobar", version[0].substring("isobar ".length()));
         sheet.line("Java", version[1].substring("Java ".length()) + ", " + System.getProperty("java.home"));
-        VARIABLES.stream().filter(launch.environment()::containsKey)
-            .forEach(name -> sheet.line(name, launch.environment().get(name)));
     }
 
     private static void machine(FactSheet sheet) {
@@ -99,22 +101,26 @@ final class DoctorCommand implements Callable<Integer> {
             sheet.line("NVIDIA driver", failure.getMessage());
             return List.of(failure.getMessage());
         }
-        CudaSheet.print(report, sheet);
-        return report.obstacles(launch.environment());
+        CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
+        return report.obstacles(launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
     }
 
-    private void scheduler(FactSheet sheet) {
+    private static void tools(FactSheet sheet) {
         sheet.heading("Tools");
-        List<List<String>> rows = new ArrayList<>();
-        for (String program : List.of("srun", "sinfo", "nsys")) {
-            rows.add(List.of(program, Bounded.firstLine(PROGRAMS, program, "--version")));
-        }
-        ALLOCATION.stream().filter(launch.environment()::containsKey)
-            .forEach(name -> rows.add(List.of(name, launch.environment().get(name))));
-        sheet.table(rows);
+        sheet.table(Stream.of("srun", "sinfo", "nsys")
+            .map(program -> List.of(program, Bounded.firstLine(PROGRAMS, program, "--version"))).toList());
     }
 
-    private static void summary(FactSheet sheet, List<String> obstacles) {
+    private void variables(FactSheet sheet) {
+        List<List<String>> set = VARIABLES.stream().filter(launch.environment()::containsKey)
+            .map(name -> List.of(name, "'" + launch.environment().get(name) + "'")).toList();
+        if (!set.isEmpty()) {
+            sheet.heading("Environment");
+            sheet.table(set);
+        }
+    }
+
+    private void summary(FactSheet sheet, List<String> obstacles) {
         sheet.heading("What works");
         sheet.line("CPU training:", opens(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
         if (obstacles.isEmpty()) {
@@ -126,10 +132,11 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     /** What the device answers where it cannot be opened. */
-    private static Optional<String> opens(Backend backend) {
+    private Optional<String> opens(Backend backend) {
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, launch.environment());
         try {
             return Bounded.call("opening the device", DEVICE, () -> {
-                try (Device device = backend.open(OptionalInt.of(1), line -> { })) {
+                try (Device device = backend.open(options, line -> { })) {
                     assert device.description() != null;
                     return Optional.empty();
                 }

@@ -40,7 +40,7 @@ public final class ConfigLoader {
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
-        Consistency.checkBuilt(settings);
+        Consistency.checkBuilt(settings, ranks.worldSize());
     }
 
     private static ProcessGrid grid(Settings given, int worldSize) {
@@ -75,10 +75,9 @@ public final class ConfigLoader {
             Effects.of(settings, ranks.worldSize()));
     }
 
-    /** NVIDIA's libraries know the variable too: 0 forbids TF32, whatever a program asks for. */
     private CudaOptions cuda() {
         return new CudaOptions(settings.get(Keys.ENABLE_JIT) ? Fusion.FUSED : Fusion.SEPARATE,
-            "0".equals(request.environment().get("NVIDIA_TF32_OVERRIDE")) ? SinglePrecision.FULL : SinglePrecision.TF32,
+            SinglePrecision.of(request.environment()),
             settings.get(Keys.DETERMINISTIC) ? QueryGradient.DETERMINISTIC : QueryGradient.ATOMIC);
     }
 

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntToDoubleFunction;
+import java.util.function.ToDoubleFunction;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -156,7 +157,7 @@ public final class GoldenCase {
             compare("prediction", "output", replica.prediction(), bounds.output());
             compare("score of channel ", evaluation.rmse());
             replica.gradients(input, target, new Pass.None());
-            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds.gradient());
+            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds::ofGradient);
             int steps = gold.get("losses").size();
             JsonNode c = gold.get("config");
             LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
@@ -167,7 +168,8 @@ public final class GoldenCase {
                 compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
             }
             compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
-            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(), bounds.weights());
+            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(),
+                weight -> bounds.weights());
             return deviations;
         }
 
@@ -181,10 +183,11 @@ public final class GoldenCase {
             deviations.add(new Deviation(what, Math.abs(value - expected) / Math.abs(expected), bounds.output()));
         }
 
-        private void compareAll(String what, String prefix, Map<String, Tensor> named, double tolerance) {
+        private void compareAll(String what, String prefix, Map<String, Tensor> named,
+            ToDoubleFunction<String> tolerance) {
             named.forEach((weight, tensor) -> {
                 if (tensors.names().contains(prefix + weight)) {
-                    compare(what + weight, prefix + weight, tensor, tolerance);
+                    compare(what + weight, prefix + weight, tensor, tolerance.applyAsDouble(weight));
                 }
             });
         }

@@ -63,13 +63,15 @@ class DoctorCommandTest {
         script("nsys", "echo 'no licence' >&2; exit 3");
         environment.put("SLURM_JOB_ID", "4711");
         String output = run();
-        assertTrue(output.contains("  srun          here, but does not answer: srun did not end within 5 s\n"), output);
-        assertTrue(output.contains("  sinfo         slurm 22.05.8\n"), output);
-        assertTrue(output.contains("  nsys          here, but fails: no licence\n"), output);
-        assertTrue(output.contains("  SLURM_JOB_ID  4711\n"), output);
+        assertTrue(output.contains("""
+              srun   here, but does not answer: srun did not end within 5 s
+              sinfo  slurm 22.05.8
+              nsys   here, but fails: no licence
+            """), output);
+        assertTrue(output.lines().anyMatch(line -> line.matches("  SLURM_JOB_ID +'4711'")), output);
     }
 
-    @Tag("cuda")
+    @Tag("simulated")
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ISOBAR_SIM_GPUS=1    | GPU 0             .*, compute capability 9\\.0, [0-9.]+ GiB, [0-9.]+ GiB of it free

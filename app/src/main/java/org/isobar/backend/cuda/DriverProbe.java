@@ -14,6 +14,7 @@ import org.isobar.os.HostMachine;
 
 /** What the driver and NVML say of themselves and of the GPUs. */
 final class DriverProbe {
+    private static final int NO_DEVICE = 100; // CUDA_ERROR_NO_DEVICE
     // CUdevice_attribute
     private static final int CAPABILITY_MAJOR = 75;
     private static final int CAPABILITY_MINOR = 76;
@@ -24,7 +25,7 @@ final class DriverProbe {
 
     DriverProbe(SystemLibrary driver) {
         this.driver = driver;
-        nvml = SystemLibrary.open(CudaComponent.NVML.fileName())
+        nvml = CudaLibraries.find(CudaComponent.NVML.fileName())
             .filter(library -> library.status("nvmlInit_v2").orElse(-1) == 0);
         initialized = driver.status("cuInit", 0).orElse(-1);
     }
@@ -35,7 +36,8 @@ final class DriverProbe {
             .or(HostMachine::nvidiaDriver);
         CudaVersion cuda = driver.numbers(1, "cuDriverGetVersion").map(number -> CudaVersion.of(number[0]))
             .orElse(new CudaVersion(0, 0));
-        return new Driver(release, cuda, initialized == 0 ? Optional.empty() : Optional.of(error(initialized)));
+        boolean works = initialized == 0 || initialized == NO_DEVICE;
+        return new Driver(release, cuda, works ? Optional.empty() : Optional.of(error(initialized)));
     }
 
     /** The GPUs that this process sees. */

@@ -26,11 +26,11 @@ import org.bytedeco.javacpp.PointerPointer;
 /**
  * The algorithm that cuBLASLt's heuristic prefers for a product.
  *
- * <p>The same product has the same bits each time: an algorithm may cut its sums into parts only where it keeps them in
- * single precision in the workspace and adds them up in a step of their own (reduction scheme COMPUTE_TYPE). Adding
- * them in the output (INPLACE), in the order in which they happen to be done, and rounding them to the output's type
- * (OUTPUT_TYPE) are masked out. What else cuBLASLt does on one stream with a workspace of one's own is reproducible
- * (cuBLAS documentation, section "Results Reproducibility").
+ * <p>The same product has the same bits each time. An algorithm may cut its sums into parts only where it keeps the
+ * parts in single precision in the workspace and adds them up in a step of its own (reduction scheme COMPUTE_TYPE).
+ * Masked out are INPLACE, which adds them up in the output as they come, and OUTPUT_TYPE, which rounds them to the
+ * output's type first. Beyond this, cuBLAS promises the same bits on the same kind of GPU as long as it has a workspace
+ * to itself, as it has on one stream (its documentation, "Results Reproducibility").
  */
 final class MatmulAlgorithm implements AutoCloseable {
     /** What NVIDIA recommends for compute capability 9.0 and up (cuBLAS documentation, cublasSetWorkspace). */

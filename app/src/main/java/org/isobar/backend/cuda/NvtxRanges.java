@@ -38,8 +38,8 @@ final class NvtxRanges implements Ranges {
 
     /** Ranges as far as the libraries of this machine know them. */
     static NvtxRanges load() {
-        return new NvtxRanges(SystemLibrary.open(CudaComponent.NVTX.fileName()),
-            SystemLibrary.open(CudaComponent.DRIVER.fileName()));
+        return new NvtxRanges(CudaLibraries.find(CudaComponent.NVTX.fileName()),
+            CudaLibraries.find(CudaComponent.DRIVER.fileName()));
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 import org.bytedeco.javacpp.Pointer;
+import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.GemmFixture.Matrix;
 import org.isobar.device.Epilogue;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Products of every type, epilogue and way to write against sums in double precision. */
@@ -100,6 +102,46 @@ class CublasLtGemmTest {
         }
     }
 
+    @ParameterizedTest
+    @CsvSource({"F32, FUSED", "F32, SEPARATE", "F16, FUSED", "F16, SEPARATE", "BF16, FUSED", "BF16, SEPARATE"})
+    void biasAndGeluFollowTheProduct(DType dtype, Fusion fusion) {
+        int m = 19;
+        int n = 40;
+        int k = 24;
+        try (GemmFixture gpu = new GemmFixture(SinglePrecision.FULL, fusion)) {
+            Tensor x = gpu.tensor(dtype, 0, m, k);
+            Tensor weight = gpu.tensor(dtype, 0, n, k);
+            Tensor bias = gpu.tensor(dtype, 0, n);
+            Tensor preActivation = gpu.tensor(dtype, 0, m, n);
+            Tensor y = gpu.tensor(dtype, 0, m, n);
+            Matrix xs = gpu.fill(x, 1);
+            Matrix weights = gpu.fill(weight, 2);
+            Matrix biases = gpu.fill(bias, 3);
+            gpu.poison(preActivation);
+            gpu.poison(y);
+            gpu.gemm().linear(y, x, weight, new Epilogue.BiasGelu(bias, preActivation));
+            Matrix sums = gpu.download(preActivation);
+            new Bounds(dtype, SinglePrecision.FULL).check(sums, dtype, m, k, xs::at,
+                (row, column) -> weights.at(column, row), (row, column) -> biases.at(0, column));
+            Matrix activated = gpu.download(y);
+            for (int i = 0; i < activated.values().length; i++) {
+                double expected = gelu(sums.values()[i]);
+                assertEquals(expected, activated.values()[i], Bounds.rounding(dtype) * Math.abs(expected) + 1e-6);
+            }
+        }
+    }
+
+    /** x/2 (1 + erf(x / sqrt 2)), the integral of the normal density by Simpson's rule. */
+    private static double gelu(double x) {
+        int pieces = 2000;
+        double sum = 0;
+        for (int i = 0; i <= pieces; i++) {
+            double t = x * i / pieces;
+            sum += (i == 0 || i == pieces ? 1 : i % 2 == 0 ? 2 : 4) * Math.exp(-t * t / 2);
+        }
+        return x * (0.5 + sum * x / pieces / 3 / Math.sqrt(2 * Math.PI));
+    }
+
     @Test
     void aProductIsPlannedOnce() {
         try (GemmFixture gpu = new GemmFixture(SinglePrecision.TF32)) {
@@ -165,11 +207,15 @@ class CublasLtGemmTest {
             this(dtype == DType.F32 && single == SinglePrecision.TF32 ? 0x1p-11 : 0);
         }
 
+        /** Greatest relative error of a number of this type, rounded to nearest; bfloat16 has 8 bits. */
+        static double rounding(DType dtype) {
+            return dtype == DType.F32 ? 0x1p-24 : dtype == DType.F16 ? 0x1p-11 : 0x1p-9;
+        }
+
         /** {@code c = a b + former}, sums over k terms. */
         void check(Matrix c, DType dtype, int rows, int k, Element a, Element b, Element former) {
             int columns = c.columns();
             assertEquals(rows * columns, c.values().length);
-            double rounding = dtype == DType.F32 ? 0x1p-24 : dtype == DType.F16 ? 0x1p-11 : 0x1p-8;
             for (int row = 0; row < rows; row++) {
                 for (int column = 0; column < columns; column++) {
                     double sum = former.at(row, column);
@@ -181,7 +227,7 @@ class CublasLtGemmTest {
                     }
                     double error = Math.abs(c.at(row, column) - sum);
                     double bound = (k + 2) * 0x1p-24 * (terms + Math.abs(former.at(row, column)))
-                        + 2.1 * operand * terms + rounding * (Math.abs(sum) + terms * 0x1p-10);
+                        + 2.1 * operand * terms + rounding(dtype) * (Math.abs(sum) + terms * 0x1p-10);
                     assertTrue(error <= bound, "row " + row + ", column " + column + ": " + c.at(row, column)
                         + " instead of " + sum + ", bound " + bound);
                 }

@@ -1,29 +1,16 @@
 package org.isobar.backend.cuda;
 
-import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRelease;
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRetain;
-import static org.bytedeco.cuda.global.cudart.cuInit;
-import static org.bytedeco.cuda.global.cudart.cuMemAlloc;
-import static org.bytedeco.cuda.global.cudart.cuMemFree;
-import static org.bytedeco.cuda.global.cudart.cuMemcpyDtoH;
-import static org.bytedeco.cuda.global.cudart.cuMemcpyHtoD;
-import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
-import static org.bytedeco.cuda.global.cudart.cuStreamDestroy;
-import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
-
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 
-import org.bytedeco.cuda.cudart.CUctx_st;
-import org.bytedeco.cuda.cudart.CUstream_st;
+import org.isobar.backend.cuda.CudaOptions.Fusion;
+import org.isobar.backend.cuda.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
 import org.isobar.device.Arena;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /** Products on the first GPU, real or simulated, with nothing around them but memory and a stream. */
@@ -37,28 +24,24 @@ final class GemmFixture implements AutoCloseable {
         }
     }
 
-    private final CUctx_st context = new CUctx_st();
-    private final CUstream_st stream = new CUstream_st();
-    private final long workspace;
+    private final CudaStack stack;
+    private final Transfers transfers;
     private final Arena arena;
-    private final KernelLauncher launcher;
     private final CublasLtGemm gemm;
 
     GemmFixture(SinglePrecision single) {
-        Cuda.check(cuInit(0), "cuInit");
-        Cuda.check(cuDevicePrimaryCtxRetain(context, 0), "cuDevicePrimaryCtxRetain");
-        Cuda.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-        Cuda.check(cuStreamCreate(stream, 0), "cuStreamCreate");
-        workspace = allocate(CublasLtGemm.workspaceBytes(null));
-        long memory = allocate(BYTES);
-        arena = new Arena("test", new DeviceBlock(memory, BYTES), () -> free(memory));
-        launcher = new KernelLauncher(stream);
-        CudaOptions options = new CudaOptions(CudaOptions.Fusion.SEPARATE, single,
-            CudaOptions.QueryGradient.DETERMINISTIC);
-        gemm = new CublasLtGemm(new CudaContext(null, launcher, bytes -> workspace, options), stream, null);
+        this(single, Fusion.FUSED);
     }
 
-    private record DeviceBlock(long address, long bytes) implements Storage { }
+    GemmFixture(SinglePrecision single, Fusion fusion) {
+        stack = new CudaStack(0, new CudaOptions(fusion, single, QueryGradient.DETERMINISTIC), System.getenv(),
+            warning -> { });
+        stack.workspace().reserve(CublasLtGemm.workspaceBytes(null));
+        transfers = new Transfers(stack.gpu(), stack.compute());
+        DeviceMemory memory = new DeviceMemory(stack.gpu(), "test", BYTES);
+        arena = new Arena("test", memory, memory::close);
+        gemm = new CublasLtGemm(stack.context(), stack.compute().handle(), new CudaGelu(stack.context()));
+    }
 
     CublasLtGemm gemm() {
         return gemm;
@@ -99,14 +82,13 @@ final class GemmFixture implements AutoCloseable {
                 default -> throw new IllegalArgumentException();
             }
         }
-        Cuda.check(cuMemcpyHtoD(tensor.address(), new DevicePointer().at(host.address()), tensor.bytes()), "upload");
+        transfers.upload(tensor.address(), host);
     }
 
     /** The tensor's numbers, after all products. */
     Matrix download(Tensor tensor) {
         MemorySegment host = java.lang.foreign.Arena.ofAuto().allocate(tensor.bytes());
-        Cuda.check(cuStreamSynchronize(stream), "cuStreamSynchronize");
-        Cuda.check(cuMemcpyDtoH(new DevicePointer().at(host.address()), tensor.address(), tensor.bytes()), "download");
+        transfers.download(host, tensor.address());
         double[] values = new double[(int) tensor.elements()];
         for (int i = 0; i < values.length; i++) {
             values[i] = switch (tensor.dtype()) {
@@ -132,23 +114,11 @@ final class GemmFixture implements AutoCloseable {
         return (short) (Float.floatToRawIntBits(value) >>> Short.SIZE);
     }
 
-    private static long allocate(long bytes) {
-        long[] address = new long[1];
-        Cuda.check(cuMemAlloc(address, bytes), "cuMemAlloc");
-        return address[0];
-    }
-
-    private static void free(long address) {
-        Cuda.check(cuMemFree(address), "cuMemFree");
-    }
-
     @Override
     public void close() {
         gemm.close();
-        launcher.close();
+        transfers.close();
         arena.close();
-        free(workspace);
-        cuStreamDestroy(stream);
-        cuDevicePrimaryCtxRelease(0);
+        stack.close();
     }
 }

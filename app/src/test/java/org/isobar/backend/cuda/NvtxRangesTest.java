@@ -31,7 +31,7 @@ class NvtxRangesTest {
         """;
 
     @Test
-    @Tag("cuda") // wants a C compiler, as the simulated machine does
+    @Tag("simulated") // wants a C compiler, as the simulated machine does
     void rangesNestInTheProfilersWindow(@TempDir Path directory) throws Exception {
         Path source = Files.writeString(directory.resolve("recorder.c"), RECORDER);
         Path library = directory.resolve("recorder.so");

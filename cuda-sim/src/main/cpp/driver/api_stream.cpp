@@ -1,0 +1,165 @@
+// The driver's functions on streams and events, and operations that the other libraries put on streams.
+#include <memory>
+#include <set>
+
+#include "access.h"
+#include "api.h"
+#include "device.h"
+#include "streams.h"
+
+#include "../sim.h"
+
+using namespace sim;
+
+namespace {
+
+std::set<Event*> events;
+
+Event* eventOf(void* handle) {
+    auto event = static_cast<Event*>(handle);
+    if (events.count(event) == 0) {
+        refuse(INVALID_HANDLE, "no event, or a destroyed one");
+    }
+    return event;
+}
+
+void noteRanges(const std::vector<SimRange>& ranges, Direction direction) {
+    for (const SimRange& range : ranges) {
+        for (size_t row = 0; row < range.rows; ++row) {
+            noteRange(reinterpret_cast<Address>(range.address) + row * range.pitch, range.bytes, direction);
+        }
+    }
+}
+
+}  // namespace
+
+SIM_API int cuStreamCreate(void** stream, unsigned flags) {
+    return guarded([&] {
+        constexpr unsigned NON_BLOCKING = 1;
+        *stream = newStream(currentDevice(), flags == NON_BLOCKING ? Order::NON_BLOCKING : Order::WITH_DEFAULT);
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
+    return cuStreamCreate(stream, flags);
+}
+
+SIM_API int cuStreamDestroy_v2(void* stream) {
+    return guarded([&] {
+        destroyStream(streamOf(stream));
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuStreamSynchronize(void* stream) {
+    return guarded([&] {
+        synchronize(streamOf(stream));
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuStreamQuery(void* handle) {
+    return guarded([&] {
+        Stream* stream = streamOf(handle);
+        if (!poll(stream, stream->issued)) {
+            return NOT_READY;
+        }
+        synchronize(stream);
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+    return guarded([&] {
+        wait(streamOf(stream), *eventOf(event));
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventCreate(void** event, unsigned flags) {
+    return guarded([&] {
+        constexpr unsigned DISABLE_TIMING = 2;
+        currentDevice();
+        auto made = std::make_unique<Event>();
+        made->timed = (flags & DISABLE_TIMING) == 0;
+        events.insert(made.get());
+        *event = made.release();
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventDestroy_v2(void* handle) {
+    return guarded([&] {
+        Event* event = eventOf(handle);
+        events.erase(event);
+        delete event;
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventRecord(void* event, void* stream) {
+    return guarded([&] {
+        record(*eventOf(event), streamOf(stream));
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventSynchronize(void* event) {
+    return guarded([&] {
+        synchronize(*eventOf(event));
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventQuery(void* handle) {
+    return guarded([&] {
+        Event* event = eventOf(handle);
+        if (event->stream != nullptr && !poll(event->stream, event->sequence)) {
+            return NOT_READY;
+        }
+        synchronize(*event);
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
+    return guarded([&] {
+        Event* from = eventOf(start);
+        Event* to = eventOf(end);
+        if (from->stream == nullptr || to->stream == nullptr || !from->timed || !to->timed) {
+            refuse(INVALID_HANDLE, "elapsed time of events that were not recorded, or were made without timing");
+        }
+        if (!from->reached() || !to->reached()) {
+            return NOT_READY;
+        }
+        *milliseconds = static_cast<float>(*to->milliseconds - *from->milliseconds);
+        return SUCCESS;
+    });
+}
+
+SIM_API int cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
+    return cuEventElapsedTime(milliseconds, start, end);
+}
+
+SIM_API int sim_enqueue(void* handle, const char* name, SimWork work, SimWork release, void* context,
+    const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
+    int result = guarded([&] {
+        std::vector<SimRange> in(reads, reads + readCount);
+        std::vector<SimRange> out(writes, writes + writeCount);
+        Operation& operation = issue(streamOf(handle), name, [=] {
+            forgetAllocations();
+            noteRanges(in, Direction::READ);
+            noteRanges(out, Direction::WRITE);
+            work(context);
+        });
+        if (release != nullptr) {
+            operation.drop = [=] { release(context); };
+        }
+        return SUCCESS;
+    });
+    if (result != SUCCESS && release != nullptr) {
+        release(context);
+    }
+    return result;
+}

@@ -1,0 +1,26 @@
+// What the environment says about the machine.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace sim {
+
+struct Config {
+    std::vector<int> devices;    // ordinals that the process sees: ISOBAR_SIM_GPUS cut by CUDA_VISIBLE_DEVICES
+    size_t memory = 0;           // bytes of each: ISOBAR_SIM_MEMORY
+    int capability = 90;         // 10 major + minor: ISOBAR_SIM_CAPABILITY
+    int driver = 13010;          // ISOBAR_SIM_DRIVER
+    long failingLaunch = 0;      // ISOBAR_SIM_FAIL=launch:N, N from 1; 0: none
+    long failingAllocation = 0;  // ISOBAR_SIM_FAIL=alloc:N
+};
+
+const Config& config();
+
+constexpr int MULTIPROCESSORS = 132;
+constexpr int WARP = 32;
+constexpr int MOST_THREADS = 1024;
+constexpr int USUAL_SHARED = 48 << 10;  // bytes of a block, without asking
+constexpr int MOST_SHARED = 227 << 10;  // having asked
+
+}  // namespace sim

@@ -1,0 +1,51 @@
+// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of the
+// device stays: every later call returns it too, as on CUDA.
+#pragma once
+
+#include <string>
+
+namespace sim {
+
+// Codes of the driver (CUresult) that the machine returns.
+enum Code {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    LAUNCH_OUT_OF_RESOURCES = 701,
+    MISALIGNED_ADDRESS = 716,
+    LAUNCH_FAILED = 719,
+    NOT_SUPPORTED = 801
+};
+
+enum class Lasting { CALL, DEVICE };
+
+struct Failure {
+    Code code;
+    std::string message;
+    Lasting lasting;
+};
+
+std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
+
+// This call is refused.
+[[noreturn]] void refuse(Code code, const std::string& message);
+
+// The device fails, for good.
+[[noreturn]] void breakDevice(Code code, const std::string& message);
+
+// Prints a failure, remembers its message for its code, and remembers an error of the device.
+void report(const Failure& failure);
+
+// The error that the device has, or SUCCESS.
+Code deviceError();
+
+}  // namespace sim

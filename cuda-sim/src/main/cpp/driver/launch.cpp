@@ -1,0 +1,119 @@
+#include "launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "access.h"
+#include "shared.h"
+
+namespace sim {
+namespace {
+
+constexpr uint32_t MOST_BLOCKS_X = 0x7fffffff;
+constexpr uint32_t MOST_BLOCKS_YZ = 65535;
+constexpr uint32_t MOST_THREADS_Z = 64;
+constexpr int THREADS_PER_MULTIPROCESSOR = 2048;
+constexpr int BLOCKS_PER_MULTIPROCESSOR = 32;
+constexpr size_t SHARED_PER_MULTIPROCESSOR = 228 << 10;
+constexpr size_t SHARED_RESERVED = 1 << 10;  // by the system, of each block
+
+// The values of a launch's parameters, each in sixteen bytes or more.
+struct Parameters {
+    std::vector<std::vector<std::max_align_t>> values;
+    std::vector<void*> addresses;
+};
+
+std::shared_ptr<Parameters> copyParameters(const Kernel& kernel, void** parameters) {
+    auto copy = std::make_shared<Parameters>();
+    for (int i = 0; i < kernel.parameters; ++i) {
+        if (parameters == nullptr || parameters[i] == nullptr) {
+            refuse(INVALID_VALUE, format("%s takes %d parameters, number %d is missing", kernel.title.c_str(),
+                kernel.parameters, i));
+        }
+        copy->values.emplace_back(kernel.sizes[i] / sizeof(std::max_align_t) + 1);
+        memcpy(copy->values.back().data(), parameters[i], kernel.sizes[i]);
+    }
+    for (auto& value : copy->values) {
+        copy->addresses.push_back(value.data());
+    }
+    return copy;
+}
+
+void forEachBlock(Index grid) {
+    for (uint32_t z = 0; z < grid.z; ++z) {
+        for (uint32_t y = 0; y < grid.y; ++y) {
+            for (uint32_t x = 0; x < grid.x; ++x) {
+                launch.blockIndex = {x, y, z};
+                runBlock();
+                ++launch.blockNumber;
+            }
+        }
+    }
+}
+
+void runLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShared, void** parameters) {
+    static long count = 0;
+    if (++count == config().failingLaunch) {
+        breakDevice(ILLEGAL_ADDRESS, format("kernel %s: launch %ld fails, as ISOBAR_SIM_FAIL asks",
+            kernel.title.c_str(), count));
+    }
+    launch = {};
+    launch.kernel = &kernel;
+    launch.grid = grid;
+    launch.block = block;
+    launch.dynamicShared = dynamicShared;
+    launch.parameters = parameters;
+    launch.threads = static_cast<int>(block.x * block.y * block.z);
+    launch.fenced.resize(static_cast<size_t>(grid.x) * grid.y * grid.z);
+    actor = {};
+    actor.operation = running()->number;
+    forgetAllocations();
+    openShared();
+    forEachBlock(grid);
+}
+
+}  // namespace
+
+void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShared) {
+    std::string who = format("launch of %s on %u x %u x %u blocks of %u x %u x %u threads: ", kernel.title.c_str(),
+        grid.x, grid.y, grid.z, block.x, block.y, block.z);
+    uint64_t threads = static_cast<uint64_t>(block.x) * block.y * block.z;
+    if (threads == 0 || static_cast<uint64_t>(grid.x) * grid.y * grid.z == 0) {
+        refuse(INVALID_VALUE, who + "nothing to run");
+    }
+    if (grid.x > MOST_BLOCKS_X || grid.y > MOST_BLOCKS_YZ || grid.z > MOST_BLOCKS_YZ) {
+        refuse(INVALID_VALUE, who + "a grid has at most 2147483647 x 65535 x 65535 blocks");
+    }
+    if (threads > MOST_THREADS || block.z > MOST_THREADS_Z) {
+        refuse(INVALID_VALUE, who + "a block has at most 1024 threads, 64 in z");
+    }
+    if (threads > static_cast<uint64_t>(kernel.mostThreads)) {
+        refuse(LAUNCH_OUT_OF_RESOURCES, who + format("__launch_bounds__ allows %d threads", kernel.mostThreads));
+    }
+    size_t fixed = staticShared(kernel).bytes;
+    if (dynamicShared > kernel.mostDynamicShared || dynamicShared + fixed > MOST_SHARED) {
+        refuse(INVALID_VALUE, who + format("%zu bytes of dynamic shared memory, cuFuncSetAttribute allowed %zu",
+            dynamicShared, kernel.mostDynamicShared));
+    }
+}
+
+void issueLaunch(Stream* stream, const Kernel& kernel, Index grid, Index block, size_t dynamicShared,
+    void** parameters) {
+    auto copy = copyParameters(kernel, parameters);
+    issue(stream, kernel.title, [=, &kernel] {
+        runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data());
+    });
+}
+
+int blocksPerMultiprocessor(const Kernel& kernel, int threads, size_t dynamicShared) {
+    if (threads <= 0 || threads > kernel.mostThreads) {
+        return 0;
+    }
+    int warps = (threads + WARP - 1) / WARP;
+    int byThreads = THREADS_PER_MULTIPROCESSOR / (warps * WARP);
+    size_t shared = staticShared(kernel).bytes + dynamicShared + SHARED_RESERVED;
+    return std::min({byThreads, BLOCKS_PER_MULTIPROCESSOR, static_cast<int>(SHARED_PER_MULTIPROCESSOR / shared)});
+}
+
+}  // namespace sim

@@ -1,0 +1,47 @@
+// Memory of the devices: one reserved range of addresses for all of them, allocations in it fenced on both sides and not
+// used again while there are fresh addresses; and the pinned memory of the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sim {
+
+using Address = uintptr_t;
+
+struct Allocation {
+    Address base;
+    size_t bytes;
+    int device;
+    bool live;
+};
+
+// The range of addresses in which all memory of devices lies; fixed at cuInit.
+struct Arena {
+    Address base = 0;
+    size_t bytes = 0;
+    bool holds(Address a) const { return a - base < bytes; }
+};
+extern Arena arena;
+
+void reserveMemory();
+Address allocate(int device, size_t bytes);
+void release(Address base);
+size_t usedMemory(int device);
+
+// The allocation whose bytes include the address, or null.
+const Allocation* allocationAt(Address a);
+
+// Where an address is, for messages: "byte 400 of an allocation of 400 bytes", "memory of the host", ...
+std::string describe(Address a);
+
+// The allocation that holds [a, a + bytes) whole.
+// Throws a Failure naming `what` if the range is not in live device memory.
+const Allocation& deviceRange(Address a, size_t bytes, const char* what);
+
+void* allocatePinned(size_t bytes);
+void releasePinned(void* base);
+bool isPinned(const void* address, size_t bytes);
+
+}  // namespace sim

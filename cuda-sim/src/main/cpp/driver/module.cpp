@@ -1,0 +1,175 @@
+#include "module.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "block.h"
+#include "errors.h"
+
+extern "C" void* __tls_get_addr(void*);
+
+namespace sim {
+
+struct Module {
+    int file = -1;         // its bytes, in memory
+    void* handle = nullptr;
+    std::string program;   // file and definitions
+    uintptr_t base = 0;    // where it is loaded
+    uintptr_t end = 0;
+    size_t sharedBytes = 0;
+    std::map<std::string, std::unique_ptr<Kernel>> kernels;
+};
+
+namespace {
+
+std::set<Module*> modules;
+std::set<Kernel*> kernels;
+
+size_t imageBytes(const void* image) {
+    auto header = static_cast<const ElfW(Ehdr)*>(image);
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_type != ET_DYN) {
+        refuse(INVALID_IMAGE, "what is loaded was not compiled by the simulated NVRTC (another machine's kernel cache?)");
+    }
+    return header->e_shoff + static_cast<size_t>(header->e_shnum) * header->e_shentsize;
+}
+
+void writeAll(int file, const char* bytes, size_t count) {
+    while (count > 0) {
+        ssize_t written = write(file, bytes, count);
+        if (written <= 0) {
+            refuse(INVALID_IMAGE, "the program could not be written to memory");
+        }
+        bytes += written;
+        count -= static_cast<size_t>(written);
+    }
+}
+
+void readLayout(Module& module) {
+    auto map = static_cast<link_map*>(nullptr);
+    dlinfo(module.handle, RTLD_DI_LINKMAP, &map);
+    module.base = map->l_addr;
+    auto header = reinterpret_cast<const ElfW(Ehdr)*>(map->l_addr);
+    auto segments = reinterpret_cast<const ElfW(Phdr)*>(map->l_addr + header->e_phoff);
+    for (int i = 0; i < header->e_phnum; ++i) {
+        const auto& segment = segments[i];
+        if (segment.p_type == PT_TLS) {
+            module.sharedBytes = segment.p_memsz;
+        } else if (segment.p_type == PT_LOAD) {
+            module.end = std::max<uintptr_t>(module.end, module.base + segment.p_vaddr + segment.p_memsz);
+        }
+    }
+}
+
+}  // namespace
+
+Module* loadModule(const void* image) {
+    size_t bytes = imageBytes(image);
+    auto module = std::make_unique<Module>();
+    module->file = memfd_create("kernel", MFD_CLOEXEC);
+    writeAll(module->file, static_cast<const char*>(image), bytes);
+    module->handle = dlopen(format("/proc/self/fd/%d", module->file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (module->handle == nullptr) {
+        std::string reason = dlerror();
+        close(module->file);
+        refuse(INVALID_IMAGE, "the program cannot be loaded: " + reason);
+    }
+    auto program = static_cast<const char*>(dlsym(module->handle, "sim_program"));
+    module->program = program == nullptr ? "" : program;
+    readLayout(*module);
+    modules.insert(module.get());
+    return module.release();
+}
+
+void unloadModule(Module* module) {
+    if (modules.erase(module) == 0) {
+        refuse(INVALID_HANDLE, "no module, or one that was unloaded");
+    }
+    for (auto& [name, kernel] : module->kernels) {
+        kernels.erase(kernel.get());
+    }
+    dlclose(module->handle);
+    close(module->file);
+    delete module;
+}
+
+Kernel* kernelOf(Module* module, const char* name) {
+    if (modules.count(module) == 0) {
+        refuse(INVALID_HANDLE, "no module, or one that was unloaded");
+    }
+    auto& kernel = module->kernels[name];
+    if (kernel == nullptr) {
+        auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, (std::string("sim_kernel_") + name).c_str()));
+        if (entry == nullptr) {
+            refuse(NOT_FOUND, format("no kernel %s in %s", name, module->program.c_str()));
+        }
+        kernel.reset(new Kernel{module, std::string(name) + " (" + module->program + ")", entry->call, entry->sizes,
+            entry->parameters, entry->mostThreads, USUAL_SHARED});
+        kernels.insert(kernel.get());
+    }
+    return kernel.get();
+}
+
+Kernel* checkedKernel(void* handle) {
+    auto kernel = static_cast<Kernel*>(handle);
+    if (kernels.count(kernel) == 0) {
+        refuse(INVALID_HANDLE, "no kernel, or one whose module was unloaded");
+    }
+    return kernel;
+}
+
+// Variables in shared memory are the program's thread-local ones: the loader knows where they lie.
+StaticShared staticShared(const Kernel& kernel) {
+    if (kernel.module->sharedBytes == 0) {
+        return {0, 0};
+    }
+    struct {
+        unsigned long module;
+        unsigned long offset;
+    } index{0, 0};
+    size_t number = 0;
+    dlinfo(kernel.module->handle, RTLD_DI_TLS_MODID, &number);
+    index.module = number;
+    return {reinterpret_cast<uintptr_t>(__tls_get_addr(&index)), kernel.module->sharedBytes};
+}
+
+bool inModule(const Kernel& kernel, uintptr_t address) {
+    return address >= kernel.module->base && address < kernel.module->end;
+}
+
+Place placeOf(const Kernel& kernel, const void* programCounter, std::string& file) {
+    const Module& module = *kernel.module;
+    uintptr_t offset = reinterpret_cast<uintptr_t>(programCounter) - module.base - 1;
+    std::string command = format("addr2line -s -i -e /proc/%d/fd/%d %#zx 2>/dev/null", getpid(), module.file, offset);
+    file = "unknown line";
+    int line = 0;
+    FILE* frames = popen(command.c_str(), "r");
+    char text[512];
+    // From the innermost function out, to the first that is not the machine's own.
+    while (frames != nullptr && fgets(text, sizeof text, frames) != nullptr) {
+        char* colon = strrchr(text, ':');
+        if (colon == nullptr || text[0] == '?') {
+            continue;
+        }
+        *colon = 0;
+        file = text;
+        line = atoi(colon + 1);
+        if (file != "ptx.cuh" && file.rfind("sim_", 0) != 0) {
+            break;
+        }
+    }
+    if (frames != nullptr) {
+        pclose(frames);
+    }
+    return {file.c_str(), line};
+}
+
+}  // namespace sim

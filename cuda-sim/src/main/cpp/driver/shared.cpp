@@ -1,0 +1,180 @@
+#include "shared.h"
+
+#include <sys/mman.h>
+
+#include "block.h"
+
+namespace sim {
+
+SharedRange staticRange;
+SharedRange dynamicRange;
+
+namespace {
+
+constexpr uint32_t IN_FLIGHT = UINT32_MAX;  // as a time of writing: an asynchronous copy has not arrived
+constexpr size_t FENCE = 64 << 10;
+
+// Times are counted by each warp; they rise when its lanes, or its block, meet.
+struct Cell {
+    uint32_t written = 0;     // when, by the writer's warp; 0: never
+    uint32_t read = 0;        // when it was last read
+    uint32_t readOther = 0;   // when a lane of another warp than the last reader's read it
+    uint16_t writer = 0;      // thread
+    uint16_t reader = 0;      // thread
+    uint8_t otherWarp = 0;
+    bool severalLanes = false;  // several lanes of the last reader's warp read it at that time
+    bool atomic = false;
+};
+
+constexpr size_t CELLS = 256 << 10;
+Cell* cells[2];                            // of static and of dynamic shared memory
+uint32_t now[MOST_THREADS / WARP];         // per warp
+uint32_t sinceBarrier[MOST_THREADS / WARP];
+uint32_t sinceBlock[MOST_THREADS / WARP];
+
+struct Access {
+    uint16_t thread;
+    int warp;
+    Use use;
+};
+
+bool happenedSince(uint32_t time, int warp) {
+    return time >= sinceBarrier[warp] && time != 0;
+}
+
+// Whether an access by `thread` at `time` is not ordered before that of `access`.
+bool unordered(const Access& access, uint16_t thread, uint32_t time) {
+    int warp = thread / WARP;
+    if (warp != access.warp) {
+        return happenedSince(time, warp);
+    }
+    return thread != access.thread && time == now[warp];
+}
+
+constexpr int NO_ONE = -1;
+
+int conflictWithReaders(const Cell& cell, const Access& access) {
+    if (cell.read != 0 && unordered(access, cell.reader, cell.read)) {
+        return cell.reader;
+    }
+    if (cell.read != 0 && cell.severalLanes && cell.reader / WARP == access.warp && cell.read == now[access.warp]) {
+        return cell.reader;
+    }
+    if (cell.readOther != 0 && cell.otherWarp != access.warp && happenedSince(cell.readOther, cell.otherWarp)) {
+        return cell.otherWarp * WARP;
+    }
+    return NO_ONE;
+}
+
+void noteReader(Cell& cell, const Access& access) {
+    int before = cell.reader / WARP;
+    if (cell.read != 0 && before != access.warp && happenedSince(cell.read, before)) {
+        cell.readOther = cell.read;
+        cell.otherWarp = static_cast<uint8_t>(before);
+    }
+    cell.severalLanes = cell.read == now[access.warp] && before == access.warp
+        && (cell.severalLanes || cell.reader != access.thread);
+    cell.read = now[access.warp];
+    cell.reader = access.thread;
+}
+
+[[noreturn]] void race(int other, const char* verb, size_t offset, const char* kind, const void* pc) {
+    Thread* me = self;
+    bool sameWarp = other / WARP == me->warp();
+    failThreadAt(LAUNCH_FAILED, format("race on byte %zu of the %s shared memory: this thread %s it, thread %d touched it "
+        "and no %s stands between", offset, kind, verb, other, sameWarp ? "__syncwarp" : "__syncthreads"), pc);
+}
+
+void check(Cell& cell, const Access& access, size_t offset, const char* kind, const void* pc) {
+    bool reads = access.use == Use::READ || access.use == Use::ATOMIC;
+    const char* verb = access.use == Use::READ ? "reads" : "writes";
+    if (cell.written == IN_FLIGHT && access.use != Use::ASYNC_END) {
+        failThreadAt(LAUNCH_FAILED, format("%s byte %zu of the %s shared memory, which cp_async of thread %d still "
+            "fills: cp_async_wait is missing", verb, offset, kind, cell.writer), pc);
+    }
+    bool written = cell.written >= sinceBlock[cell.writer / WARP] && cell.written != 0;
+    if (reads && !written) {
+        failThreadAt(LAUNCH_FAILED, format("reads byte %zu of the %s shared memory, which nothing wrote", offset, kind),
+            pc);
+    }
+    bool bothAtomic = cell.atomic && access.use == Use::ATOMIC;
+    if (written && access.use != Use::ASYNC_END && !bothAtomic && unordered(access, cell.writer, cell.written)) {
+        race(cell.writer, verb, offset, kind, pc);
+    }
+    if (access.use == Use::READ) {
+        noteReader(cell, access);
+        return;
+    }
+    int reader = conflictWithReaders(cell, access);
+    if (reader != NO_ONE) {
+        race(reader, verb, offset, kind, pc);
+    }
+    cell.written = access.use == Use::ASYNC_BEGIN ? IN_FLIGHT : now[access.warp];
+    cell.writer = access.thread;
+    cell.atomic = access.use == Use::ATOMIC;
+}
+
+}  // namespace
+
+void reserveShared() {
+    size_t bytes = MOST_SHARED + 2 * FENCE;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    dynamicRange.base = reinterpret_cast<uintptr_t>(memory) + FENCE;
+    cells[0] = new Cell[CELLS];
+    cells[1] = new Cell[CELLS];
+    for (int w = 0; w < MOST_THREADS / WARP; ++w) {
+        now[w] = sinceBarrier[w] = sinceBlock[w] = 1;
+    }
+}
+
+void openShared() {
+    StaticShared own = staticShared(*launch.kernel);
+    staticRange = {own.base, own.bytes};
+    dynamicRange.bytes = launch.dynamicShared;
+}
+
+void beginShared() {
+    for (int w = 0; w < MOST_THREADS / WARP; ++w) {
+        sinceBlock[w] = sinceBarrier[w] = ++now[w];
+    }
+}
+
+void forgetShared(uintptr_t a, size_t bytes) {
+    bool fixed = a - staticRange.base < staticRange.bytes;
+    Cell* first = cells[fixed ? 0 : 1] + (a - (fixed ? staticRange : dynamicRange).base);
+    for (size_t i = 0; i < bytes; ++i) {
+        first[i].written = 0;
+    }
+}
+
+void blockMet() {
+    for (int w = 0; w < MOST_THREADS / WARP; ++w) {
+        sinceBarrier[w] = ++now[w];
+    }
+}
+
+void warpMet(int warp) {
+    ++now[warp];
+}
+
+bool nearShared(uintptr_t a) {
+    return a - (dynamicRange.base - FENCE) < MOST_SHARED + 2 * FENCE || a - staticRange.base < staticRange.bytes;
+}
+
+void noteShared(uintptr_t a, size_t bytes, Use use, const void* pc) {
+    bool fixed = a - staticRange.base < staticRange.bytes;
+    const SharedRange& range = fixed ? staticRange : dynamicRange;
+    const char* kind = fixed ? "static" : "dynamic";
+    size_t offset = a - range.base;
+    if (offset >= range.bytes || bytes > range.bytes - offset) {
+        failThreadAt(ILLEGAL_ADDRESS, format("%s byte %td of %zu bytes of %s shared memory", use == Use::READ ? "reads"
+            : "writes", static_cast<ptrdiff_t>(offset), range.bytes, kind), pc);
+    }
+    Access access{static_cast<uint16_t>(self->number), self->warp(), use};
+    Cell* first = cells[fixed ? 0 : 1] + offset;
+    for (size_t i = 0; i < bytes; ++i) {
+        check(first[i], access, offset + i, kind, pc);
+    }
+}
+
+}  // namespace sim

@@ -1,0 +1,96 @@
+// cuBLASLt against plain loops: types, transposes, gaps, scales, bias, TF32.
+#include <cmath>
+#include <string>
+
+#include "gemm.h"
+#include "machine.h"
+#include "suite.h"
+
+namespace test {
+namespace {
+
+// Unit roundoff of a type that 1 + fraction bits hold.
+double roundoff(Type type) {
+    return type == F32 ? 0x1p-24 : type == F16 ? 0x1p-11 : 0x1p-8;
+}
+
+// Sums of k terms of at most 1 in single precision, then one rounding to the result's type.
+void compare(const Gemm& gemm) {
+    std::vector<float> d = multiply(gemm);
+    std::vector<double> expected = reference(gemm);
+    double k = static_cast<double>(gemm.k);
+    for (size_t i = 0; i < d.size(); ++i) {
+        double tolerance = (k + 4) * (k + 2) * 0x1p-24 + roundoff(gemm.result) * std::fabs(expected[i]);
+        check(std::fabs(d[i] - expected[i]) <= tolerance, "the product is that of the plain loops");
+    }
+}
+
+void transposes(Type operands, Type result) {
+    start();
+    for (Operation a : {AS_IS, TRANSPOSED}) {
+        for (Operation b : {AS_IS, TRANSPOSED}) {
+            Gemm gemm;
+            gemm.m = 37;
+            gemm.n = 11;
+            gemm.k = 19;
+            gemm.operands = operands;
+            gemm.result = result;
+            gemm.opA = a;
+            gemm.opB = b;
+            compare(gemm);
+            gemm.gap = 5;
+            gemm.bias = true;
+            gemm.alpha = 0.5f;
+            gemm.beta = -2;
+            compare(gemm);
+        }
+    }
+}
+
+// Numbers whose last bits TF32 drops: the product of two of them tells how they were rounded.
+float productOfOne(Compute compute) {
+    Gemm gemm;
+    gemm.m = gemm.n = 1;
+    gemm.k = 400;
+    gemm.compute = compute;
+    return multiply(gemm)[0];
+}
+
+float roundedToTf32(float x) {
+    double unit = std::ldexp(1.0, std::ilogb(x) - 10);
+    return static_cast<float>(std::round(x / unit) * unit);  // ties away from zero
+}
+
+void tf32() {
+    start();
+    std::vector<float> a = elements(400, 1);
+    std::vector<float> b = elements(400, 2);
+    float exact = 0;
+    float rounded = 0;
+    for (int i = 0; i < 400; ++i) {
+        exact += a[i] * b[i];
+        rounded += roundedToTf32(a[i]) * roundedToTf32(b[i]);
+    }
+    check(exact != rounded, "the two differ");
+    check(productOfOne(IN_FP32) == exact, "fp32 is not rounded");
+    check(productOfOne(IN_TF32) == rounded, "TF32 is rounded to 10 bits of fraction");
+}
+
+void tf32Overridden() {
+    start();
+    check(productOfOne(IN_TF32) == productOfOne(IN_FP32), "NVIDIA_TF32_OVERRIDE=0 means fp32");
+}
+
+}  // namespace
+
+void addBlasResults(Suite& suite) {
+    suite.clean("cublasLt: fp32", [] { transposes(F32, F32); });
+    suite.clean("cublasLt: fp16", [] { transposes(F16, F16); });
+    suite.clean("cublasLt: fp16 to fp32", [] { transposes(F16, F32); });
+    suite.clean("cublasLt: bf16", [] { transposes(BF16, BF16); });
+    suite.clean("cublasLt: bf16 to fp32", [] { transposes(BF16, F32); });
+    suite.clean("cublasLt: TF32", tf32);
+    suite.clean("cublasLt: TF32 that the environment forbids", tf32Overridden, {{"NVIDIA_TF32_OVERRIDE", "0"}});
+}
+
+}  // namespace test

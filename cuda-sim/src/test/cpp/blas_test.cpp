@@ -1,0 +1,62 @@
+// cuBLASLt: what it refuses, and what is wrong with the memory that it is given.
+#include "gemm.h"
+#include "machine.h"
+#include "suite.h"
+
+namespace test {
+namespace {
+
+// A product in bf16 whose sums are long, so that the heuristic asks for workspace.
+Gemm product() {
+    Gemm gemm;
+    gemm.m = 16;
+    gemm.n = 8;
+    gemm.k = 64;
+    gemm.operands = BF16;
+    gemm.result = BF16;
+    gemm.mostWorkspace = 1 << 20;
+    return gemm;
+}
+
+// The product, spoilt or not.
+auto spoilt(void (*spoil)(Gemm&)) {
+    return [spoil](Program program) {
+        start();
+        Gemm gemm = product();
+        if (program == WRONG) {
+            spoil(gemm);
+        }
+        multiply(gemm);
+    };
+}
+
+}  // namespace
+
+void addBlas(Suite& suite) {
+    const std::string name = "cublasLtMatmul 16 x 8 x 64 bf16";
+    suite.planted("cublasLt: bias of the wrong type", {name, "the bias is fp32, and the result bf16"}, spoilt([](Gemm& g) {
+        g.bias = true;
+        g.biasType = F32;
+    }));
+    suite.planted("cublasLt: TF32 of bf16 operands", {name, "TF32 is for fp32"}, spoilt([](Gemm& g) {
+        g.compute = IN_TF32;
+    }));
+    suite.planted("cublasLt: bf16 to fp16", {name, "there is no product of bf16 by bf16 that adds fp16 and gives fp16"},
+        spoilt([](Gemm& g) { g.result = F16; }));
+    suite.planted("cublasLt: operand off its promised alignment", {name, "A at", "not aligned to 16 bytes"},
+        spoilt([](Gemm& g) { g.offsetA = 1; }));
+    suite.planted("cublasLt: leading dimension too small", {name, "A is 16 x 64 with a leading dimension of 15, below 16"},
+        spoilt([](Gemm& g) { g.lessOfLd = 1; }));
+    suite.planted("cublasLt: workspace too small", {name, "needs 1024 bytes of workspace, and has 1023"},
+        spoilt([](Gemm& g) { g.workspaceMissing = 1; }));
+    suite.planted("cublasLt: workspace misaligned", {name, "the workspace at", "not aligned to 256 bytes"},
+        spoilt([](Gemm& g) { g.workspaceOffset = 16; }));
+    suite.planted("cublasLt: result over an operand", {name, "the result overlaps an operand"},
+        spoilt([](Gemm& g) { g.resultOverA = true; }));
+    suite.planted("cublasLt: operand too short by one element", {name, "on stream 0", "reads", "out of bounds"},
+        spoilt([](Gemm& g) { g.shortA = 1; }));
+    suite.planted("cublasLt: operand that nothing wrote", {name, "which nothing wrote"},
+        spoilt([](Gemm& g) { g.uninitialized = true; }));
+}
+
+}  // namespace test

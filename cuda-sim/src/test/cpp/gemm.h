@@ -1,0 +1,56 @@
+// A product by cuBLASLt's functions, with all that a test may want to spoil. Columns-first matrices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+
+namespace test {
+
+enum Type { F32 = 0, F16 = 2, BF16 = 14 };
+enum Compute { IN_FP32 = 68, IN_TF32 = 77 };
+enum Operation { AS_IS = 0, TRANSPOSED = 1 };
+
+struct Gemm {
+    size_t m = 5;
+    size_t n = 7;
+    size_t k = 3;
+    Type operands = F32;
+    Type result = F32;
+    Compute compute = IN_FP32;
+    Operation opA = AS_IS;
+    Operation opB = AS_IS;
+    size_t gap = 0;                // elements between the columns of each matrix
+    int64_t lessOfLd = 0;          // taken off A's leading dimension
+    float alpha = 1;
+    float beta = 0;
+    bool bias = false;
+    int biasType = -1;
+    uint64_t mostWorkspace = 0;    // what the heuristic may ask for
+    uint64_t workspaceMissing = 0; // bytes that the call gives less than was asked for
+    size_t workspaceOffset = 0;
+    size_t offsetA = 0;            // elements by which A is moved off its alignment
+    size_t shortA = 0;             // elements that A's memory is too small by
+    bool uninitialized = false;    // B
+    bool resultOverA = false;
+};
+
+// Elements of a matrix, before it is narrowed to its type.
+std::vector<float> elements(size_t count, int seed);
+
+// The bits of a number rounded to a type of 16 bits.
+uint16_t narrowBits(float x, Type type);
+
+// Rounded to a type and back.
+float narrowed(float x, Type type);
+
+// Runs it to the end; D, widened, column by column without the gaps. A refused call ends the test.
+std::vector<float> multiply(const Gemm& gemm);
+
+// The same by three plain loops in double precision.
+std::vector<double> reference(const Gemm& gemm);
+
+}  // namespace test

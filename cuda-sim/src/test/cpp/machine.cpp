@@ -1,0 +1,73 @@
+#include "machine.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace test {
+
+void need(int result, const char* call) {
+    if (result != 0) {
+        const char* text = "";
+        cuGetErrorString(result, &text);
+        fprintf(stderr, "%s: %d %s\n", call, result, text);
+        exit(REFUSED);
+    }
+}
+
+void check(bool holds, const char* what) {
+    if (!holds) {
+        fprintf(stderr, "does not hold: %s\n", what);
+        exit(1);
+    }
+}
+
+void start(int device) {
+    void* context = nullptr;
+    need(cuInit(0), "cuInit");
+    need(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+    need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+}
+
+void* stream() {
+    constexpr unsigned NON_BLOCKING = 1;
+    void* stream = nullptr;
+    need(cuStreamCreate(&stream, NON_BLOCKING), "cuStreamCreate");
+    return stream;
+}
+
+void* compile(const std::string& source, const char* name, int bug) {
+    const char* header = "#error the simulated machine has its own ptx.cuh\n";
+    const char* headerName = "ptx.cuh";
+    std::string planted = "-DBUG=" + std::to_string(bug);
+    const char* options[] = {"--std=c++17", "--gpu-architecture=sm_90", planted.c_str()};
+    void* program = nullptr;
+    need(nvrtcCreateProgram(&program, source.c_str(), "test.cu", 1, &header, &headerName), "nvrtcCreateProgram");
+    int result = nvrtcCompileProgram(program, 3, options);
+    size_t bytes = 0;
+    need(nvrtcGetProgramLogSize(program, &bytes), "nvrtcGetProgramLogSize");
+    std::vector<char> log(bytes);
+    need(nvrtcGetProgramLog(program, log.data()), "nvrtcGetProgramLog");
+    fputs(log.data(), stderr);
+    check(result == 0, "the kernel compiles");
+    need(nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
+    std::vector<char> object(bytes);
+    need(nvrtcGetCUBIN(program, object.data()), "nvrtcGetCUBIN");
+    void* module = nullptr;
+    void* function = nullptr;
+    need(cuModuleLoadData(&module, object.data()), "cuModuleLoadData");
+    need(cuModuleGetFunction(&function, module, name), "cuModuleGetFunction");
+    need(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    return function;
+}
+
+Address allocate(size_t bytes) {
+    Address address = 0;
+    need(cuMemAlloc_v2(&address, bytes), "cuMemAlloc");
+    return address;
+}
+
+void finish() {
+    need(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+}  // namespace test

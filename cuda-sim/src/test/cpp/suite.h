@@ -1,0 +1,54 @@
+// The tests of the simulated machine. Each runs in a process of its own, for an error of the device lasts.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace test {
+
+using Environment = std::map<std::string, std::string>;
+using Texts = std::vector<std::string>;
+
+// A program as it is meant, or with a bug planted.
+enum Program { RIGHT = 0, WRONG = 1 };
+
+struct Case {
+    std::string name;
+    Texts expected;  // in what the machine says of the refused call; empty: nothing is refused
+    std::function<void()> body;
+    Environment environment;
+};
+
+class Suite {
+public:
+    // A program that runs without complaint.
+    void clean(const std::string& name, std::function<void()> body, const Environment& environment = {});
+
+    // A program that the machine refuses, with a message that has all these texts.
+    void caught(const std::string& name, const Texts& expected, std::function<void()> body,
+        const Environment& environment = {});
+
+    // A program with a bug, which is caught, and its correct twin, which runs without complaint.
+    void planted(const std::string& name, const Texts& expected, std::function<void(Program)> body,
+        const Environment& environment = {});
+
+    // Runs the tests with this text in their names; how many failed.
+    int run(const std::string& only) const;
+
+private:
+    std::vector<Case> cases;
+};
+
+// The groups of tests, a file each.
+void addMemory(Suite& suite);
+void addLaunches(Suite& suite);
+void addStreams(Suite& suite);
+void addSharedMemory(Suite& suite);
+void addBlas(Suite& suite);
+void addBlasResults(Suite& suite);
+void addResults(Suite& suite);
+void addDevices(Suite& suite);
+
+}  // namespace test
