@@ -156,11 +156,14 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
                 + CudaVersion.NEEDED + " is needed", remedy(CudaComponent.DRIVER)));
         }
         String visible = environment.get("CUDA_VISIBLE_DEVICES");
+        if (found.failure().isPresent()) {
+            return Optional.of(new Obstacle("the NVIDIA driver does not start (" + found.failure().get() + ")",
+                "see what nvidia-smi says"));
+        }
         if (gpus.isEmpty()) {
-            String failure = found.failure().map(text -> " (" + text + ")").orElse("");
             return Optional.of(visible == null
-                ? new Obstacle("no GPU" + failure, "see what nvidia-smi shows; under Slurm, ask for --gpus-per-task=1")
-                : new Obstacle("CUDA_VISIBLE_DEVICES='" + visible + "' shows no GPU" + failure,
+                ? new Obstacle("no GPU", "see what nvidia-smi shows; under Slurm, ask for --gpus-per-task=1")
+                : new Obstacle("CUDA_VISIBLE_DEVICES='" + visible + "' shows no GPU",
                     "unset it, or name one, 0 being the first"));
         }
         return gpus.stream().allMatch(gpu -> gpu.capability() < OLDEST_CAPABILITY)

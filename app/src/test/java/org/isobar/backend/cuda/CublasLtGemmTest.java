@@ -209,7 +209,7 @@ class CublasLtGemmTest {
 
         /** Greatest relative error of a number of this type, rounded to nearest; bfloat16 has 8 bits. */
         static double rounding(DType dtype) {
-            return dtype == DType.F32 ? 0x1p-24 : dtype == DType.F16 ? 0x1p-11 : 0x1p-9;
+            return dtype == DType.F32 ? 0x1p-24 : dtype == DType.F16 ? 0x1p-11 : 0x1p-8;
         }
 
         /** {@code c = a b + former}, sums over k terms. */
