@@ -112,7 +112,7 @@ isobar_profiler() {
         profiler=(nsys profile --trace=cuda,cublas,nvtx ${NSYS_ARGS:-} --kill none -c cudaProfilerApi -f true
             -o "$LOGDIR/$output")
     elif [ "$RANK" -eq 0 ]; then
-        echo "ENABLE_PROFILING=1, but there is no nsys here: training without it." >&2
+        echo "ENABLE_PROFILING=1, but there is no nsys (Nsight Systems) on the PATH: training without a profile." >&2
     fi
 }
 

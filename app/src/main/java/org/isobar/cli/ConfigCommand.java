@@ -1,7 +1,10 @@
 package org.isobar.cli;
 
 import java.io.PrintWriter;
+import java.util.Set;
+import java.util.stream.Stream;
 
+import org.isobar.backend.Backend;
 import org.isobar.config.RunConfig;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -25,7 +28,8 @@ final class ConfigCommand implements Runnable {
         PrintWriter out = spec.commandLine().getOut();
         config.block().forEach(out::println);
         out.println("Writes to " + config.output().experimentDirectory());
-        config.warnings().forEach(out::println);
+        Stream.of(Backend.CPU, Backend.CUDA).filter(backend -> Set.of(backend, Backend.AUTO).contains(config.device()))
+            .flatMap(backend -> config.warning(backend).stream()).forEach(out::println);
         out.flush();
     }
 }

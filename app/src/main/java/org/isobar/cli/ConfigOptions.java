@@ -30,8 +30,8 @@ final class ConfigOptions {
 
         option(spec, "TAG", "Name of this run among those of its preset (default: 00).", "--run_num");
         option(spec, "none|fp16|bf16", "Mixed precision.", "--amp_mode");
-        flag(spec, "Fused Adam.", "--enable_fused");
-        flag(spec, "Compile the model.", "--enable_jit");
+        flag(spec, "Adam in one launch on a GPU, else one a tensor.", "--enable_fused");
+        flag(spec, "Fused and specialized kernels on a GPU, else one an operation.", "--enable_jit");
         option(spec, "N", "Samples per step and process; overrides global_batch_size.", "--local_batch_size");
         option(spec, "N", "Optimizer steps.", "--num_iters");
         option(spec, "N", "Threads that read ahead; 0 reads in the training thread.", "--num_data_workers");
@@ -53,6 +53,8 @@ final class ConfigOptions {
         option(spec, "auto|cpu|cuda", "Where to compute (default: auto).", "--device");
         option(spec, "N", "Compute threads (default: all cores).", "--threads");
         option(spec, "N", "Seed of weights, dropout and data order.", "--seed");
+        option(spec, "true|false", "The same bits each time; false allows a GPU faster sums (default: true).",
+            "--deterministic");
         option(spec, "FILE", "Start from these weights (safetensors).", "--init_weights");
         option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
         option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");

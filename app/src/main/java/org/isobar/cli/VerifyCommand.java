@@ -3,14 +3,16 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
@@ -19,6 +21,7 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
 import org.isobar.distributed.TimeLimits;
 import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
 import org.isobar.train.JobMember;
 import org.isobar.verify.Case;
 import org.isobar.verify.ContractViolation;
@@ -79,7 +82,8 @@ final class VerifyCommand implements Callable<Integer> {
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
         OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
-        try (Device device = backend.open(count, out::println)) {
+        try (Device device = backend.open(DeviceOptions.of(count, ranks,
+            launch.environment()), out::println)) {
             boolean holds = ranks.worldSize() == 1 ? arithmetic(device, out) : layout(device, ranks, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
             out.flush();
@@ -114,38 +118,51 @@ final class VerifyCommand implements Callable<Integer> {
 
     private static boolean arithmetic(Device device, PrintWriter out) {
         boolean holds = contract(device, out);
-        for (GoldenCase golden : GoldenCase.all()) {
-            holds &= golden(golden, device, out);
+        for (DType compute : TensorOpsContract.types(device)) {
+            holds &= golden(device, compute, out);
         }
         return holds;
     }
 
     private static boolean contract(Device device, PrintWriter out) {
-        List<Case> cases = TensorOpsContract.cases();
-        int failed = 0;
-        for (Case contractCase : cases) {
-            try {
-                contractCase.run(device);
-            } catch (ContractViolation violation) {
-                failed++;
-                out.println("FAILED " + violation.getMessage());
+        Map<DType, List<Case>> cases = TensorOpsContract.cases(device).stream()
+            .collect(Collectors.groupingBy(Case::dtype, () -> new EnumMap<>(DType.class), Collectors.toList()));
+        boolean holds = true;
+        for (Map.Entry<DType, List<Case>> ofType : cases.entrySet()) {
+            int failed = 0;
+            for (Case contractCase : ofType.getValue()) {
+                try {
+                    contractCase.run(device);
+                } catch (ContractViolation violation) {
+                    failed++;
+                    out.println("FAILED " + violation.getMessage());
+                }
             }
+            out.printf("Operations in %-4s %4d cases, %d failed%n", ofType.getKey(), ofType.getValue().size(), failed);
+            out.flush();
+            holds &= failed == 0;
         }
-        out.printf("Operations: %d cases, %d failed%n", cases.size(), failed);
-        out.flush();
-        return failed == 0;
+        return holds;
     }
 
-    private static boolean golden(GoldenCase golden, Device device, PrintWriter out) {
-        List<GoldenCase.Deviation> deviations = golden.run(device);
-        List<GoldenCase.Deviation> failed = deviations.stream().filter(d -> !d.isAcceptable()).toList();
-        failed.forEach(d -> out.printf("FAILED golden case %s, %s: error %.1e, allowed %.1e%n", golden.name(),
-            d.what(), d.error(), d.tolerance()));
-        GoldenCase.Deviation worst = deviations.stream()
-            .max(Comparator.comparingDouble(d -> d.error() / d.tolerance())).orElseThrow();
-        out.printf("Golden case %-8s %3d comparisons, %d failed; nearest to its bound: %s, error %.1e of %.0e%n",
-            golden.name(), deviations.size(), failed.size(), worst.what(), worst.error(), worst.tolerance());
+    private static boolean golden(Device device, DType compute, PrintWriter out) {
+        int comparisons = 0;
+        int failed = 0;
+        GoldenCase.Deviation worst = new GoldenCase.Deviation("", 0, 1);
+        for (GoldenCase golden : GoldenCase.all()) {
+            for (GoldenCase.Deviation deviation : golden.run(device, compute)) {
+                comparisons++;
+                if (!deviation.isAcceptable()) {
+                    failed++;
+                    out.printf("FAILED golden case %s in %s, %s: error %.1e, allowed %.1e%n", golden.name(), compute,
+                        deviation.what(), deviation.error(), deviation.tolerance());
+                }
+                worst = deviation.share() > worst.share() ? deviation : worst;
+            }
+        }
+        out.printf("Golden cases in %-4s %4d comparisons, %d failed; nearest to its bound: %s, error %.1e of %.1e%n",
+            compute, comparisons, failed, worst.what(), worst.error(), worst.tolerance());
         out.flush();
-        return failed.isEmpty();
+        return failed == 0;
     }
 }

@@ -8,6 +8,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
+import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.backend.cuda.CudaOptions.Fusion;
+import org.isobar.backend.cuda.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
@@ -36,7 +40,7 @@ public final class ConfigLoader {
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
-        Consistency.checkBuilt(settings);
+        Consistency.checkBuilt(settings, ranks.worldSize());
     }
 
     private static ProcessGrid grid(Settings given, int worldSize) {
@@ -67,8 +71,14 @@ public final class ConfigLoader {
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
             data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
-            ThreadCount.of(settings.get(Keys.THREADS), request.environment()), entries(),
-            Effects.withoutEffect(settings, ranks.worldSize()));
+            ThreadCount.of(settings.get(Keys.THREADS), request.environment()), cuda(), entries(),
+            Effects.of(settings, ranks.worldSize()));
+    }
+
+    private CudaOptions cuda() {
+        return new CudaOptions(settings.get(Keys.ENABLE_JIT) ? Fusion.FUSED : Fusion.SEPARATE,
+            SinglePrecision.of(request.environment()),
+            settings.get(Keys.DETERMINISTIC) ? QueryGradient.DETERMINISTIC : QueryGradient.ATOMIC);
     }
 
     private VitConfig model() {
@@ -84,7 +94,7 @@ public final class ConfigLoader {
             settings.get(Keys.LOCAL_BATCH_SIZE).orElseThrow(), settings.get(Keys.NUM_ITERS),
             settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED), settings.get(Keys.ENABLE_JIT),
             settings.get(Keys.LR), settings.get(Keys.LR_SCHEDULE), settings.get(Keys.WARMUP),
-            settings.get(Keys.SEED), settings.get(Keys.INIT_WEIGHTS));
+            settings.get(Keys.SEED), settings.get(Keys.DETERMINISTIC), settings.get(Keys.INIT_WEIGHTS));
     }
 
     private DataConfig data() {

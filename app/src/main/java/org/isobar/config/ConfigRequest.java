@@ -11,7 +11,8 @@ import org.isobar.fault.UserException;
  * What to load: a preset of a file, and what is laid over it.
  *
  * @param overrides settings by key; later ones replace earlier ones
- * @param environment the environment variables; DATADIR, LOGDIR, ISOBAR_THREADS and the ranks are looked at
+ * @param environment the environment variables; DATADIR, LOGDIR, ISOBAR_THREADS, NVIDIA_TF32_OVERRIDE and the ranks are
+ * looked at
  */
 public record ConfigRequest(
     Path yamlFile,

@@ -2,20 +2,51 @@ package org.isobar.config;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
+import org.isobar.backend.Backend;
 import org.isobar.telemetry.PythonFormat;
 
-/** Says which options that were asked for change nothing in this run, so that nobody believes they did. */
-final class Effects {
-    private Effects() { }
+/**
+ * Which options that were asked for change nothing in this run, so that nobody believes they did.
+ *
+ * @param anywhere whatever computes
+ * @param onCpu    on the CPU besides
+ * @param onGpu    on a GPU besides
+ */
+public record Effects(List<String> anywhere, List<String> onCpu, List<String> onGpu) {
 
-    static List<String> withoutEffect(Settings settings, int worldSize) {
+    static Effects of(Settings settings, int worldSize) {
+        return new Effects(anywhere(settings, worldSize), onCpu(settings), onGpu(settings));
+    }
+
+    /** The sentence that says so of a run on {@code backend}, if there is anything to say. */
+    public Optional<String> sentence(Backend backend) {
+        boolean gpu = backend == Backend.CUDA;
+        List<String> idle = new ArrayList<>(gpu ? onGpu : onCpu);
+        idle.addAll(anywhere);
+        return idle.isEmpty() ? Optional.empty() : Optional.of("Without effect on "
+            + (gpu ? "a GPU" : "the CPU") + ": " + String.join(", ", idle) + ".");
+    }
+
+    private static List<String> onCpu(Settings settings) {
         List<String> idle = new ArrayList<>();
-        if (settings.get(Keys.AMP_MODE) != AmpMode.NONE) {
-            idle.add("amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
-        }
+        addIf(idle, settings.get(Keys.AMP_MODE) != AmpMode.NONE,
+            "amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
-        addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there is no graph to compile)");
+        addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there are no kernels to compile)");
+        addIf(idle, !settings.get(Keys.DETERMINISTIC), "deterministic (every sum has a fixed order)");
+        return idle;
+    }
+
+    private static List<String> onGpu(Settings settings) {
+        List<String> idle = new ArrayList<>();
+        addIf(idle, settings.isGiven(Keys.THREADS), "threads (the GPU computes)");
+        return idle;
+    }
+
+    private static List<String> anywhere(Settings settings, int worldSize) {
+        List<String> idle = new ArrayList<>();
         addIf(idle, settings.get(Keys.DATA_LOADER_CONFIG) == DataLoaderConfig.DALI,
             "data_loader_config dali (one loader serves both names)");
         addIf(idle, worldSize == 1 && settings.isGiven(Keys.BUCKET_CAP_MB),
@@ -28,9 +59,7 @@ final class Effects {
         settings.get(Keys.DATA_DIR)
             .filter(dir -> Roots.DATA_PATHS.stream().noneMatch(key -> settings.get(key).startsWith(dir)))
             .ifPresent(dir -> idle.add("data_dir (no path of this preset starts with /data or ./data)"));
-        return idle.isEmpty()
-            ? List.of()
-            : List.of("Without effect here, on the CPU: " + String.join(", ", idle) + ".");
+        return idle;
     }
 
     private static void addIf(List<String> list, boolean condition, String text) {

@@ -78,6 +78,7 @@ final class Keys {
 
     static final Key<Backend> DEVICE = Key.of("device", oneOf(Backend.class), Backend.AUTO);
     static final Key<Long> SEED = Key.of("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
+    static final Key<Boolean> DETERMINISTIC = Key.of("deterministic", FLAG, true);
     static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1, MOST_THREADS));
     static final Key<Optional<Path>> INIT_WEIGHTS = Key.optional("init_weights", PATH);
     static final Key<Optional<Path>> DATA_DIR = Key.optional("data_dir", PATH);
@@ -101,7 +102,7 @@ final class Keys {
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL,
         PARALLEL_ORDER,
         COMM_TIMEOUT, START_TIMEOUT,
-        DEVICE, SEED, THREADS, INIT_WEIGHTS, DATA_DIR,
+        DEVICE, SEED, DETERMINISTIC, THREADS, INIT_WEIGHTS, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);
 

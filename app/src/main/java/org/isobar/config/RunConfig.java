@@ -3,9 +3,11 @@ package org.isobar.config;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.cuda.CudaOptions;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
 import org.isobar.telemetry.TutorialLines;
@@ -18,9 +20,10 @@ import org.isobar.vit.VitConfig;
  * @param yamlFile the file it stands in, absolute
  * @param ranks which of the job's processes this is
  * @param grid how the processes share the work
- * @param threads compute threads, all cores where absent
+ * @param threads compute threads of a CPU, all cores where absent
+ * @param cuda how a GPU carries out its operations
  * @param entries every key in effect and its value as Python would print it, in the order of the log
- * @param warnings sentences about options that have no effect in this run
+ * @param effects which options have no effect in this run
  */
 public record RunConfig(
     String name,
@@ -34,11 +37,17 @@ public record RunConfig(
     OutputConfig output,
     Backend device,
     OptionalInt threads,
+    CudaOptions cuda,
     Map<String, String> entries,
-    List<String> warnings) {
+    Effects effects) {
 
     /** The configuration block of the log, line by line, in the tutorial's format. */
     public List<String> block() {
         return TutorialLines.configuration(yamlFile.toString(), name, entries);
+    }
+
+    /** A sentence about the options that have no effect where {@code backend} computes, if there are any. */
+    public Optional<String> warning(Backend backend) {
+        return effects.sentence(backend);
     }
 }

@@ -8,6 +8,7 @@ import java.util.Optional;
  *
  * @param globalBatchSize samples per step over all processes
  * @param localBatchSize samples per step of one data-parallel rank
+ * @param deterministic whether two runs on the same machine give the same bits
  * @param initWeights a safetensors file to start from, instead of fresh weights drawn from {@code seed}
  */
 public record TrainingConfig(
@@ -21,4 +22,5 @@ public record TrainingConfig(
     LrSchedule lrSchedule,
     int warmup,
     long seed,
+    boolean deterministic,
     Optional<Path> initWeights) { }

@@ -59,12 +59,8 @@ public final class DataLoader implements AutoCloseable {
         }
     }
 
-    /** Bytes of the buffers of a loader for batches of {@code batch} samples. */
-    public static long bufferBytes(DatasetConfig config, int batch, int workers) {
-        return (config.input().bytes() + config.target().bytes()) * batch * slots(workers);
-    }
-
-    private static int slots(int workers) {
+    /** Batches for which a loader with that many threads has buffers. */
+    public static int slots(int workers) {
         return workers == 0 ? 1 : Math.min(workers, MOST_SLOTS - 2) + 2;
     }
 

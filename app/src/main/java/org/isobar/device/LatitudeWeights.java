@@ -10,7 +10,9 @@ package org.isobar.device;
  * comparable with the tutorial's for that.
  */
 public final class LatitudeWeights {
-    private static final double RADIANS_PER_DEGREE = 3.1416 / 180;
+    /** The tutorial's, for back ends that work out the weights themselves. */
+    public static final double RADIANS_PER_DEGREE = 3.1416 / 180;
+
     private static final double POLE = 90;
 
     private LatitudeWeights() { }

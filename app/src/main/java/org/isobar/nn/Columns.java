@@ -19,7 +19,7 @@ record Columns(Communicator group) {
             fill.accept(whole);
             return;
         }
-        Tensor byRank = scratch.f32(ranks(), rows(whole), width(whole));
+        Tensor byRank = scratch.allocate(whole.dtype(), ranks(), rows(whole), width(whole));
         Tensor part = byRank.slice(group.group().index(), 1);
         fill.accept(part.reshape(rows(whole), width(whole)));
         group.allGather(byRank, part).await();
@@ -31,7 +31,7 @@ record Columns(Communicator group) {
         if (ranks() == 1) {
             return whole;
         }
-        Tensor byRank = scratch.f32(ranks(), rows(whole), width(whole));
+        Tensor byRank = scratch.allocate(whole.dtype(), ranks(), rows(whole), width(whole));
         ops.transposeOuter(byRank, whole.reshape(rows(whole), ranks(), width(whole)));
         long[] extents = whole.shape().extents();
         extents[extents.length - 1] = width(whole);

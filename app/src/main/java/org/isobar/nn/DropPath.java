@@ -13,18 +13,26 @@ import org.isobar.tensor.Tensor;
  */
 record DropPath(String name, double probability) {
 
-    /** {@code y = x + mask * branch}, all (B, T, C). */
-    void forward(Tensor y, Tensor x, Tensor branch, Pass pass) {
-        pass.ops().residual(y, x, branch, pass.mask(name, probability));
+    /** Which samples' branches are left out, over (B). */
+    Dropout mask(Pass pass) {
+        return pass.mask(name, probability);
     }
 
-    /** The gradient that reaches the branch: {@code dy} itself where nothing is left out, else a tensor of scratch. */
+    /** {@code y = x + mask * branch}, all (B, T, C); the branch is of the type of products, the stream F32. */
+    void forward(Tensor y, Tensor x, Tensor branch, Pass pass) {
+        pass.ops().residual(y, x, branch, mask(pass));
+    }
+
+    /**
+     * The gradient that reaches the branch, in the type of products: {@code dy} itself where it is of that type and
+     * nothing is left out, else a tensor of scratch.
+     */
     Tensor backward(Tensor dy, Arena.Scope scratch, Pass pass) {
-        Dropout mask = pass.mask(name, probability);
-        if (mask.isNone()) {
+        Dropout mask = mask(pass);
+        if (mask.isNone() && dy.dtype() == pass.compute()) {
             return dy;
         }
-        Tensor dBranch = scratch.f32(dy.shape().extents());
+        Tensor dBranch = scratch.allocate(pass.compute(), dy.shape().extents());
         pass.ops().residualBackward(dBranch, dy, mask);
         return dBranch;
     }

@@ -30,7 +30,7 @@ public record DropoutLayer(String name, double probability, Span tokens, Span ch
         if (mask.isNone()) {
             return dy;
         }
-        Tensor dx = scratch.f32(dy.shape().extents());
+        Tensor dx = scratch.allocate(dy.dtype(), dy.shape().extents());
         pass.ops().dropout(dx, dy, mask);
         return dx;
     }

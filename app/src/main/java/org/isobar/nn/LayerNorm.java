@@ -1,12 +1,15 @@
 package org.isobar.nn;
 
+import org.isobar.device.Dropout;
 import org.isobar.device.Write;
 import org.isobar.distributed.Shard;
-import org.isobar.tensor.Shape;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
  * Layer normalization over channels (Ba, Kiros, Hinton, 2016): {@code y = (x - mean) / sqrt(var + eps) gamma + beta}.
+ *
+ * <p>Its input, statistics, gamma and beta are in single precision, its output in the type of products.
  *
  * <p>Its output is cheap to make again, so callers do not keep it: they keep the {@link Statistics} and
  * {@link #recompute} it in backward.
@@ -34,11 +37,23 @@ public final class LayerNorm {
 
     /** {@code y = norm(x)}, both (B, T, C); the statistics are kept until the end of the pass. */
     public Statistics forward(Tensor y, Tensor x, Pass pass) {
-        Shape shape = x.shape();
-        Tensor mean = pass.keep(shape.extent(0), shape.extent(1));
-        Tensor invStd = pass.keep(shape.extent(0), shape.extent(1));
-        pass.ops().layerNorm(y, mean, invStd, x, gamma.value(), beta.value(), EPSILON);
-        return new Statistics(mean, invStd);
+        Statistics statistics = statistics(x, pass);
+        pass.ops().layerNorm(y, statistics.mean(), statistics.invStd(), x, gamma.value(), beta.value(), EPSILON);
+        return statistics;
+    }
+
+    /** {@code z = x + mask * branch}, {@code y = norm(z)}, in one operation; the statistics are kept likewise. */
+    Statistics forwardResidual(Tensor y, Tensor z, Tensor x, Tensor branch, Dropout mask, Pass pass) {
+        Statistics statistics = statistics(x, pass);
+        pass.ops().residualLayerNorm(y, z, statistics.mean(), statistics.invStd(), x, branch, mask, gamma.value(),
+            beta.value(), EPSILON);
+        return statistics;
+    }
+
+    private static Statistics statistics(Tensor x, Pass pass) {
+        long batch = x.shape().extent(0);
+        long tokens = x.shape().extent(1);
+        return new Statistics(pass.keep(DType.F32, batch, tokens), pass.keep(DType.F32, batch, tokens));
     }
 
     /** {@code y = norm(x)} again. */

@@ -9,7 +9,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * {@code y = x W^T + b} (PyTorch's {@code nn.Linear}) on one rank: x (.., K), W (N, K), b (N), y (.., N), or slices of
- * these.
+ * these. All activations are of the type that products are computed in; without a bias, y may be F32 besides.
  *
  * <p>Backward: {@code dx = dy W}, {@code dW += dy^T x}, {@code db += sum of dy over rows}. The two halves can be
  * called apart.
@@ -76,18 +76,18 @@ public final class Linear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.value(),
-            use == Bias.ADDED ? new Epilogue.Bias(bias.value()) : Epilogue.NONE);
+        pass.ops().linear(y, x, weight.compute(),
+            use == Bias.ADDED ? new Epilogue.Bias(bias.compute()) : Epilogue.NONE);
     }
 
     /** {@code preActivation = x W^T + b}, {@code y = GELU(preActivation)}. */
     void forwardGelu(Tensor y, Tensor preActivation, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.value(), new Epilogue.BiasGelu(bias.value(), preActivation));
+        pass.ops().linear(y, x, weight.compute(), new Epilogue.BiasGelu(bias.compute(), preActivation));
     }
 
     /** {@code y = x W^T}, whatever the bias is for. */
     void forwardWithoutBias(Tensor y, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.value(), Epilogue.NONE);
+        pass.ops().linear(y, x, weight.compute(), Epilogue.NONE);
     }
 
     @Override
@@ -98,7 +98,7 @@ public final class Linear implements Layer {
 
     /** The half of backward that yields the gradient of the input. */
     public void backwardInput(Tensor dx, Tensor dy, Write write, Pass pass) {
-        pass.ops().linearBackwardInput(dx, dy, weight.value(), write);
+        pass.ops().linearBackwardInput(dx, dy, weight.compute(), write);
     }
 
     /** The half of backward that adds to the gradients of weight and bias. */

@@ -38,9 +38,9 @@ public final class Mlp implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        Tensor preActivation = pass.keep(x.shape().extent(0), x.shape().extent(1), hidden);
+        Tensor preActivation = pass.keep(pass.compute(), x.shape().extent(0), x.shape().extent(1), hidden);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor h = scratch.f32(preActivation.shape().extents());
+            Tensor h = scratch.allocate(pass.compute(), preActivation.shape().extents());
             fc1.forwardGelu(h, preActivation, x, pass);
             hiddenDropout.apply(h, pass);
             fc2.forward(y, h, pass);
@@ -54,8 +54,8 @@ public final class Mlp implements Layer {
         Tensor preActivation = pass.pop(this, Kept.class).preActivation();
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
-            Tensor h = scratch.f32(preActivation.shape().extents());
-            Tensor dh = scratch.f32(preActivation.shape().extents());
+            Tensor h = scratch.allocate(pass.compute(), preActivation.shape().extents());
+            Tensor dh = scratch.allocate(pass.compute(), preActivation.shape().extents());
             fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
             pass.ops().geluBackward(dh, h, dh, preActivation); // dh is now fc1's dy

@@ -9,7 +9,8 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * A learned tensor with its gradient. Several weights of the PyTorch {@code state_dict} may lie in it one behind the
+ * A learned tensor with its gradient: the values that the optimizer moves, in single precision, and these as products
+ * read them. Several weights of the PyTorch {@code state_dict} may lie in it one behind the
  * other along the outermost dimension, so that one product serves them all; they keep their own names as parts.
  */
 public final class Parameter {
@@ -17,6 +18,7 @@ public final class Parameter {
     private final Shape shape;
     private final Set<Axis> reduceOver;
     private Tensor value;
+    private Tensor compute;
     private Tensor gradient;
 
     /**
@@ -42,8 +44,9 @@ public final class Parameter {
         assert elements == shape.elements() : parts + " do not make up " + shape;
     }
 
-    void bind(Tensor boundValue, Tensor boundGradient) {
+    void bind(Tensor boundValue, Tensor boundCompute, Tensor boundGradient) {
         value = boundValue;
+        compute = boundCompute;
         gradient = boundGradient;
     }
 
@@ -62,12 +65,17 @@ public final class Parameter {
         return shape;
     }
 
-    /** The learned values. */
+    /** The learned values, F32: what the optimizer moves, norms and positions read, and files hold. */
     public Tensor value() {
         return value;
     }
 
-    /** Their gradient, added to by each backward pass. */
+    /** The same rounded to the type that products are computed in; {@link #value} itself where that is F32. */
+    public Tensor compute() {
+        return compute;
+    }
+
+    /** Their gradient, F32, added to by each backward pass. */
     public Tensor gradient() {
         return gradient;
     }

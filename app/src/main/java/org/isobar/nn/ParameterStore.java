@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 
 import org.isobar.device.Device;
+import org.isobar.device.TensorOps;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.GradientBuckets;
 import org.isobar.tensor.DType;
@@ -16,7 +17,8 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * All parameters of a model, in two flat ranges: values and gradients. They lie in reverse order of declaration, which
+ * All parameters of a model, in flat ranges of the same layout: values, gradients and, where products are computed in
+ * half precision, a copy of the values in that type. They lie in reverse order of declaration, which
  * is the order in which backward completes them, so that consecutive gradients can be reduced together while backward
  * goes on.
  *
@@ -28,6 +30,7 @@ public final class ParameterStore {
 
     private final List<Parameter> declared = new ArrayList<>();
     private Tensor values;
+    private Tensor copies;
     private Tensor gradients;
 
     /**
@@ -52,20 +55,45 @@ public final class ParameterStore {
         return declared.stream().mapToLong(parameter -> parameter.shape().elements()).sum();
     }
 
-    /** Gives every parameter its place in the two ranges of {@link #elements} single-precision elements. */
+    /** {@link #bind(Tensor, Tensor, Tensor)} for products in single precision. */
     public void bind(Tensor flatValues, Tensor flatGradients) {
+        bind(flatValues, flatValues, flatGradients);
+    }
+
+    /**
+     * Gives every parameter its place in the ranges of {@link #elements} elements.
+     *
+     * @param flatValues    F32
+     * @param flatCopies    of the type that products are computed in; {@code flatValues} itself where that is F32
+     * @param flatGradients F32
+     */
+    public void bind(Tensor flatValues, Tensor flatCopies, Tensor flatGradients) {
         values = flatValues;
+        copies = flatCopies;
         gradients = flatGradients;
         long offset = elements();
         for (Parameter parameter : declared) {
-            offset -= align(parameter.shape().elements());
-            parameter.bind(view(values, offset, parameter.shape()), view(gradients, offset, parameter.shape()));
+            Shape shape = parameter.shape();
+            offset -= align(shape.elements());
+            parameter.bind(view(values, offset, shape), view(copies, offset, shape), view(gradients, offset, shape));
+        }
+    }
+
+    /** Makes the copies anew: whoever writes values other than by the optimizer, which does so itself, calls it. */
+    public void refresh(TensorOps ops) {
+        if (!copies.aliases(values)) {
+            ops.cast(copies, values);
         }
     }
 
     /** The flat range of values, padding included. */
     public Tensor values() {
         return values;
+    }
+
+    /** The flat range of values as products read them, padding included; {@link #values} itself where that is F32. */
+    public Tensor copies() {
+        return copies;
     }
 
     /** The flat range of gradients, padding included. */
@@ -122,6 +150,7 @@ public final class ParameterStore {
                 device.upload(parameter.value(), host);
             }
         }
+        refresh(device.ops());
     }
 
     private Map<String, Tensor> byName(boolean gradient) {

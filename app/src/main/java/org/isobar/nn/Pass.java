@@ -11,14 +11,17 @@ import org.isobar.device.Dropout;
 import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * One forward pass and its backward pass: the operations, the memory, what layers keep in between, and the random
- * masks of this step. A stack: layers take back what they kept in reverse order, and an unbalanced pass throws.
+ * One forward pass and its backward pass: the operations, the type that products are computed in, the memory, what
+ * layers keep in between, and the random masks of this step. A stack: layers take back what they kept in reverse order,
+ * and an unbalanced pass throws.
  */
 public final class Pass {
     private final TensorOps ops;
+    private final DType compute;
     private final Arena kept;
     private final Arena scratch;
     private final Randomness randomness;
@@ -42,18 +45,26 @@ public final class Pass {
 
     private record Entry(Object owner, Record saved) { }
 
-    /** A pass whose gradients nobody waits for. */
+    /** A pass in single precision whose gradients nobody waits for. */
     public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness) {
         this(ops, kept, scratch, randomness, parameter -> { });
+    }
+
+    /** A pass in single precision. */
+    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness, Consumer<Parameter> onGradient) {
+        this(ops, DType.F32, kept, scratch, randomness, onGradient);
     }
 
     /**
      * A pass over empty arenas: {@code kept} lives from forward to backward, {@code scratch} within one layer.
      *
+     * @param compute    type that products are computed in, that of {@link Parameter#compute}
      * @param onGradient told of each parameter when backward has completed its gradient on this rank
      */
-    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness, Consumer<Parameter> onGradient) {
+    public Pass(TensorOps ops, DType compute, Arena kept, Arena scratch, Randomness randomness,
+        Consumer<Parameter> onGradient) {
         this.ops = ops;
+        this.compute = compute;
         this.kept = kept;
         this.scratch = scratch;
         this.randomness = randomness;
@@ -70,9 +81,17 @@ public final class Pass {
         return ops;
     }
 
-    /** A single-precision tensor that lives until the end of the pass. */
-    public Tensor keep(long... extents) {
-        return kept.f32(extents);
+    /**
+     * The type that products are computed in: that of every activation but the residual stream, the norms' statistics
+     * and attention's log-sum-exp, which are in single precision.
+     */
+    public DType compute() {
+        return compute;
+    }
+
+    /** A tensor that lives until the end of the pass. */
+    public Tensor keep(DType dtype, long... extents) {
+        return kept.allocate(dtype, extents);
     }
 
     /** Opens a scope for tensors that are needed only until it closes. */

@@ -7,6 +7,7 @@ import org.isobar.device.Span;
 import org.isobar.device.Write;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -51,10 +52,10 @@ public final class SelfAttention implements Layer {
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
         AttentionShape shape = shape(x);
-        Tensor q = pass.keep(shape.batch(), shape.queries(), shape.heads(), shape.headDim());
-        Tensor kv = pass.keep(shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
-        Tensor out = pass.keep(q.shape().extents());
-        Tensor lse = pass.keep(shape.batch(), shape.heads(), shape.queries());
+        Tensor q = pass.keep(pass.compute(), shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+        Tensor kv = pass.keep(pass.compute(), shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+        Tensor out = pass.keep(pass.compute(), q.shape().extents());
+        Tensor lse = pass.keep(DType.F32, shape.batch(), shape.heads(), shape.queries());
         try (Arena.Scope scratch = pass.scratch()) {
             Sequence.Gather gather = layout.sequence().gather(tokens(kv),
                 part -> keyValue.forward(part, x, pass), scratch, pass.ops());
@@ -72,9 +73,9 @@ public final class SelfAttention implements Layer {
         Kept kept = pass.pop(this, Kept.class);
         AttentionShape shape = shape(x);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor dq = scratch.f32(kept.q().shape().extents());
-            Tensor dkv = scratch.f32(kept.kv().shape().extents());
-            Tensor dOut = scratch.f32(kept.out().shape().extents());
+            Tensor dq = scratch.allocate(pass.compute(), kept.q().shape().extents());
+            Tensor dkv = scratch.allocate(pass.compute(), kept.kv().shape().extents());
+            Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
             Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
             projection.backward(tokens(dOut), dProjection, tokens(kept.out()), pass);
             pass.ops().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,

@@ -107,14 +107,15 @@ public final class Sequence {
         if (isAlone() || batch(whole) == 1) {
             return place(whole, whole, index);
         }
-        Tensor part = scratch.f32(batch(whole), here(), width(whole));
+        Tensor part = scratch.allocate(whole.dtype(), batch(whole), here(), width(whole));
         scatter(part, whole, ops);
         return part;
     }
 
     /** Room (B, T, W) for the whole of which {@code part} (B, Tl, W) is this rank's: itself where it is all. */
     public Tensor room(Tensor part, Arena.Scope scratch) {
-        return isAlone() ? part : scratch.f32(batch(part), tokens, part.shape().extent(2));
+        return isAlone() ? part : scratch.allocate(part.dtype(), batch(part), tokens,
+            part.shape().extent(2));
     }
 
     /** {@code part} (B, Tl, W) {@code = this rank's part of whole} (B, T, W), where that is not the same memory. */
@@ -146,7 +147,7 @@ public final class Sequence {
 
     /** Room for all parts by rank: {@code whole} itself where that is the same. */
     private Tensor staging(Tensor whole, Arena.Scope scratch) {
-        return batch(whole) == 1 ? whole : scratch.f32(whole.shape().extents());
+        return batch(whole) == 1 ? whole : scratch.allocate(whole.dtype(), whole.shape().extents());
     }
 
     /** The part of rank {@code rank}, (B, size, W), in a tensor laid out by rank. */

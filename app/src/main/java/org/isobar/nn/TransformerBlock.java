@@ -2,11 +2,13 @@ package org.isobar.nn;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
  * A pre-norm transformer block: {@code z = x + attention(norm1(x))}, {@code y = z + mlp(norm2(z))}, each branch with
- * stochastic depth.
+ * stochastic depth. The residual stream x, z, y and its gradient are in single precision, the branches in the type of
+ * products.
  *
  * <p>Kept: z and the statistics of both norms; the norms' outputs are computed again in backward. The gradient of the
  * residual stream stays in one tensor: each branch adds its part to it.
@@ -38,14 +40,14 @@ public final class TransformerBlock implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        Tensor z = pass.keep(x.shape().extents());
+        Tensor z = pass.keep(DType.F32, x.shape().extents());
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(x.shape().extents());
-            Tensor branch = scratch.f32(x.shape().extents());
+            Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
+            Tensor branch = scratch.allocate(pass.compute(), x.shape().extents());
             LayerNorm.Statistics statistics1 = norm1.forward(normed, x, pass);
             attention.forward(branch, normed, pass);
-            attentionPath.forward(z, x, branch, pass);
-            LayerNorm.Statistics statistics2 = norm2.forward(normed, z, pass);
+            LayerNorm.Statistics statistics2 = norm2.forwardResidual(normed, z, x, branch, attentionPath.mask(pass),
+                pass);
             mlp.forward(branch, normed, pass);
             mlpPath.forward(y, z, branch, pass);
             pass.push(this, new Kept(statistics1, z, statistics2));
@@ -67,8 +69,8 @@ public final class TransformerBlock implements Layer {
     private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
         LayerNorm.Statistics statistics, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(x.shape().extents());
-            Tensor dNormed = scratch.f32(x.shape().extents());
+            Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
+            Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
             Tensor dBranch = path.backward(dStream, scratch, pass);
             norm.recompute(normed, x, statistics, pass);
             branch.backward(dNormed, dBranch, normed, pass);

@@ -8,6 +8,10 @@
  * <p>The gradient rule: parameter gradients add, activation gradients overwrite. (Where an activation gradient is to be
  * added, the method says so by a {@link org.isobar.device.Write}.)
  *
+ * <p>Types: learned values, their gradients, the residual stream, the norms' statistics and attention's log-sum-exp are
+ * in single precision. All else is of the type that products are computed in, {@link org.isobar.nn.Pass#compute}, and
+ * so is the copy of the weights and biases that products read, {@link org.isobar.nn.Parameter#compute}.
+ *
  * <p>Shapes: B samples, T tokens, C channels of the residual stream, H heads of D channels.
  */
 package org.isobar.nn;

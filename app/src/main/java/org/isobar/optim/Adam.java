@@ -1,46 +1,117 @@
 package org.isobar.optim;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 import org.isobar.device.AdamConstants;
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.StepControl;
+import org.isobar.distributed.Communicator;
 import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Adam (Kingma and Ba, 2015) with the tutorial's constants, over all parameters at once. The update reads the learning
- * rate and the step count from memory, not from the call.
+ * Adam (Kingma and Ba, 2015) with the tutorial's constants, over all parameters at once. Learning rate, step count and
+ * loss scale lie in device memory; of these the host writes the first, before a step, and reads none.
  */
 public final class Adam {
     /** The tutorial's: betas (0.9, 0.95), epsilon 1e-8, no weight decay. */
     public static final AdamConstants CONSTANTS = new AdamConstants(0.9, 0.95, 1e-8);
 
     private final Device device;
-    private final ParameterStore parameters;
-    private final Tensor moment1;
-    private final Tensor moment2;
-    private final Tensor control; // a StepControl
-    private long count;
+    private final Options options;
+    private final Communicator ranks;
+    private final Tensor gradients; // all
+    private final StepControl control;
+    private final List<Piece> pieces;
 
-    /** An optimizer whose moments, zero at first, lie in {@code arena}. */
-    public Adam(Device device, ParameterStore parameters, Arena arena) {
-        this.device = device;
-        this.parameters = parameters;
-        moment1 = arena.f32(parameters.elements());
-        moment2 = arena.f32(parameters.elements());
-        control = arena.allocate(DType.F64, StepControl.SIZE);
-        device.ops().fill(moment1, 0);
-        device.ops().fill(moment2, 0);
+    /** How often the device is called. The bits are the same. */
+    public enum Launch {
+        /** Once, for the whole flat range ({@code --enable_fused}). */
+        ONCE,
+        /** Once for each parameter. */
+        PER_TENSOR
     }
 
-    /** Moves the parameters by their gradients at the given learning rate. */
-    public void step(double learningRate) {
-        count++;
-        device.upload(control, MemorySegment.ofArray(new double[] {learningRate, count, 0, 1, 0, 0}));
-        device.ops().adam(parameters.values(), parameters.values(), parameters.gradients(), moment1,
-            moment2, control, CONSTANTS);
+    /**
+     * How the update is carried out.
+     *
+     * @param scaler what the loss is multiplied by
+     * @param launch how often the device is called
+     */
+    public record Options(GradScaler scaler, Launch launch) { }
+
+    /**
+     * How steps have gone.
+     *
+     * @param taken   steps that moved the weights
+     * @param skipped steps left out because a gradient was not finite
+     * @param scale   the loss scale of the next step
+     */
+    public record Progress(long taken, long skipped, double scale) { }
+
+    /** What one call moves: the same part of each flat range. */
+    private record Piece(Tensor value, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2) {
+        Piece slice(long first, long count) {
+            return new Piece(value.slice(first, count), copy.slice(first, count), gradient.slice(first, count),
+                moment1.slice(first, count), moment2.slice(first, count));
+        }
+    }
+
+    /**
+     * An optimizer whose moments, zero at first, lie in {@code arena}.
+     *
+     * @param ranks all that must skip the same steps
+     */
+    public Adam(Device device, ParameterStore parameters, Arena arena, Options options, Communicator ranks) {
+        this.device = device;
+        this.options = options;
+        this.ranks = ranks;
+        gradients = parameters.gradients();
+        Piece whole = new Piece(parameters.values(), parameters.copies(), gradients,
+            arena.f32(parameters.elements()), arena.f32(parameters.elements()));
+        control = new StepControl(arena.allocate(DType.F64, StepControl.SIZE));
+        pieces = switch (options.launch()) {
+            case ONCE -> List.of(whole);
+            case PER_TENSOR -> parameters.ranges().stream()
+                .map(range -> whole.slice(range.offset(), range.length())).toList();
+        };
+        device.ops().fill(whole.moment1(), 0);
+        device.ops().fill(whole.moment2(), 0);
+        device.upload(control.values(), MemorySegment.ofArray(new double[] {0, 0, 0, options.scaler().start(), 0, 0}));
+    }
+
+    /** What the loss is multiplied by before backward, (1), F64. */
+    public Tensor lossScale() {
+        return control.scale();
+    }
+
+    /** Sets the learning rate of the steps that follow; to be called while the device has nothing else to do. */
+    public void setLearningRate(double learningRate) {
+        device.upload(control.learningRate(), MemorySegment.ofArray(new double[] {learningRate}));
+    }
+
+    /** Divides all gradients by the loss scale and notes whether they are finite; nothing where no loss is scaled. */
+    public void unscale() {
+        options.scaler().unscale(device.ops(), gradients, control, ranks);
+    }
+
+    /** Moves the parameters by their gradients, {@link #unscale unscaled}, unless one of these was not finite. */
+    public void step() {
+        options.scaler().advance(device.ops(), control);
+        for (Piece piece : pieces) {
+            device.ops().adam(piece.value(), piece.copy(), piece.gradient(), piece.moment1(), piece.moment2(),
+                control.values(), CONSTANTS);
+        }
+    }
+
+    /** How the steps so far have gone; waits for them. */
+    public Progress progress() {
+        double[] numbers = new double[StepControl.SIZE];
+        device.download(MemorySegment.ofArray(numbers), control.values());
+        return new Progress((long) numbers[StepControl.COUNT], (long) numbers[StepControl.SKIPPED],
+            numbers[StepControl.SCALE]);
     }
 }

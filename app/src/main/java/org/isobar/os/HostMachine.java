@@ -6,6 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
 
 import com.sun.management.OperatingSystemMXBean;
 import org.isobar.fault.UserException;
@@ -18,6 +20,7 @@ public final class HostMachine {
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
     private static final Path MEMORY = Path.of("/proc/meminfo");
     private static final Path PROCESS = Path.of("/proc/self/status");
+    private static final Path NVIDIA_DRIVER = Path.of("/proc/driver/nvidia/version");
     private static final long KIB = 1024;
 
     private HostMachine() { }
@@ -25,6 +28,30 @@ public final class HostMachine {
     /** Model name of the processor, or its architecture where it has no name. */
     public static String processor() {
         return value(lines(PROCESSORS), "model name").orElseGet(() -> System.getProperty("os.arch"));
+    }
+
+    /** What the processor can do, in the kernel's words: "avx512f", "amx_bf16". */
+    public static Set<String> processorFeatures() {
+        List<String> lines = lines(PROCESSORS);
+        return value(lines, "flags").or(() -> value(lines, "Features")) // x86, Arm
+            .map(flags -> Set.of(flags.split(" +"))).orElse(Set.of());
+    }
+
+    /** Release of NVIDIA's driver in the kernel, if there is one. */
+    public static Optional<String> nvidiaDriver() {
+        return Files.isReadable(NVIDIA_DRIVER)
+            ? lines(NVIDIA_DRIVER).stream().findFirst().flatMap(HostMachine::driverRelease) : Optional.empty();
+    }
+
+    /** "580.65.06" of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 ...". */
+    static Optional<String> driverRelease(String line) {
+        return Pattern.compile("\\s(\\d+(\\.\\d+)+)\\s").matcher(line).results().map(found -> found.group(1))
+            .findFirst();
+    }
+
+    /** Memory of the machine, or of this process's control group where that has a limit. */
+    public static long totalMemory() {
+        return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
     }
 
     /** The most memory of this process that was ever resident, mapped file pages included (VmHWM). */
@@ -47,9 +74,7 @@ public final class HostMachine {
      * control group leaves of its limit, whichever is less. Mapped files do not count, for they can be dropped.
      */
     public static long availableMemory() {
-        OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-        long limit = system.getTotalMemorySize(); // of the control group, where it has one; else of the machine
-        return Math.min(size(MEMORY, "MemAvailable"), limit - anonymousMemory());
+        return Math.min(size(MEMORY, "MemAvailable"), totalMemory() - anonymousMemory());
     }
 
     private static long size(Path file, String key) {

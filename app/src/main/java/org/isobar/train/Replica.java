@@ -2,11 +2,14 @@ package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.zip.CRC32C;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.Ranges;
 import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Axis;
@@ -18,6 +21,7 @@ import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.vit.VisionTransformer;
@@ -28,6 +32,7 @@ public final class Replica {
     private static final int CHUNK = 1 << 20; // bytes
 
     private final Device device;
+    private final DType compute;
     private final Memory memory;
     private final ParameterStore parameters = new ParameterStore();
     private final VisionTransformer model;
@@ -37,7 +42,6 @@ public final class Replica {
     private final Tensor prediction; // (B, Cout, H, W)
     private final Tensor loss;       // (1), F64
     private final Tensor norms;      // (B, 2), F64
-    private final Tensor lossScale;  // (1), F64
     private final Tensor rmse;       // (Cout), F64
     private final Tensor checksum;   // (2), F64
 
@@ -94,29 +98,61 @@ public final class Replica {
     public record Evaluation(double loss, double[] rmse) { }
 
     /**
+     * How a replica trains, besides its model and batch.
+     *
+     * @param compute the type that products are computed in, one that the device supports
+     * @param adam    how the weights are updated
+     * @param sync    how gradients are reduced
+     */
+    public record Options(DType compute, Adam.Options adam, GradientSync.Options sync) {
+        /** Products in {@code compute}, its losses scaled as it needs, the weights updated in one go. */
+        public static Options of(DType compute, GradientSync.Options sync) {
+            return new Options(compute, new Adam.Options(GradScaler.of(compute), Adam.Launch.ONCE), sync);
+        }
+    }
+
+    /** A replica that computes in single precision. */
+    public Replica(Device device, VitConfig config, int batch, Memory memory, Communicators communicators,
+        GradientSync.Options sync) {
+        this(device, config, batch, memory, communicators, Options.of(DType.F32, sync));
+    }
+
+    /**
      * This rank's part of a replica for local batches of {@code batch} samples; its weights are undefined until
      * {@link #initialize}. Memory and communicators stay the caller's: after a failure, the communicators must be
      * closed before the memory is.
      */
     public Replica(Device device, VitConfig config, int batch, Memory memory, Communicators communicators,
-        GradientSync.Options options) {
+        Options options) {
         this.device = device;
         this.memory = memory;
+        compute = options.compute();
         replicas = communicators.along(Axis.DP);
         model = new VisionTransformer(parameters, config, Layout.of(communicators, config.tokens()));
         Arena state = memory.state();
         Tensor values = state.f32(parameters.elements());
-        parameters.bind(values, state.f32(parameters.elements()));
-        adam = new Adam(device, parameters, state);
-        sync = new GradientSync(parameters, communicators, options);
+        Tensor copies = compute == DType.F32 ? values : state.allocate(compute, parameters.elements());
+        parameters.bind(values, copies, state.f32(parameters.elements()));
+        adam = new Adam(device, parameters, state, options.adam(), judges(communicators, options));
+        sync = new GradientSync(parameters, communicators, options.sync());
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
         loss = state.allocate(DType.F64, 1);
         norms = state.allocate(DType.F64, batch, 2);
-        lossScale = state.allocate(DType.F64, 1);
         rmse = state.allocate(DType.F64, config.outChannels());
         checksum = state.allocate(DType.F64, 2);
-        device.ops().fill(lossScale, 1);
         state.seal();
+    }
+
+    /** All ranks that skip the same steps; this one alone where none is ever skipped. */
+    private static Communicator judges(Communicators communicators, Options options) {
+        Set<Axis> axes = EnumSet.noneOf(Axis.class);
+        if (options.adam().scaler().isActive()) {
+            axes = EnumSet.allOf(Axis.class);
+            if (options.sync().replicas() == GradientSync.Replicas.APART) {
+                axes.remove(Axis.DP);
+            }
+        }
+        return communicators.along(axes);
     }
 
     /**
@@ -171,31 +207,48 @@ public final class Replica {
 
     /**
      * One training step on this rank's samples of a global batch of normalized images; returns the loss of the global
-     * batch before the update.
+     * batch before the update. The host waits for the device at the end alone, when it reads the loss.
      */
     public double trainStep(Tensor input, Tensor target, StepContext context) {
-        double value = gradients(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
-        adam.step(context.learningRate());
-        return value;
+        adam.setLearningRate(context.learningRate());
+        differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
+        try (Ranges.Range _ = device.ranges().open("optimizer")) {
+            adam.unscale();
+            adam.step();
+        }
+        return mean(loss)[0];
     }
 
     /** Sets all gradients to those of the loss of one global batch; returns the loss. */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness) {
+        differentiate(input, target, randomness);
+        adam.unscale();
+        return mean(loss)[0];
+    }
+
+    /** Loss and gradients of the scaled loss; those are reduced on return. */
+    private void differentiate(Tensor input, Tensor target, Pass.Randomness randomness) {
         TensorOps ops = device.ops();
         ops.fill(parameters.gradients(), 0);
-        Pass pass = new Pass(ops, memory.kept(), memory.scratch(), randomness, sync::ready);
-        model.forward(prediction, input, pass);
-        ops.relativeL2Loss(loss, norms, prediction, target);
-        ops.relativeL2LossBackward(prediction, prediction, target, norms, lossScale);
+        Pass pass = new Pass(ops, compute, memory.kept(), memory.scratch(), randomness, sync::ready);
+        try (Ranges.Range _ = device.ranges().open("forward")) {
+            model.forward(prediction, input, pass);
+            ops.relativeL2Loss(loss, norms, prediction, target);
+        }
+        ops.relativeL2LossBackward(prediction, prediction, target, norms, adam.lossScale());
         model.backward(prediction, input, pass);
         pass.finish();
         sync.await();
-        return mean(loss)[0];
+    }
+
+    /** How the training steps so far have gone. */
+    public Adam.Progress progress() {
+        return adam.progress();
     }
 
     /** Predicts without dropout and scores against the target. */
     public Evaluation evaluate(Tensor input, Tensor target) {
-        Pass pass = new Pass(device.ops(), memory.kept(), memory.scratch(), new Pass.None());
+        Pass pass = new Pass(device.ops(), compute, memory.kept(), memory.scratch(), new Pass.None(), unused -> { });
         model.forward(prediction, input, pass);
         pass.discard();
         device.ops().relativeL2Loss(loss, norms, prediction, target);

@@ -3,16 +3,19 @@ package org.isobar.train;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
+import org.isobar.device.Ranges;
 import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.TutorialLines;
+import org.isobar.tensor.Tensor;
 
 /** Epochs of training and validation, and what the log and TensorBoard are told of them. */
 final class Trainer {
     private static final double NANOS_PER_SECOND = 1e9;
+    private static final int PROFILED_EPOCH = 3; // from 0, as the tutorial has it
 
     private final RunConfig config;
     private final Replica replica;
@@ -23,6 +26,7 @@ final class Trainer {
     private final Span samples; // of this replica in the global batch
     private final int epochs;
     private final long stepsPerEpoch;
+    private final SkippedSteps skipped = new SkippedSteps();
     private long iterations;
 
     /**
@@ -76,6 +80,7 @@ final class Trainer {
             }
             scores = validate(epoch == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE);
         }
+        skipped.total().ifPresent(report::info);
         return scores;
     }
 
@@ -103,7 +108,8 @@ final class Trainer {
             while (batches.hasNext()) {
                 double loss;
                 try (Batch batch = batches.next()) {
-                    loss = step(batch);
+                    profile(epoch, step);
+                    loss = step(batch, step);
                 }
                 lossSum += loss;
                 step++;
@@ -117,15 +123,38 @@ final class Trainer {
         double samplesPerSecond = config.training().globalBatchSize() * step / seconds;
         report.info(TutorialLines.epochTime(epoch + 1, seconds, samplesPerSecond));
         report.info(TutorialLines.trainLoss(lossSum / step));
+        skipped.epoch(replica.progress()).ifPresent(report::info);
         report.scalar("Loss/train", lossSum / step, iterations);
         report.scalar("Learning Rate", schedule.at(iterations), iterations);
         report.scalar("Avg iters per sec", step / seconds, iterations);
         report.scalar("Avg samples per sec", samplesPerSecond, iterations);
     }
 
-    private double step(Batch batch) {
-        double loss = replica.trainStep(batch.input().toDevice(), batch.target().toDevice(), new Replica.StepContext(
-            config.training().seed(), iterations, samples, schedule.at(iterations)));
+    /** The profiler's window: the fourth epoch but for its last step. */
+    private void profile(int epoch, int step) {
+        if (epoch == PROFILED_EPOCH && config.ranks().rank() == 0) {
+            if (step == 0) {
+                replica.device().ranges().startProfiler();
+            }
+            if (step == stepsPerEpoch - 1) {
+                replica.device().ranges().stopProfiler();
+            }
+        }
+    }
+
+    private double step(Batch batch, int number) {
+        Ranges ranges = replica.device().ranges();
+        double loss;
+        try (Ranges.Range _ = ranges.open("step " + number)) {
+            Tensor input;
+            Tensor target;
+            try (Ranges.Range _ = ranges.open("data copy in " + number)) {
+                input = batch.input().toDevice();
+                target = batch.target().toDevice();
+            }
+            loss = replica.trainStep(input, target, new Replica.StepContext(config.training().seed(), iterations,
+                samples, schedule.at(iterations)));
+        }
         iterations++;
         requireFinite(loss, batch, data.training());
         return loss;

@@ -4,6 +4,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
 
+import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
@@ -11,17 +13,21 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
+import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
 import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
+import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 
 /** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
@@ -62,6 +68,9 @@ public final class TrainingRun {
             } catch (CommunicationException lost) {
                 log.error(lost.getMessage()); // names the rank itself
                 return 1;
+            } catch (DeviceException failed) {
+                log.error(who + "the device failed: " + failed.getMessage());
+                return 1;
             } catch (RuntimeException | Error failure) {
                 log.error(who + "unexpected failure", failure);
                 return 1;
@@ -76,9 +85,10 @@ public final class TrainingRun {
         ProcessGrid grid = config.grid();
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
-        config.warnings().forEach(log::warn);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
-        try (Device device = config.device().open(config.threads(), log::info)) {
+        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), System.getenv());
+        try (Device device = config.device().open(options, log::info)) {
+            config.warning(Backend.of(device)).ifPresent(log::warn);
             try (RunMemory memory = new RunMemory(device, plan(device))) {
                 member.run(device, communicators -> {
                     if (rank == 0) {
@@ -93,12 +103,27 @@ public final class TrainingRun {
 
     /** What the run needs, known to fit before any of it is allocated. */
     private MemoryPlan plan(Device device) {
-        int batch = config.training().localBatchSize();
-        MemoryPlan plan = MemoryPlan.of(model, batch, config.grid(), rank);
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
-        plan.check(2 * DataLoader.bufferBytes(data, batch, config.data().numDataWorkers()),
-            device.memory().available() / config.parallel().ranksOnNode()); // none has taken its own yet
-        return plan;
+        int loaders = 2;
+        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
+            config.grid(), rank, data.input().bytes() + data.target().bytes(),
+            loaders * DataLoader.slots(config.data().numDataWorkers()));
+        boolean shared = Backend.of(device) == Backend.CPU; // and none of the ranks has taken its own yet
+        return MemoryCheck.require(device, run,
+            device.memory().available() / (shared ? config.parallel().ranksOnNode() : 1));
+    }
+
+    /** What products are computed in: what was asked for, where the device knows it. */
+    private DType compute(Device device) {
+        DType wanted = config.training().ampMode().compute();
+        return device.supports(wanted) ? wanted : DType.F32;
+    }
+
+    private Replica.Options options(Device device) {
+        DType compute = compute(device);
+        Adam.Launch launch = config.training().enableFused() || Backend.of(device) == Backend.CPU
+            ? Adam.Launch.ONCE : Adam.Launch.PER_TENSOR;
+        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch), gradientSync());
     }
 
     private void load(Device device, RunMemory memory, Communicators communicators) {
@@ -139,7 +164,7 @@ public final class TrainingRun {
     private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {
         data.epochs(config.training().numIters()); // none: say so before the model is made
         Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(), communicators,
-            gradientSync());
+            options(device));
         WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
         replica.initialize(config.training().seed());
         config.training().initWeights().ifPresent(weights::load);

@@ -54,6 +54,7 @@ final class WeightsFile {
                 }
             }
         }
+        parameters.refresh(device.ops());
     }
 
     private void check(Path file, SafeTensors tensors) {

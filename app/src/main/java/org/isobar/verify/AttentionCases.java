@@ -8,27 +8,37 @@ import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Span;
 import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
 
-/** Attention with equal and unequal numbers of queries and keys, sharp and flat, with and without dropout. */
+/**
+ * Attention with equal and unequal numbers of queries and keys, sharp and flat, with and without dropout; with every
+ * width of a head that a GPU has kernels of its own for, and others.
+ */
 final class AttentionCases {
+    private static final List<AttentionShape> SHAPES = List.of(
+        new AttentionShape(1, 1, 1, 1, 1), new AttentionShape(2, 5, 5, 3, 8), new AttentionShape(1, 33, 17, 2, 12),
+        new AttentionShape(2, 16, 70, 1, 5), new AttentionShape(1, 131, 131, 2, 48),
+        new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128),
+        new AttentionShape(1, 65, 129, 2, 64), new AttentionShape(2, 70, 31, 1, 80),
+        new AttentionShape(1, 129, 65, 1, 96), new AttentionShape(2, 37, 45, 3, 16));
+
     private AttentionCases() { }
 
-    static List<Case> cases() {
+    /** Every extent of attention. */
+    static List<AttentionShape> shapes() {
+        return SHAPES;
+    }
+
+    static List<Case> cases(DType a) {
         List<Case> cases = new ArrayList<>();
-        List<AttentionShape> shapes = List.of(
-            new AttentionShape(1, 1, 1, 1, 1), new AttentionShape(2, 5, 5, 3, 8), new AttentionShape(1, 33, 17, 2, 12),
-            new AttentionShape(2, 16, 70, 1, 5), new AttentionShape(1, 131, 131, 2, 48),
-            new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128));
-        for (AttentionShape shape : shapes) {
-            add(cases, "of " + extents(shape), shape, 1, Dropout.NONE);
-        }
-        AttentionShape shape = new AttentionShape(2, 37, 45, 3, 16);
-        add(cases, "with large scores", shape, 6, Dropout.NONE);
-        add(cases, "with equal scores", shape, 0, Dropout.NONE);
+        SHAPES.forEach(each -> add(a, cases, "of " + extents(each), each, 1, Dropout.NONE));
+        AttentionShape shape = SHAPES.getLast();
+        add(a, cases, "with large scores", shape, 6, Dropout.NONE);
+        add(a, cases, "with equal scores", shape, 0, Dropout.NONE);
         Philox.Key key = Philox.Key.of(1, "attention").at(3);
-        add(cases, "with dropout", shape, 1, new Dropout(0.3, key,
+        add(a, cases, "with dropout", shape, 1, new Dropout(0.3, key,
             List.of(Span.whole(2), Span.whole(3), Span.whole(37), Span.whole(45))));
-        add(cases, "with dropout of a part", shape, 1, new Dropout(0.5, key,
+        add(a, cases, "with dropout of a part", shape, 1, new Dropout(0.5, key,
             List.of(new Span(1, 4, 64), new Span(3, 1, 12), new Span(1000, 1, 40_000), new Span(2, 1, 40_001))));
         return cases;
     }
@@ -38,45 +48,50 @@ final class AttentionCases {
             + shape.headDim();
     }
 
-    private static void add(List<Case> cases, String variant, AttentionShape shape, double sharpness,
+    private static void add(DType a, List<Case> cases, String variant, AttentionShape shape, double sharpness,
         Dropout dropout) {
-        cases.add(forward(variant, shape, sharpness, dropout));
-        cases.add(backward(variant, shape, sharpness, dropout));
+        cases.add(forward(a, variant, shape, sharpness, dropout));
+        cases.add(backward(a, variant, shape, sharpness, dropout));
     }
 
-    private static Probe query(Bench bench, AttentionShape shape, double sharpness) {
+    private static Probe query(DType a, Bench bench, AttentionShape shape, double sharpness) {
         double[] q = bench.random("q", shape.batch() * shape.queries() * shape.heads() * shape.headDim());
-        Arrays.setAll(q, i -> (float) (sharpness * q[i]));
-        return bench.input("q", q, shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+        Arrays.setAll(q, i -> sharpness * q[i]);
+        return bench.input(a, "q", q, shape.batch(), shape.queries(), shape.heads(), shape.headDim());
     }
 
-    private static Case forward(String variant, AttentionShape shape, double sharpness, Dropout dropout) {
-        return new Case("attention", variant, bench -> {
-            Probe q = query(bench, shape, sharpness);
-            Probe kv = bench.input("kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
-            Probe out = bench.output("out", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+    private static ReferenceAttention reference(DType a, Bench bench, Probe q, Probe kv, AttentionShape shape,
+        Dropout dropout) {
+        return new ReferenceAttention(q.values(), kv.values(), shape, dropout, a, bench.operandRoundoff(a));
+    }
+
+    private static Case forward(DType a, String variant, AttentionShape shape, double sharpness, Dropout dropout) {
+        return new Case(a, "attention", variant, bench -> {
+            Probe q = query(a, bench, shape, sharpness);
+            Probe kv = bench.input(a, "kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            Probe out = bench.output(a, "out", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
             Probe lse = bench.output("lse", shape.batch(), shape.heads(), shape.queries());
             bench.ops().attention(out.tensor(), lse.tensor(), q.tensor(), kv.tensor(), shape, dropout);
-            ReferenceAttention reference = new ReferenceAttention(q.values(), kv.values(), shape, dropout);
+            ReferenceAttention reference = reference(a, bench, q, kv, shape, dropout);
             bench.expect(lse, reference.lse());
             bench.expect(out, reference.out());
         });
     }
 
-    private static Case backward(String variant, AttentionShape shape, double sharpness, Dropout dropout) {
-        return new Case("attentionBackward", variant, bench -> {
-            Probe q = query(bench, shape, sharpness);
-            Probe kv = bench.input("kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
-            ReferenceAttention reference = new ReferenceAttention(q.values(), kv.values(), shape, dropout);
-            Probe out = bench.input("out", reference.out().values(), shape.batch(), shape.queries(), shape.heads(),
+    private static Case backward(DType a, String variant, AttentionShape shape, double sharpness, Dropout dropout) {
+        return new Case(a, "attentionBackward", variant, bench -> {
+            Probe q = query(a, bench, shape, sharpness);
+            Probe kv = bench.input(a, "kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            ReferenceAttention reference = reference(a, bench, q, kv, shape, dropout);
+            Probe out = bench.input(a, "out", reference.out().values(), shape.batch(), shape.queries(), shape.heads(),
                 shape.headDim());
             Probe lse = bench.input("lse", reference.lse().values(), shape.batch(), shape.heads(), shape.queries());
-            Probe dOut = bench.input("dOut", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
-            Probe dq = bench.output("dq", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
-            Probe dkv = bench.output("dkv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            Probe dOut = bench.input(a, "dOut", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+            Probe dq = bench.output(a, "dq", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+            Probe dkv = bench.output(a, "dkv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
             bench.ops().attentionBackward(dq.tensor(), dkv.tensor(), dOut.tensor(), q.tensor(), kv.tensor(),
                 out.tensor(), lse.tensor(), shape, dropout);
-            ReferenceAttention.Gradients expected = reference.backward(dOut.values());
+            ReferenceAttention.Gradients expected = reference.backward(dOut.values(), out.values());
             bench.expect(dq, expected.dq());
             bench.expect(dkv, expected.dkv());
         });

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 
 import org.isobar.device.Device;
@@ -46,38 +47,53 @@ public final class Bench implements AutoCloseable {
         return numbers;
     }
 
+    /** Largest relative error with which products take in an operand of that type. */
+    double operandRoundoff(DType dtype) {
+        return device.operandRoundoff(dtype);
+    }
+
     /** An F32 tensor of random numbers that the operation must leave as it is. */
     Probe input(String name, long... extents) {
-        return input(name, random(name, Shape.of(extents).elements()), extents);
+        return input(DType.F32, name, extents);
+    }
+
+    /** A tensor of random numbers that the operation must leave as it is. */
+    Probe input(DType dtype, String name, long... extents) {
+        return input(dtype, name, random(name, Shape.of(extents).elements()), extents);
     }
 
     /** An F32 tensor of given numbers that the operation must leave as it is. */
     Probe input(String name, double[] values, long... extents) {
-        return probe(name, false, DType.F32, values, extents);
+        return input(DType.F32, name, values, extents);
     }
 
-    /** An F64 tensor of given numbers that the operation must leave as it is. */
-    Probe inputF64(String name, double[] values, long... extents) {
-        return probe(name, false, DType.F64, values, extents);
+    /** A tensor of given numbers, rounded to its type, that the operation must leave as it is. */
+    Probe input(DType dtype, String name, double[] values, long... extents) {
+        return probe(name, false, dtype, values, extents);
     }
 
     /** An F32 tensor of random numbers that the operation adds to or works on in place. */
     Probe inOut(String name, long... extents) {
-        return inOut(name, random(name, Shape.of(extents).elements()), extents);
+        return inOut(DType.F32, name, extents);
     }
 
-    /** An F32 tensor of given numbers that the operation adds to or works on in place. */
-    Probe inOut(String name, double[] values, long... extents) {
-        return probe(name, true, DType.F32, values, extents);
+    /** A tensor of random numbers that the operation adds to or works on in place. */
+    Probe inOut(DType dtype, String name, long... extents) {
+        return inOut(dtype, name, random(name, Shape.of(extents).elements()), extents);
+    }
+
+    /** A tensor of given numbers, rounded to its type, that the operation adds to or works on in place. */
+    Probe inOut(DType dtype, String name, double[] values, long... extents) {
+        return probe(name, true, dtype, values, extents);
     }
 
     /** An F32 tensor of poison that the operation must overwrite without reading. */
     Probe output(String name, long... extents) {
-        return output(name, DType.F32, extents);
+        return output(DType.F32, name, extents);
     }
 
     /** A tensor of poison that the operation must overwrite without reading. */
-    Probe output(String name, DType dtype, long... extents) {
+    Probe output(DType dtype, String name, long... extents) {
         double[] poison = new double[Math.toIntExact(Shape.of(extents).elements())];
         Arrays.fill(poison, Double.NaN);
         return probe(name, true, dtype, poison, extents);
@@ -90,28 +106,23 @@ public final class Bench implements AutoCloseable {
         return probe;
     }
 
+    /** What the tensor holds now. */
+    double[] found(Probe probe) {
+        return probe.elements(probe.take(device, host));
+    }
+
     /** Compares a result with what is expected, element by element. */
     void expect(Probe probe, Expected expected) {
-        double[] found = probe.elements(probe.take(device, host));
-        double unit = probe.tensor().dtype() == DType.F32 ? 0x1p-24 : 0x1p-53;
-        int wrong = 0;
-        int worst = -1;
-        double worstRatio = 0;
-        for (int i = 0; i < found.length; i++) {
-            double error = Math.abs(found[i] - expected.value(i));
-            double tolerance = expected.tolerance(i, unit);
-            if (!(error <= tolerance)) {
-                wrong++;
-                double ratio = Double.isNaN(error) ? Double.POSITIVE_INFINITY : error / tolerance;
-                if (worst < 0 || ratio > worstRatio) {
-                    worst = i;
-                    worstRatio = ratio;
-                }
+        double[] found = found(probe);
+        DType dtype = probe.tensor().dtype();
+        int[] wrong = IntStream.range(0, found.length).filter(i -> !expected.allows(i, found[i], dtype)).toArray();
+        if (wrong.length > 0) {
+            int worst = wrong[0];
+            for (int i : wrong) {
+                worst = expected.excess(i, found[i]) > expected.excess(worst, found[worst]) ? i : worst;
             }
-        }
-        if (wrong > 0) {
-            throw violation(probe, wrong + " of " + found.length + " elements are wrong; at " + worst + " expected "
-                + expected.value(worst) + " +- " + expected.tolerance(worst, unit) + ", found " + found[worst]);
+            throw violation(probe, wrong.length + " of " + found.length + " elements are wrong; at " + worst
+                + " expected " + expected.describe(worst, dtype) + ", found " + found[worst]);
         }
     }
 
@@ -131,7 +142,7 @@ public final class Bench implements AutoCloseable {
 
     private ContractViolation violation(Probe probe, String what) {
         return new ContractViolation(device.description() + ": " + caseName + ": " + probe.name() + " "
-            + probe.tensor().shape() + ": " + what);
+            + probe.tensor().dtype() + " " + probe.tensor().shape() + ": " + what);
     }
 
     @Override

@@ -3,18 +3,20 @@ package org.isobar.verify;
 import java.util.function.Consumer;
 
 import org.isobar.device.Device;
+import org.isobar.tensor.DType;
 
 /**
  * One operation on one set of arguments.
  *
+ * @param dtype     type of the products that it belongs to; F32 where the operation knows no other
  * @param operation name of the method of {@link org.isobar.device.TensorOps}
- * @param variant   what sets this case apart from others of the operation
+ * @param variant   what sets this case apart from others of the operation and type
  * @param body      prepares arguments, calls the operation and says what is expected
  */
-public record Case(String operation, String variant, Consumer<Bench> body) {
-    /** Operation and variant. */
+public record Case(DType dtype, String operation, String variant, Consumer<Bench> body) {
+    /** Operation, type and variant. */
     public String name() {
-        return operation + " " + variant;
+        return operation + " " + dtype + " " + variant;
     }
 
     /**

@@ -1,30 +1,45 @@
 package org.isobar.verify;
 
+import org.isobar.tensor.DType;
+
 /**
- * What an operation should yield, and how exactly. A result that sums rounded terms is off by about the unit roundoff
- * u of its type, times the root of the number of terms (errors of either sign), times the sum of the terms' magnitudes;
- * cancellation makes the result small but not the error. So element i may be off by
- * {@code (4 + 2 sqrt(terms)) u magnitude(i)}, with u = 2^-24 for F32 and 2^-53 for F64.
+ * What an operation should yield, and how exactly. A result may carry three errors, each derived, none measured:
+ * <ol>
+ * <li><b>Of the sum.</b> A sum of rounded terms is off by about the unit roundoff u of the accumulator, times the root
+ * of the number of terms (errors of either sign), times the sum of the terms' magnitudes; cancellation makes the result
+ * small but not the error. So {@code (4 + 2 sqrt(terms)) u magnitude(i)}, with u = 2^-53 where the result is F64, else
+ * 2^-24, whatever the type of the result: narrower types are accumulated in single precision.
+ * <li><b>Of what goes in.</b> Where a device rounds the operands of products to less than their type, or an
+ * intermediate matrix to the type of the operands, each term is off by that rounding: {@link #doubt} adds these up.
+ * <li><b>Of the result's own rounding.</b> It happens once. A result of 16 bits is therefore right if it is what the
+ * type makes of some number within the first two errors: the interval is rounded, not widened. An element that was
+ * rounded once before, or once in between, leaves it.
+ * </ol>
  */
 final class Expected {
+    private static final int EXACT = 0;
+
     private final double[] values;
     private final double[] magnitudes;
+    private final double[] doubts;
     private final long terms;
 
-    private Expected(double[] values, double[] magnitudes, long terms) {
+    private Expected(double[] values, long terms) {
         this.values = values;
-        this.magnitudes = magnitudes;
+        magnitudes = new double[values.length];
+        doubts = new double[values.length];
         this.terms = terms;
     }
 
-    /** Values that must be met to the bit. */
+    /** Values that must be met to the bit, once they are rounded to the type of the result. */
     static Expected exactly(double[] values) {
-        return new Expected(values, new double[values.length], 0);
+        return new Expected(values, EXACT);
     }
 
     /** {@code elements} sums, empty so far, of about {@code terms} terms, each rounded a few times. */
     static Expected sums(int elements, long terms) {
-        return new Expected(new double[elements], new double[elements], terms);
+        assert terms != EXACT;
+        return new Expected(new double[elements], terms);
     }
 
     /** Adds a term to element {@code i}. */
@@ -34,7 +49,7 @@ final class Expected {
 
     /** Adds to element {@code i} a term that is the outcome of a cancellation among larger magnitudes. */
     void add(int i, double term, double magnitude) {
-        assert magnitude >= 0 : magnitude;
+        assert !(magnitude < 0) : magnitude;
         values[i] += term;
         magnitudes[i] += magnitude;
     }
@@ -43,6 +58,19 @@ final class Expected {
     Expected plus(double[] terms) {
         for (int i = 0; i < terms.length; i++) {
             add(i, terms[i]);
+        }
+        return this;
+    }
+
+    /** Allows element {@code i} another error, which what went into it may have. */
+    void doubt(int i, double error) {
+        doubts[i] += error;
+    }
+
+    /** All terms so far are products of operands that the device takes in with that relative error. */
+    Expected ofOperandsWithin(double roundoff) {
+        for (int i = 0; i < doubts.length; i++) {
+            doubt(i, roundoff * (2 + roundoff) * magnitudes[i]);
         }
         return this;
     }
@@ -59,13 +87,57 @@ final class Expected {
         return magnitudes[i];
     }
 
-    /** How far a result may be from element {@code i}, given the unit roundoff of its type. */
-    double tolerance(int i, double unit) {
-        return (4 + 2 * Math.sqrt(terms)) * unit * magnitudes[i];
+    double doubted(int i) {
+        return doubts[i];
+    }
+
+    /** The magnitudes: for plain numbers, their absolute values. */
+    double[] magnitudes() {
+        return magnitudes;
     }
 
     /** The values. */
     double[] values() {
         return values;
+    }
+
+    /** Whether a tensor of that type may hold {@code found} as element {@code i}. */
+    boolean allows(int i, double found, DType dtype) {
+        return isExact(i) ? Double.compare(found, Numbers.round(values[i], dtype)) == 0
+            : found >= least(i, dtype) && found <= most(i, dtype);
+    }
+
+    /** By how many times the tolerance {@code found} is off, for finding the worst of many. */
+    double excess(int i, double found) {
+        double error = Math.abs(found - values[i]);
+        return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error / tolerance(i, DType.F32);
+    }
+
+    /** What a message says of element {@code i}. */
+    String describe(int i, DType dtype) {
+        return isExact(i) ? String.valueOf(Numbers.round(values[i], dtype))
+            : values[i] + " +- " + tolerance(i, dtype)
+                + (dtype.bytes() < Float.BYTES ? " (" + least(i, dtype) + " to " + most(i, dtype) + ")" : "");
+    }
+
+    private boolean isExact(int i) {
+        return terms == EXACT || !Double.isFinite(values[i]);
+    }
+
+    private double tolerance(int i, DType dtype) {
+        double unit = Numbers.roundoff(dtype == DType.F64 ? DType.F64 : DType.F32);
+        return (4 + 2 * Math.sqrt(terms)) * unit * magnitudes[i] + doubts[i];
+    }
+
+    private double least(int i, DType dtype) {
+        return narrowed(values[i] - tolerance(i, dtype), dtype);
+    }
+
+    private double most(int i, DType dtype) {
+        return narrowed(values[i] + tolerance(i, dtype), dtype);
+    }
+
+    private static double narrowed(double bound, DType dtype) {
+        return dtype.bytes() < Float.BYTES ? Numbers.round(bound, dtype) : bound;
     }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntToDoubleFunction;
+import java.util.function.ToDoubleFunction;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -54,6 +55,11 @@ public final class GoldenCase {
         public boolean isAcceptable() {
             return error <= tolerance;
         }
+
+        /** The part of the tolerance that the error takes. */
+        public double share() {
+            return error / tolerance;
+        }
     }
 
     private GoldenCase(String name, JsonNode gold) {
@@ -81,9 +87,12 @@ public final class GoldenCase {
         return name;
     }
 
-    /** Runs the case on a device that nothing else has reserved memory on. */
-    public List<Deviation> run(Device device) {
-        MemoryPlan plan = MemoryPlan.of(config, batch);
+    /**
+     * Runs the case, its products in {@code compute}, on a device that nothing else has reserved memory on. Losses are
+     * scaled as training would.
+     */
+    public List<Deviation> run(Device device, DType compute) {
+        MemoryPlan plan = MemoryPlan.of(config, batch, compute);
         device.reserve(plan.footprint());
         Shape inputs = Shape.of(batch, config.inChannels(), config.height(), config.width());
         Shape targets = Shape.of(batch, config.outChannels(), config.height(), config.width());
@@ -92,11 +101,12 @@ public final class GoldenCase {
             HostBuffer target = device.hostBuffer(DType.F32, targets);
             SafeTensors tensors = tensors(name)) {
             Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
-                GradientSync.Options.DEFAULT);
+                Replica.Options.of(compute, GradientSync.Options.DEFAULT));
             fill(input.segment(), i -> Math.sin(0.013 * i));
             fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));
             initialize(replica);
-            return new Run(replica, input.toDevice(), target.toDevice(), tensors).deviations();
+            return new Run(replica, input.toDevice(), target.toDevice(), tensors, GoldenBounds.of(device, compute))
+                .deviations();
         }
     }
 
@@ -116,6 +126,7 @@ public final class GoldenCase {
                 replica.device().upload(tensor, host);
             }
         }
+        replica.parameters().refresh(replica.device().ops());
     }
 
     private static void fill(MemorySegment host, IntToDoubleFunction formula) {
@@ -126,28 +137,27 @@ public final class GoldenCase {
 
     /** One run of the case on a replica. */
     private final class Run {
-        private static final double OUTPUT_TOLERANCE = 1e-5;
-        private static final double GRADIENT_TOLERANCE = 1e-4;
-
         private final Replica replica;
         private final Tensor input;
         private final Tensor target;
         private final SafeTensors tensors;
+        private final GoldenBounds bounds;
         private final List<Deviation> deviations = new ArrayList<>();
 
-        Run(Replica replica, Tensor input, Tensor target, SafeTensors tensors) {
+        Run(Replica replica, Tensor input, Tensor target, SafeTensors tensors, GoldenBounds bounds) {
             this.replica = replica;
             this.input = input;
             this.target = target;
             this.tensors = tensors;
+            this.bounds = bounds;
         }
 
         List<Deviation> deviations() {
             Replica.Evaluation evaluation = replica.evaluate(input, target);
-            compare("prediction", "output", replica.prediction(), OUTPUT_TOLERANCE);
+            compare("prediction", "output", replica.prediction(), bounds.output());
             compare("score of channel ", evaluation.rmse());
             replica.gradients(input, target, new Pass.None());
-            compareAll("gradient of ", "grad.", replica.parameters().gradientDict());
+            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds::ofGradient);
             int steps = gold.get("losses").size();
             JsonNode c = gold.get("config");
             LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
@@ -158,7 +168,8 @@ public final class GoldenCase {
                 compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
             }
             compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
-            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict());
+            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(),
+                weight -> bounds.weights());
             return deviations;
         }
 
@@ -169,13 +180,14 @@ public final class GoldenCase {
         }
 
         private void compare(String what, double value, double expected) {
-            deviations.add(new Deviation(what, Math.abs(value - expected) / Math.abs(expected), OUTPUT_TOLERANCE));
+            deviations.add(new Deviation(what, Math.abs(value - expected) / Math.abs(expected), bounds.output()));
         }
 
-        private void compareAll(String what, String prefix, Map<String, Tensor> named) {
+        private void compareAll(String what, String prefix, Map<String, Tensor> named,
+            ToDoubleFunction<String> tolerance) {
             named.forEach((weight, tensor) -> {
                 if (tensors.names().contains(prefix + weight)) {
-                    compare(what + weight, prefix + weight, tensor, GRADIENT_TOLERANCE);
+                    compare(what + weight, prefix + weight, tensor, tolerance.applyAsDouble(weight));
                 }
             });
         }

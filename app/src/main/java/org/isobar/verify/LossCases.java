@@ -26,11 +26,11 @@ final class LossCases {
     }
 
     private static Case loss(String variant, int b, int c, int h, int w) {
-        return new Case("relativeL2Loss", variant, bench -> {
+        return new Case(DType.F32, "relativeL2Loss", variant, bench -> {
             Probe prediction = bench.input("prediction", b, c, h, w);
             Probe target = bench.input("target", b, c, h, w);
-            Probe loss = bench.output("loss", DType.F64, 1);
-            Probe norms = bench.output("norms", DType.F64, b, 2);
+            Probe loss = bench.output(DType.F64, "loss", 1);
+            Probe norms = bench.output(DType.F64, "norms", b, 2);
             bench.ops().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
             Expected expected = ReferenceImages.norms(prediction.values(), target.values(), b);
             bench.expect(norms, expected);
@@ -39,7 +39,7 @@ final class LossCases {
     }
 
     private static Case backward(String variant, int b, int c, int h, int w, double scale) {
-        return new Case("relativeL2LossBackward", variant, bench -> {
+        return new Case(DType.F32, "relativeL2LossBackward", variant, bench -> {
             Probe prediction = bench.input("prediction", b, c, h, w);
             Probe target = bench.input("target", b, c, h, w);
             Probe dPrediction = bench.output("dPrediction", b, c, h, w);
@@ -49,11 +49,11 @@ final class LossCases {
 
     /** In place, and with a sample whose difference is zero. */
     private static Case backwardOfPerfectSample() {
-        return new Case("relativeL2LossBackward", "in place, with a perfect sample", bench -> {
+        return new Case(DType.F32, "relativeL2LossBackward", "in place, with a perfect sample", bench -> {
             double[] values = bench.random("target", 3 * 2 * 4 * 5);
             double[] close = bench.random("prediction", values.length);
             System.arraycopy(values, 40, close, 40, 40);
-            Probe prediction = bench.inOut("prediction", close, 3, 2, 4, 5);
+            Probe prediction = bench.inOut(DType.F32, "prediction", close, 3, 2, 4, 5);
             Probe target = bench.input("target", values, 3, 2, 4, 5);
             backward(bench, prediction, prediction, target, 2);
         });
@@ -62,8 +62,8 @@ final class LossCases {
     private static void backward(Bench bench, Probe dPrediction, Probe prediction, Probe target, double scale) {
         int b = (int) target.tensor().shape().extent(0);
         double[] norms = ReferenceImages.norms(prediction.values(), target.values(), b).values();
-        Probe normsProbe = bench.inputF64("norms", norms, b, 2);
-        Probe scaleProbe = bench.inputF64("scale", new double[] {scale}, 1);
+        Probe normsProbe = bench.input(DType.F64, "norms", norms, b, 2);
+        Probe scaleProbe = bench.input(DType.F64, "scale", new double[] {scale}, 1);
         bench.ops().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
             normsProbe.tensor(), scaleProbe.tensor());
         bench.expect(dPrediction,
@@ -71,10 +71,10 @@ final class LossCases {
     }
 
     private static Case rmse(String variant, int b, int c, int h, int w) {
-        return new Case("weightedRmse", variant, bench -> {
+        return new Case(DType.F32, "weightedRmse", variant, bench -> {
             Probe prediction = bench.input("prediction", b, c, h, w);
             Probe target = bench.input("target", b, c, h, w);
-            Probe rmse = bench.output("rmse", DType.F64, c);
+            Probe rmse = bench.output(DType.F64, "rmse", c);
             bench.ops().weightedRmse(rmse.tensor(), prediction.tensor(), target.tensor());
             bench.expect(rmse, ReferenceImages.weightedRmse(prediction.values(), target.values(), b, c, h, w));
         });

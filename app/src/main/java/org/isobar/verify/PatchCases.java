@@ -4,21 +4,29 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.device.PatchShape;
+import org.isobar.tensor.DType;
 
 /** Cutting images and putting them together; positions. */
 final class PatchCases {
     private PatchCases() { }
 
-    static List<Case> cases() {
+    /** Cutting and putting together. */
+    static List<Case> cases(DType a) {
         List<Case> cases = new ArrayList<>();
         for (PatchShape.Order order : PatchShape.Order.values()) {
             for (PatchShape shape : List.of(new PatchShape(1, 1, 1, 1, 1, order), new PatchShape(2, 3, 6, 9, 3, order),
                 new PatchShape(1, 20, 16, 40, 8, order), new PatchShape(3, 2, 4, 8, 4, order),
                 new PatchShape(2, 5, 7, 3, 1, order))) {
-                cases.add(patchify(shape));
-                cases.add(unpatchify(shape));
+                cases.add(patchify(a, shape));
+                cases.add(unpatchify(a, shape));
             }
         }
+        return cases;
+    }
+
+    /** Positions: in single precision alone. */
+    static List<Case> positions() {
+        List<Case> cases = new ArrayList<>();
         for (int[] size : new int[][] {{1, 1, 1}, {3, 5, 7}, {2, 128, 192}, {4, 10, 16}}) {
             cases.add(addPositions(size[0], size[1], size[2]));
             cases.add(addPositionsBackward(size[0], size[1], size[2]));
@@ -32,18 +40,18 @@ final class PatchCases {
             + shape.patch() + ", " + shape.order();
     }
 
-    private static Case patchify(PatchShape shape) {
-        return new Case("patchify", variant(shape), bench -> {
+    private static Case patchify(DType a, PatchShape shape) {
+        return new Case(a, "patchify", variant(shape), bench -> {
             Probe image = bench.input("image", shape.batch(), shape.channels(), shape.height(), shape.width());
-            Probe tokens = bench.output("tokens", shape.batch(), shape.tokens(), shape.tokenSize());
+            Probe tokens = bench.output(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
             bench.ops().patchify(tokens.tensor(), image.tensor(), shape);
             bench.expect(tokens, ReferenceImages.patchify(image.values(), shape));
         });
     }
 
-    private static Case unpatchify(PatchShape shape) {
-        return new Case("unpatchify", variant(shape), bench -> {
-            Probe tokens = bench.input("tokens", shape.batch(), shape.tokens(), shape.tokenSize());
+    private static Case unpatchify(DType a, PatchShape shape) {
+        return new Case(a, "unpatchify", variant(shape), bench -> {
+            Probe tokens = bench.input(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
             Probe image = bench.output("image", shape.batch(), shape.channels(), shape.height(), shape.width());
             bench.ops().unpatchify(image.tensor(), tokens.tensor(), shape);
             bench.expect(image, ReferenceImages.unpatchify(tokens.values(), shape));
@@ -51,7 +59,7 @@ final class PatchCases {
     }
 
     private static Case addPositions(int b, int t, int c) {
-        return new Case("addPositions", b + " x " + t + " x " + c, bench -> {
+        return new Case(DType.F32, "addPositions", b + " x " + t + " x " + c, bench -> {
             Probe x = bench.input("x", b, t, c);
             Probe positions = bench.input("positions", t, c);
             Probe y = bench.output("y", b, t, c);
@@ -61,7 +69,7 @@ final class PatchCases {
     }
 
     private static Case addPositionsInPlace() {
-        return new Case("addPositions", "in place", bench -> {
+        return new Case(DType.F32, "addPositions", "in place", bench -> {
             Probe x = bench.inOut("x", 3, 50, 11);
             Probe positions = bench.input("positions", 50, 11);
             bench.ops().addPositions(x.tensor(), x.tensor(), positions.tensor());
@@ -70,7 +78,7 @@ final class PatchCases {
     }
 
     private static Case addPositionsBackward(int b, int t, int c) {
-        return new Case("addPositionsBackward", b + " x " + t + " x " + c, bench -> {
+        return new Case(DType.F32, "addPositionsBackward", b + " x " + t + " x " + c, bench -> {
             Probe dPositions = bench.inOut("dPositions", t, c);
             Probe dy = bench.input("dy", b, t, c);
             bench.ops().addPositionsBackward(dPositions.tensor(), dy.tensor());

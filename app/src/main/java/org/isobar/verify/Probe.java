@@ -2,7 +2,6 @@ package org.isobar.verify;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.OptionalLong;
 
 import org.isobar.device.Device;
@@ -12,8 +11,8 @@ import org.isobar.tensor.Tensor;
 
 /** A tensor between two guards, and a copy on the host of what was put there. */
 final class Probe {
-    /** Elements of each guard; of F32 exactly the alignment of an arena, so that the tensor keeps it. */
-    private static final int GUARD = 64;
+    /** Bytes of each guard: the alignment of an arena, so that the tensor keeps it. */
+    private static final int GUARD_BYTES = org.isobar.device.Arena.ALIGNMENT;
     /** A quiet NaN that no arithmetic makes: an operation that reads it spoils its result, one that writes it shows. */
     private static final byte GUARD_BYTE = (byte) 0xFF;
 
@@ -22,12 +21,14 @@ final class Probe {
     private final Tensor guarded;
     private final Tensor tensor;
     private final MemorySegment before;
+    private final int guard; // elements
 
     Probe(String name, boolean written, org.isobar.device.Arena arena, Arena host, DType dtype, Shape shape) {
         this.name = name;
         this.written = written;
-        guarded = arena.allocate(dtype, shape.elements() + 2 * GUARD);
-        tensor = guarded.slice(GUARD, shape.elements()).reshape(shape.extents());
+        guard = GUARD_BYTES / dtype.bytes();
+        guarded = arena.allocate(dtype, shape.elements() + 2 * guard);
+        tensor = guarded.slice(guard, shape.elements()).reshape(shape.extents());
         before = host.allocate(guarded.bytes(), dtype.bytes()).fill(GUARD_BYTE);
     }
 
@@ -52,11 +53,7 @@ final class Probe {
 
     void put(Device device, double[] values) {
         for (int i = 0; i < values.length; i++) {
-            if (tensor.dtype() == DType.F32) {
-                before.setAtIndex(ValueLayout.JAVA_FLOAT, GUARD + i, (float) values[i]);
-            } else {
-                before.setAtIndex(ValueLayout.JAVA_DOUBLE, GUARD + i, values[i]);
-            }
+            Numbers.put(before, tensor.dtype(), guard + i, values[i]);
         }
         device.upload(guarded, before);
     }
@@ -72,25 +69,22 @@ final class Probe {
     double[] elements(MemorySegment whole) {
         double[] elements = new double[Math.toIntExact(tensor.elements())];
         for (int i = 0; i < elements.length; i++) {
-            elements[i] = tensor.dtype() == DType.F32
-                ? whole.getAtIndex(ValueLayout.JAVA_FLOAT, GUARD + i)
-                : whole.getAtIndex(ValueLayout.JAVA_DOUBLE, GUARD + i);
+            elements[i] = Numbers.take(whole, tensor.dtype(), guard + i);
         }
         return elements;
     }
 
     /** First byte, counted from the tensor's, that was changed and should not have been; or none. */
     OptionalLong trespass(MemorySegment now) {
-        long guard = (long) GUARD * tensor.dtype().bytes();
-        long end = guard + tensor.bytes();
+        long end = GUARD_BYTES + tensor.bytes();
         long first = now.mismatch(before);
         if (first < 0) {
             return OptionalLong.empty();
         }
-        if (!written || first < guard) {
-            return OptionalLong.of(first - guard);
+        if (!written || first < GUARD_BYTES) {
+            return OptionalLong.of(first - GUARD_BYTES);
         }
         long behind = now.asSlice(end).mismatch(before.asSlice(end));
-        return behind < 0 ? OptionalLong.empty() : OptionalLong.of(end - guard + behind);
+        return behind < 0 ? OptionalLong.empty() : OptionalLong.of(tensor.bytes() + behind);
     }
 }

@@ -6,6 +6,7 @@ package org.isobar.verify;
  */
 final class ReferenceLayerNorm {
     private final double[] x;
+    private final double[] sizes; // magnitudes that the elements of x come from
     private final int rows;
     private final int width;
     private final double[] mean;
@@ -13,7 +14,12 @@ final class ReferenceLayerNorm {
 
     /** With the statistics of the rows themselves. */
     ReferenceLayerNorm(double[] x, int width, double epsilon) {
-        this(x, width, new double[x.length / width], new double[x.length / width]);
+        this(Expected.sums(x.length, 1).plus(x), width, epsilon);
+    }
+
+    /** Of rows that are themselves computed, with their own statistics. */
+    ReferenceLayerNorm(Expected sums, int width, double epsilon) {
+        this(sums, width, new double[sums.size() / width], new double[sums.size() / width]);
         for (int r = 0; r < rows; r++) {
             for (int c = 0; c < width; c++) {
                 mean[r] += x[r * width + c] / width;
@@ -29,7 +35,12 @@ final class ReferenceLayerNorm {
 
     /** With given statistics. */
     ReferenceLayerNorm(double[] x, int width, double[] mean, double[] invStd) {
-        this.x = x;
+        this(Expected.sums(x.length, 1).plus(x), width, mean, invStd);
+    }
+
+    private ReferenceLayerNorm(Expected sums, int width, double[] mean, double[] invStd) {
+        x = sums.values();
+        sizes = sums.magnitudes();
         this.width = width;
         this.rows = x.length / width;
         this.mean = mean;
@@ -60,11 +71,11 @@ final class ReferenceLayerNorm {
         return invStds;
     }
 
-    /** Root mean square of a row. */
+    /** Root mean square of what a row comes from. */
     private double size(int r) {
         double sum = 0;
         for (int c = 0; c < width; c++) {
-            sum += x[r * width + c] * x[r * width + c] / width;
+            sum += sizes[r * width + c] * sizes[r * width + c] / width;
         }
         return Math.sqrt(sum);
     }
@@ -80,7 +91,7 @@ final class ReferenceLayerNorm {
 
     /** What the error of {@link #normal} is to be compared with. */
     private double normalMagnitude(int r, int c) {
-        return (Math.abs(x[r * width + c]) + Math.abs(mean[r])) * invStd[r]
+        return (sizes[r * width + c] + Math.abs(mean[r])) * invStd[r]
             + Math.abs(normal(r, c)) * conditioning(r);
     }
 

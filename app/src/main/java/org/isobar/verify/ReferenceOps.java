@@ -4,6 +4,7 @@ import java.util.function.IntToDoubleFunction;
 
 import org.isobar.device.AdamConstants;
 import org.isobar.device.Dropout;
+import org.isobar.device.StepControl;
 import org.isobar.random.Philox;
 
 /**
@@ -21,6 +22,17 @@ final class ReferenceOps {
         Expected y = Expected.sums(count, 1);
         for (int i = 0; i < count; i++) {
             y.add(i, f.applyAsDouble(i));
+        }
+        return y;
+    }
+
+    /** (rows, columns, width) with its two outer dimensions exchanged. */
+    static double[] transposed(double[] x, int rows, int columns, int width) {
+        double[] y = new double[x.length];
+        for (int i = 0; i < x.length; i++) {
+            int row = i / (columns * width);
+            int column = i / width % columns;
+            y[(column * rows + row) * width + i % width] = x[i];
         }
         return y;
     }
@@ -101,11 +113,33 @@ final class ReferenceOps {
         return map(x.length, i -> mask[i / each] * x[i]);
     }
 
+    /** Infinite where single precision is. */
+    static Expected unscaled(double[] gradient, double scale) {
+        return map(gradient.length, i -> {
+            double quotient = gradient[i] / scale;
+            return Math.abs(quotient) > Float.MAX_VALUE ? Math.copySign(Double.POSITIVE_INFINITY, quotient) : quotient;
+        });
+    }
+
+    /** (B, C, H, W), each channel by its own mean and deviation; the planes are (H, W). */
+    static Expected normalized(double[] x, double[] mean, double[] std, int plane) {
+        Expected y = Expected.sums(x.length, 2);
+        for (int i = 0; i < x.length; i++) {
+            int c = i / plane % mean.length;
+            y.add(i, (x[i] - mean[c]) / std[c], (Math.abs(x[i]) + Math.abs(mean[c])) / std[c]);
+        }
+        return y;
+    }
+
     /** Parameter and moments after one step of Adam. */
     record AdamState(Expected parameter, Expected moment1, Expected moment2) { }
 
-    static AdamState adam(double[] p, double[] g, double[] m, double[] v, double learningRate, double t,
+    static AdamState adam(double[] p, double[] g, double[] m, double[] v, double[] control,
         AdamConstants constants) {
+        if (control[StepControl.OVERFLOW] != 0) {
+            return new AdamState(Expected.exactly(p), Expected.exactly(m), Expected.exactly(v));
+        }
+        double t = control[StepControl.COUNT];
         double beta1 = constants.beta1();
         double beta2 = constants.beta2();
         Expected moment1 = Expected.sums(p.length, 2);
@@ -116,7 +150,7 @@ final class ReferenceOps {
             moment1.add(i, (1 - beta1) * g[i]);
             moment2.add(i, beta2 * v[i]);
             moment2.add(i, (1 - beta2) * g[i] * g[i]);
-            double step = learningRate / (1 - Math.pow(beta1, t))
+            double step = control[StepControl.LEARNING_RATE] / (1 - Math.pow(beta1, t))
                 / (Math.sqrt(moment2.value(i)) / Math.sqrt(1 - Math.pow(beta2, t)) + constants.epsilon());
             parameter.add(i, -step * moment1.value(i), step * moment1.magnitude(i));
         }

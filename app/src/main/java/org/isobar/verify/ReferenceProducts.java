@@ -1,11 +1,16 @@
 package org.isobar.verify;
 
-/** Matrix products in double precision; arrays are row-major. */
+import org.isobar.tensor.DType;
+
+/**
+ * Matrix products in double precision; arrays are row-major. A {@code roundoff} is the relative error with which the
+ * device takes in an operand.
+ */
 final class ReferenceProducts {
     private ReferenceProducts() { }
 
     /** x W^T, x being (M, K) and W (N, K). */
-    static Expected linear(double[] x, double[] weight, int k) {
+    static Expected linear(double[] x, double[] weight, int k, double roundoff) {
         int m = x.length / k;
         int n = weight.length / k;
         Expected y = Expected.sums(m * n, k);
@@ -16,31 +21,37 @@ final class ReferenceProducts {
                 }
             }
         }
-        return y;
+        return y.ofOperandsWithin(roundoff);
     }
 
     /** x W^T + b. */
-    static Expected linear(double[] x, double[] weight, double[] bias, int k) {
-        Expected y = linear(x, weight, k);
+    static Expected linear(double[] x, double[] weight, double[] bias, int k, double roundoff) {
+        Expected y = linear(x, weight, k, roundoff);
         for (int i = 0; i < y.size(); i++) {
             y.add(i, bias[i % bias.length]);
         }
         return y;
     }
 
-    /** GELU(u), given what u is expected to be; the slope of GELU is at most 1.13. */
-    static Expected gelu(Expected u, int k) {
+    /**
+     * GELU(u), given what u is expected to be; the slope of GELU is at most 1.13. It may be that of u as it is stored,
+     * in the type {@code a}.
+     */
+    static Expected gelu(Expected u, int k, DType a) {
         Expected y = Expected.sums(u.size(), k);
         for (int i = 0; i < u.size(); i++) {
             y.add(i, u.value(i) * NormalDistribution.cumulative(u.value(i)), 1.13 * u.magnitude(i));
+            double stored = a == DType.F32 ? 0 : Numbers.roundoff(a) * Math.abs(u.value(i)) + Numbers.underflow(a);
+            y.doubt(i, 1.13 * (u.doubted(i) + stored));
         }
         return y;
     }
 
     /** before + dy W, dy being (M, N) and W (N, K). */
-    static Expected backwardInput(double[] before, double[] dy, double[] weight, int k) {
+    static Expected backwardInput(double[] before, double[] dy, double[] weight, int k,
+        double roundoff) {
         int n = weight.length / k;
-        Expected dx = Expected.sums(before.length, n).plus(before);
+        Expected dx = Expected.sums(before.length, n);
         for (int i = 0; i < dy.length / n; i++) {
             for (int j = 0; j < n; j++) {
                 for (int l = 0; l < k; l++) {
@@ -48,14 +59,14 @@ final class ReferenceProducts {
                 }
             }
         }
-        return dx;
+        return dx.ofOperandsWithin(roundoff).plus(before);
     }
 
     /** before + dy^T x, dy being (M, N) and x (M, K). */
-    static Expected backwardWeight(double[] before, double[] dy, double[] x, int k) {
+    static Expected backwardWeight(double[] before, double[] dy, double[] x, int k, double roundoff) {
         int m = x.length / k;
         int n = dy.length / m;
-        Expected dWeight = Expected.sums(n * k, m).plus(before);
+        Expected dWeight = Expected.sums(n * k, m);
         for (int i = 0; i < m; i++) {
             for (int j = 0; j < n; j++) {
                 for (int l = 0; l < k; l++) {
@@ -63,7 +74,7 @@ final class ReferenceProducts {
                 }
             }
         }
-        return dWeight;
+        return dWeight.ofOperandsWithin(roundoff).plus(before);
     }
 
     /** before + sum over rows of dy. */

@@ -6,93 +6,137 @@ import java.util.List;
 import org.isobar.device.Dropout;
 import org.isobar.device.Span;
 import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
 
 /** The residual stream with drop-path, and dropout with every way in which a tensor can lie in the global one. */
 final class ResidualCases {
     private static final Philox.Key KEY = Philox.Key.of(7, "blocks.0.drop").at(11);
+    private static final double EPSILON = 1e-6;
     private static final Dropout DROP_PATH = new Dropout(0.4, KEY, List.of(new Span(3, 2, 100)));
 
     private ResidualCases() { }
 
-    static List<Case> cases() {
+    static List<Case> cases(DType a) {
         List<Case> cases = new ArrayList<>();
         for (Dropout dropPath : List.of(Dropout.NONE, DROP_PATH)) {
             for (int[] size : new int[][] {{1, 1, 1}, {8, 3, 5}, {5, 40, 64}, {2, 131, 192}}) {
                 String variant = size[0] + " x " + size[1] + " x " + size[2]
                     + (dropPath.isNone() ? "" : " with drop-path");
-                cases.add(residual(variant, size[0], size[1], size[2], dropPath));
-                cases.add(residualBackward(variant, size[0], size[1], size[2], dropPath));
+                cases.add(residual(a, variant, size[0], size[1], size[2], dropPath));
+                cases.add(residualBackward(a, variant, size[0], size[1], size[2], dropPath));
+                cases.add(residualLayerNorm(a, variant, size[0], size[1], size[2], dropPath));
             }
         }
-        cases.add(residualInPlace("x"));
-        cases.add(residualInPlace("branch"));
-        cases.add(residualBackwardInPlace());
+        cases.add(residualLayerNormInPlace(a));
+        cases.add(residualOverX(a));
+        if (a == DType.F32) {
+            cases.add(residualOverBranch());
+            cases.add(residualBackwardInPlace());
+        }
         for (double probability : new double[] {0.1, 0.5, 0.999}) {
-            cases.add(dropout("of whole tensors, p=" + probability, 3, 7, 67, new Dropout(probability, KEY,
+            cases.add(dropout(a, "of whole tensors, p=" + probability, 3, 7, 67, new Dropout(probability, KEY,
                 List.of(Span.whole(3), Span.whole(7), Span.whole(67)))));
         }
-        cases.add(dropout("of nothing", 3, 7, 67, Dropout.NONE));
-        cases.add(dropout("of a part beyond 2^32", 2, 5, 48, new Dropout(0.3, KEY,
+        cases.add(dropout(a, "of nothing", 3, 7, 67, Dropout.NONE));
+        cases.add(dropout(a, "of a part beyond 2^32", 2, 5, 48, new Dropout(0.3, KEY,
             List.of(new Span(70_001, 2, 100_000), new Span(5, 1, 1013), new Span(144, 1, 193)))));
-        cases.add(dropout("of every third column", 2, 5, 48, new Dropout(0.3, KEY,
+        cases.add(dropout(a, "of every third column", 2, 5, 48, new Dropout(0.3, KEY,
             List.of(Span.whole(2), new Span(1, 3, 20), new Span(2, 3, 145)))));
-        cases.add(dropout("of wide rows", 1, 2, 5000, new Dropout(0.2, KEY,
+        cases.add(dropout(a, "of wide rows", 1, 2, 5000, new Dropout(0.2, KEY,
             List.of(Span.whole(1), Span.whole(2), new Span(1, 1, 5001)))));
-        cases.add(dropoutInPlace());
+        cases.add(dropoutInPlace(a));
         return cases;
     }
 
-    private static Case residual(String variant, int b, int t, int c, Dropout dropPath) {
-        return new Case("residual", variant, bench -> {
+    private static Case residual(DType a, String variant, int b, int t, int c, Dropout dropPath) {
+        return new Case(a, "residual", variant, bench -> {
             Probe x = bench.input("x", b, t, c);
-            Probe branch = bench.input("branch", b, t, c);
+            Probe branch = bench.input(a, "branch", b, t, c);
             Probe y = bench.output("y", b, t, c);
             bench.ops().residual(y.tensor(), x.tensor(), branch.tensor(), dropPath);
             bench.expect(y, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(dropPath, b)));
         });
     }
 
-    private static Case residualInPlace(String place) {
-        return new Case("residual", "over " + place, bench -> {
-            boolean overX = place.equals("x");
-            Probe x = overX ? bench.inOut("x", 6, 9, 31) : bench.input("x", 6, 9, 31);
-            Probe branch = overX ? bench.input("branch", 6, 9, 31) : bench.inOut("branch", 6, 9, 31);
-            Probe y = overX ? x : branch;
-            bench.ops().residual(y.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
-            bench.expect(y, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
+    private static Case residualOverX(DType a) {
+        return new Case(a, "residual", "over x", bench -> {
+            Probe x = bench.inOut("x", 6, 9, 31);
+            Probe branch = bench.input(a, "branch", 6, 9, 31);
+            bench.ops().residual(x.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
+            bench.expect(x, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
 
-    private static Case residualBackward(String variant, int b, int t, int c, Dropout dropPath) {
-        return new Case("residualBackward", variant, bench -> {
+    private static Case residualOverBranch() {
+        return new Case(DType.F32, "residual", "over branch", bench -> {
+            Probe x = bench.input("x", 6, 9, 31);
+            Probe branch = bench.inOut("branch", 6, 9, 31);
+            bench.ops().residual(branch.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
+            bench.expect(branch, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
+        });
+    }
+
+    private static Case residualLayerNorm(DType a, String variant, int b, int t, int c, Dropout dropPath) {
+        return new Case(a, "residualLayerNorm", variant, bench -> residualLayerNorm(bench, bench.input("x", b, t, c),
+            bench.output("z", b, t, c), bench.input(a, "branch", b, t, c), dropPath));
+    }
+
+    private static Case residualLayerNormInPlace(DType a) {
+        return new Case(a, "residualLayerNorm", "over x", bench -> {
+            Probe x = bench.inOut("x", 6, 9, 32);
+            residualLayerNorm(bench, x, x, bench.input(a, "branch", 6, 9, 32), DROP_PATH);
+        });
+    }
+
+    private static void residualLayerNorm(Bench bench, Probe x, Probe z, Probe branch, Dropout dropPath) {
+        int b = (int) x.tensor().shape().extent(0);
+        int t = (int) x.tensor().shape().extent(1);
+        int c = (int) x.tensor().shape().extent(2);
+        Probe gamma = bench.input("gamma", c);
+        Probe beta = bench.input("beta", c);
+        Probe y = bench.output(branch.tensor().dtype(), "y", b, t, c);
+        Probe mean = bench.output("mean", b * t);
+        Probe invStd = bench.output("invStd", b * t);
+        bench.ops().residualLayerNorm(y.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), x.tensor(),
+            branch.tensor(), dropPath, gamma.tensor(), beta.tensor(), EPSILON);
+        Expected sums = ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(dropPath, b));
+        ReferenceLayerNorm reference = new ReferenceLayerNorm(sums, c, EPSILON);
+        bench.expect(z, sums);
+        bench.expect(mean, reference.means());
+        bench.expect(invStd, reference.invStds());
+        bench.expect(y, reference.forward(gamma.values(), beta.values()));
+    }
+
+    private static Case residualBackward(DType a, String variant, int b, int t, int c, Dropout dropPath) {
+        return new Case(a, "residualBackward", variant, bench -> {
             Probe dy = bench.input("dy", b, t, c);
-            Probe dBranch = bench.output("dBranch", b, t, c);
+            Probe dBranch = bench.output(a, "dBranch", b, t, c);
             bench.ops().residualBackward(dBranch.tensor(), dy.tensor(), dropPath);
             bench.expect(dBranch, ReferenceOps.masked(dy.values(), ReferenceOps.mask(dropPath, b)));
         });
     }
 
     private static Case residualBackwardInPlace() {
-        return new Case("residualBackward", "in place", bench -> {
+        return new Case(DType.F32, "residualBackward", "in place", bench -> {
             Probe dy = bench.inOut("dy", 6, 9, 31);
             bench.ops().residualBackward(dy.tensor(), dy.tensor(), DROP_PATH);
             bench.expect(dy, ReferenceOps.masked(dy.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
 
-    private static Case dropout(String variant, int b, int t, int c, Dropout dropout) {
-        return new Case("dropout", variant, bench -> {
-            Probe x = bench.input("x", b, t, c);
-            Probe y = bench.output("y", b, t, c);
+    private static Case dropout(DType a, String variant, int b, int t, int c, Dropout dropout) {
+        return new Case(a, "dropout", variant, bench -> {
+            Probe x = bench.input(a, "x", b, t, c);
+            Probe y = bench.output(a, "y", b, t, c);
             bench.ops().dropout(y.tensor(), x.tensor(), dropout);
             bench.expect(y, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, b, t, c)));
         });
     }
 
-    private static Case dropoutInPlace() {
-        return new Case("dropout", "in place", bench -> {
+    private static Case dropoutInPlace(DType a) {
+        return new Case(a, "dropout", "in place", bench -> {
             Dropout dropout = new Dropout(0.25, KEY, List.of(Span.whole(4), Span.whole(9), Span.whole(31)));
-            Probe x = bench.inOut("x", 4, 9, 31);
+            Probe x = bench.inOut(a, "x", 4, 9, 31);
             bench.ops().dropout(x.tensor(), x.tensor(), dropout);
             bench.expect(x, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, 4, 9, 31)));
         });

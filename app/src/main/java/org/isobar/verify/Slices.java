@@ -42,6 +42,7 @@ final class Slices {
             }
             write(weights.get(part.name()), slice(whole, part.shape(), part.shard()));
         }
+        parameters.refresh(device.ops());
     }
 
     /** All weights of the {@code state_dict}, as they are cut. */

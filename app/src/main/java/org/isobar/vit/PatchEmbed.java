@@ -16,6 +16,8 @@ import org.isobar.tensor.Tensor;
  * Images to tokens: a convolution whose kernel and stride are the patch, which is a product with the patches as rows,
  * then the learned position of each token is added (Dosovitskiy et al., 2021).
  *
+ * <p>The patches are of the type of products; their product is the start of the residual stream, in single precision.
+ *
  * <p>Nothing is kept: backward cuts the image into patches again.
  */
 final class PatchEmbed {
@@ -44,7 +46,7 @@ final class PatchEmbed {
     void forward(Tensor tokens, Tensor image, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
-            pass.ops().linear(tokens, patches, weight.value(), new Epilogue.Bias(bias.value()));
+            pass.ops().linear(tokens, patches, weight.compute(), new Epilogue.Bias(bias.value()));
         }
         pass.ops().addPositions(tokens, tokens, positions.value());
         dropout.apply(tokens, pass);
@@ -57,16 +59,26 @@ final class PatchEmbed {
         pass.complete(positions);
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
-            pass.ops().linearBackwardWeight(weight.gradient(), dTokens, patches);
+            pass.ops().linearBackwardWeight(weight.gradient(), computed(dTokens, scratch, pass), patches);
             pass.ops().biasBackward(bias.gradient(), dTokens);
             pass.complete(weight);
             pass.complete(bias);
         }
     }
 
+    /** The same in the type of products: itself where it is of that type. */
+    private static Tensor computed(Tensor dTokens, Arena.Scope scratch, Pass pass) {
+        if (dTokens.dtype() == pass.compute()) {
+            return dTokens;
+        }
+        Tensor rounded = scratch.allocate(pass.compute(), dTokens.shape().extents());
+        pass.ops().cast(rounded, dTokens);
+        return rounded;
+    }
+
     private Tensor patches(Tensor image, Arena.Scope scratch, Pass pass) {
         long batch = image.shape().extent(0);
-        Tensor patches = scratch.f32(batch, config.tokens(), weight.shape().extent(1));
+        Tensor patches = scratch.allocate(pass.compute(), batch, config.tokens(), weight.shape().extent(1));
         pass.ops().patchify(patches, image, config.inputPatches(batch));
         return patches;
     }

@@ -11,7 +11,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * Tokens to images: the final norm, a linear layer without bias to the values of a patch, and the patches put
- * together. Kept: the norm's statistics.
+ * together, in single precision. Kept: the norm's statistics.
  *
  * <p>Under context parallelism the norm sees this rank's tokens; then all are gathered, and every rank does the rest
  * for the whole image. Its gradients there are whole, and only those of the norm are summed over cp.
@@ -36,7 +36,7 @@ final class PredictionHead {
     void forward(Tensor prediction, Tensor tokens, Pass pass) {
         long batch = tokens.shape().extent(0);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(batch, config.tokens(), config.embed());
+            Tensor normed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
             Tensor patches = scratch.f32(batch, config.tokens(), config.outputPatches(batch).tokenSize());
             sequence.gather(normed, part -> pass.push(this, new Kept(norm.forward(part, tokens, pass))), scratch,
                 pass.ops()).await();
@@ -50,9 +50,10 @@ final class PredictionHead {
         LayerNorm.Statistics statistics = pass.pop(this, Kept.class).statistics();
         long batch = tokens.shape().extent(0);
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.f32(batch, config.tokens(), config.embed());
-            Tensor dNormed = scratch.f32(batch, config.tokens(), config.embed());
-            Tensor dPatches = scratch.f32(batch, config.tokens(), config.outputPatches(batch).tokenSize());
+            Tensor normed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
+            Tensor dNormed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
+            Tensor dPatches = scratch.allocate(pass.compute(), batch, config.tokens(),
+                config.outputPatches(batch).tokenSize());
             Sequence.Gather gather = sequence.gather(normed,
                 part -> norm.recompute(part, tokens, statistics, pass), scratch, pass.ops());
             pass.ops().patchify(dPatches, dPrediction, config.outputPatches(batch));

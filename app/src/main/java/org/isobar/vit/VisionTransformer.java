@@ -10,6 +10,7 @@ import org.isobar.nn.Pass;
 import org.isobar.nn.Scoped;
 import org.isobar.nn.Sequence;
 import org.isobar.nn.TransformerBlock;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -100,6 +101,6 @@ public final class VisionTransformer {
     }
 
     private Tensor stream(Tensor image, Pass pass) { // (B, Tl, C)
-        return pass.keep(image.shape().extent(0), sequence.here(), config.embed());
+        return pass.keep(DType.F32, image.shape().extent(0), sequence.here(), config.embed());
     }
 }

@@ -39,7 +39,7 @@ class MainTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                           | isobar: Name a command: train, synthesize, verify, groups, launch, config.
+        ''                           | Name a command: train, synthesize, verify, doctor, groups, launch, config.
         trian                        | isobar: Unmatched argument at index 0: 'trian'. Did you mean 'train'?
         train --num_iter=3           | isobar: Unknown option: '--num_iter=3'. Did you mean '--num_iters'?
         train --enable-fused         | isobar: Unknown option: '--enable-fused'. Did you mean '--enable_fused'?
@@ -72,7 +72,7 @@ class MainTest {
             "--set", "lr=1e-5", "--enable_fused"));
         assertTrue(out.toString().contains("num_iters 7" + System.lineSeparator()), out::toString);
         assertTrue(out.toString().contains("lr 1e-05" + System.lineSeparator()), out::toString);
-        assertTrue(out.toString().contains("Without effect here, on the CPU: enable_fused"), out::toString);
+        assertTrue(out.toString().contains("Without effect on the CPU: enable_fused"), out::toString);
     }
 
     @Test

@@ -12,6 +12,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
+import org.isobar.backend.Backend;
+import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,7 +54,8 @@ class ConfigLoaderTest {
             assertEquals(new VitConfig(360, 720, row.getInteger(5), 20, 20, embed, 12, 8, 4 * embed, 0),
                 config.model());
             assertEquals(new TrainingConfig(batch, batch, row.getInteger(3), row.get(8, AmpMode.class),
-                row.getBoolean(9), row.getBoolean(10), row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty()),
+                row.getBoolean(9), row.getBoolean(10), row.getDouble(2), LrSchedule.COSINE, 0, 0, true,
+                Optional.empty()),
                 config.training());
             assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),
                 Path.of("/data/stats/global_means.npy"), Path.of("/data/stats/global_stds.npy"),
@@ -70,7 +74,7 @@ class ConfigLoaderTest {
         assertEquals(Path.of("data", "demo", "train"), config.data().trainPath().normalize());
         assertEquals(Path.of("logs", "demo", "1GPU", "00"), config.output().experimentDirectory().normalize());
         assertTrue(config.data().synthetic().isPresent());
-        assertEquals(List.of(), config.warnings());
+        assertEquals(Optional.empty(), config.warning(Backend.CPU));
     }
 
     @Test
@@ -146,13 +150,37 @@ class ConfigLoaderTest {
 
     @Test
     void oneWarningNamesAllThatHasNoEffect() {
-        List<String> warnings = ConfigLoader.load(request("opt").with("noddp", "true").with("bucket_cap_mb", "25")
-            .with("disable_broadcast_buffers", "true")).warnings();
-        assertEquals(1, warnings.size());
-        for (String option : List.of("amp_mode fp16", "enable_fused", "enable_jit", "data_loader_config dali",
-                "bucket_cap_mb", "disable_broadcast_buffers", "noddp")) {
-            assertTrue(warnings.getFirst().contains(option), () -> option + " in " + warnings);
-        }
+        RunConfig config = ConfigLoader.load(request("opt").with("noddp", "true").with("bucket_cap_mb", "25")
+            .with("disable_broadcast_buffers", "true").with("deterministic", "false").with("threads", "2"));
+        List<String> anywhere = List.of("data_loader_config dali", "bucket_cap_mb", "disable_broadcast_buffers",
+            "noddp");
+        List<String> onCpu = List.of("amp_mode fp16 (trains in fp32)", "enable_fused", "enable_jit", "deterministic");
+        List<String> onGpu = List.of("threads");
+        String cpu = config.warning(Backend.CPU).orElseThrow();
+        String gpu = config.warning(Backend.CUDA).orElseThrow();
+        assertTrue(cpu.startsWith("Without effect on the CPU: amp_mode fp16"), cpu);
+        assertTrue(gpu.startsWith("Without effect on a GPU: threads"), gpu);
+        anywhere.forEach(option -> assertTrue(cpu.contains(option) && gpu.contains(option), option));
+        onCpu.forEach(option -> assertTrue(cpu.contains(option) && !gpu.contains(option), option));
+        onGpu.forEach(option -> assertTrue(gpu.contains(option) && !cpu.contains(option), option));
+    }
+
+    @Test
+    void optionsSayHowAGpuCarriesOutItsOperations() {
+        assertEquals(new CudaOptions(CudaOptions.Fusion.SEPARATE, CudaOptions.SinglePrecision.TF32,
+            CudaOptions.QueryGradient.DETERMINISTIC), load(PRESETS, "base").cuda());
+        ConfigRequest other = new ConfigRequest(PRESETS, "base", Map.of("NVIDIA_TF32_OVERRIDE", "0"))
+            .with("enable_jit", "true").with("deterministic", "false");
+        assertEquals(new CudaOptions(CudaOptions.Fusion.FUSED, CudaOptions.SinglePrecision.FULL,
+            CudaOptions.QueryGradient.ATOMIC), ConfigLoader.load(other).cuda());
+    }
+
+    @Test
+    void mixedPrecisionNamesTheTypeOfProducts() {
+        assertEquals(DType.F32, load(PRESETS, "base").training().ampMode().compute());
+        assertEquals(DType.F16, load(PRESETS, "opt").training().ampMode().compute());
+        assertEquals(DType.BF16, ConfigLoader.load(request("base").with("amp_mode", "bf16")).training().ampMode()
+            .compute());
     }
 
     @Test
@@ -163,7 +191,7 @@ class ConfigLoaderTest {
         }
         RunConfig config = ConfigLoader.load(request);
         assertEquals(Path.of("/fixed/place"), config.data().trainPath());
-        assertTrue(config.warnings().getFirst().contains("data_dir"), config.warnings()::toString);
+        assertTrue(config.warning(Backend.CUDA).orElseThrow().contains("data_dir"), config.effects()::toString);
     }
 
     @Test

@@ -101,7 +101,7 @@ class BadOutputTest {
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
             sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(), sound.threads(),
-            sound.entries(), sound.warnings());
+            sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(1, TrainingRun.run(config, JobSecret.none(), Screen.plain(screen)));
         String log = Files.readString(output.resolve("out.log"));

@@ -93,12 +93,12 @@ class BenchTest {
 
     private static long run(Consumer<Bench> body) {
         try (CpuDevice device = new CpuDevice(1)) {
-            return new Case("test", "case", body).run(device);
+            return new Case(DType.F32, "test", "case", body).run(device);
         }
     }
 
     private static void assertViolation(String what, Consumer<Bench> body) {
         String message = assertThrows(ContractViolation.class, () -> run(body)).getMessage();
-        assertTrue(message.contains("test case: ") && message.contains(what), message);
+        assertTrue(message.contains("test F32 case: ") && message.contains(what), message);
     }
 }

@@ -11,6 +11,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.AdamConstants;
+import org.isobar.device.LossScaling;
+import org.isobar.device.StepControl;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -18,21 +20,52 @@ import org.isobar.tensor.Tensor;
  * rounded, and the update is (step m) / (sqrt(v) / sqrt(1 - b2^t) + epsilon).
  */
 final class CpuAdam {
+    private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
+
     private final WorkerPool pool;
 
     CpuAdam(WorkerPool pool) {
         this.pool = pool;
     }
 
+    /** See {@link StepControl}. */
+    static void advance(Tensor control, LossScaling scaling) {
+        MemorySegment numbers = Segments.of(control);
+        double scale = numbers.getAtIndex(DOUBLE, StepControl.SCALE);
+        double good = numbers.getAtIndex(DOUBLE, StepControl.GOOD_STEPS) + 1;
+        if (numbers.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
+            scale *= scaling.backoff();
+            good = 0;
+            increment(numbers, StepControl.SKIPPED);
+        } else {
+            increment(numbers, StepControl.COUNT);
+            if (good == scaling.interval()) {
+                double grown = scale * scaling.growth();
+                scale = Float.isInfinite((float) grown) ? scale : grown;
+                good = 0;
+            }
+        }
+        numbers.setAtIndex(DOUBLE, StepControl.SCALE, scale);
+        numbers.setAtIndex(DOUBLE, StepControl.GOOD_STEPS, good);
+    }
+
+    private static void increment(MemorySegment numbers, int place) {
+        numbers.setAtIndex(DOUBLE, place, numbers.getAtIndex(DOUBLE, place) + 1);
+    }
+
+    /** Moves nothing if the step overflowed. */
     void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
+        MemorySegment controls = Segments.of(control);
+        if (controls.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
+            return;
+        }
         MemorySegment parameters = Segments.of(parameter);
         MemorySegment gradients = Segments.of(gradient);
         MemorySegment moments1 = Segments.of(moment1);
         MemorySegment moments2 = Segments.of(moment2);
-        MemorySegment controls = Segments.of(control);
-        double learningRate = controls.getAtIndex(ValueLayout.JAVA_DOUBLE, 0);
-        double count = controls.getAtIndex(ValueLayout.JAVA_DOUBLE, 1);
+        double learningRate = controls.getAtIndex(DOUBLE, StepControl.LEARNING_RATE);
+        double count = controls.getAtIndex(DOUBLE, StepControl.COUNT);
         Factors factors = new Factors(
             (float) constants.beta1(), (float) (1 - constants.beta1()),
             (float) constants.beta2(), (float) (1 - constants.beta2()),

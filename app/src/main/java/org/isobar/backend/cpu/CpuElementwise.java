@@ -12,7 +12,6 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Dropout;
 import org.isobar.random.Philox;
-import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** Operations that take one pass over memory: filling, copying, positions, the residual stream. */
@@ -25,16 +24,18 @@ final class CpuElementwise {
 
     void fill(Tensor y, double value) {
         MemorySegment ys = Segments.of(y);
-        boolean f32 = y.dtype() == DType.F32;
         int bytes = y.dtype().bytes();
         Chunks.run(pool, y.elements(), Chunks.ELEMENTS, (from, to) -> {
             MemorySegment part = ys.asSlice(from * bytes, (to - from) * bytes);
             if (Double.doubleToRawLongBits(value) == 0) {
                 part.fill((byte) 0);
-            } else if (f32) {
-                fillF32(part, (float) value);
             } else {
-                fillF64(part, value);
+                switch (y.dtype()) {
+                    case F16 -> fillHalf(part, Float.floatToFloat16((float) value));
+                    case BF16 -> fillHalf(part, bfloat16((float) value));
+                    case F32 -> fillF32(part, (float) value);
+                    default -> fillF64(part, value);
+                }
             }
         });
     }
@@ -179,6 +180,20 @@ final class CpuElementwise {
         if (i < n) {
             store(y, i, values, Lanes.below(i, n));
         }
+    }
+
+    private static void fillHalf(MemorySegment y, short bits) {
+        long n = y.byteSize() / Short.BYTES;
+        for (long i = 0; i < n; i++) {
+            y.setAtIndex(ValueLayout.JAVA_SHORT, i, bits);
+        }
+    }
+
+    /** The upper half of a number, rounded to nearest, ties to even. */
+    private static short bfloat16(float value) {
+        int bits = Float.floatToIntBits(value);
+        int rounded = Float.isNaN(value) ? bits : bits + 0x7fff + (bits >>> 16 & 1);
+        return (short) (rounded >>> 16);
     }
 
     private static void fillF64(MemorySegment y, double value) {

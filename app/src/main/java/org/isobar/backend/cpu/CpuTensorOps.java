@@ -8,6 +8,7 @@ import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** The operations of the CPU: each stands in the class of its kind. */
@@ -19,6 +20,7 @@ final class CpuTensorOps implements TensorOps {
     private final CpuAttention attention;
     private final CpuPatches patches;
     private final CpuLoss losses;
+    private final CpuScaling scaling;
     private final CpuAdam adam;
 
     CpuTensorOps(WorkerPool pool, Workspace workspace) {
@@ -29,6 +31,7 @@ final class CpuTensorOps implements TensorOps {
         attention = new CpuAttention(pool, workspace);
         patches = new CpuPatches(pool);
         losses = new CpuLoss(pool, workspace);
+        scaling = new CpuScaling(pool);
         adam = new CpuAdam(pool);
     }
 
@@ -155,11 +158,16 @@ final class CpuTensorOps implements TensorOps {
         losses.weightedRmse(rmse, prediction, target);
     }
 
+    /** There is one type only. */
     @Override
     public void cast(Tensor y, Tensor x) {
-        throw new UnsupportedOperationException("cast");
+        if (y.dtype() != DType.F32 || x.dtype() != DType.F32) {
+            throw new UnsupportedOperationException("cast of " + x.dtype() + " to " + y.dtype());
+        }
+        elementwise.copy(y, x);
     }
 
+    /** Two passes over memory: what is gained by one is small beside a product. */
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
@@ -169,22 +177,23 @@ final class CpuTensorOps implements TensorOps {
 
     @Override
     public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
-        throw new UnsupportedOperationException("normalize");
+        scaling.normalize(y, x, mean, std);
     }
 
     @Override
     public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-        throw new UnsupportedOperationException("unscale");
+        scaling.unscale(gradient, overflow, scale);
     }
 
     @Override
-    public void advance(Tensor control, LossScaling scaling) {
-        throw new UnsupportedOperationException("advance");
+    public void advance(Tensor control, LossScaling moves) {
+        CpuAdam.advance(control, moves);
     }
 
     @Override
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
+        assert copy.aliases(parameter) : "a copy in " + copy.dtype();
         adam.adam(parameter, gradient, moment1, moment2, control, constants);
     }
 }

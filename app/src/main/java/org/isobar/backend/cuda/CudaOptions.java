@@ -1,5 +1,7 @@
 package org.isobar.backend.cuda;
 
+import java.util.Map;
+
 /**
  * How the operations of a GPU are carried out; none of it changes what they compute.
  *
@@ -22,7 +24,12 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
         /** Rounded to TF32: 10 bits of fraction, tensor cores. */
         TF32,
         /** As they are, without tensor cores; what {@code NVIDIA_TF32_OVERRIDE=0} asks for. */
-        FULL
+        FULL;
+
+        /** What the environment asks for, in the variable that NVIDIA's own libraries heed. */
+        public static SinglePrecision of(Map<String, String> environment) {
+            return "0".equals(environment.get("NVIDIA_TF32_OVERRIDE")) ? FULL : TF32;
+        }
     }
 
     /** How attention's backward pass sums over the keys. */

@@ -56,6 +56,12 @@ public final class DryRunDevice implements Device {
         return ops;
     }
 
+    /** Every type is as good as another where nothing is computed. */
+    @Override
+    public boolean supports(DType dtype) {
+        return dtype != DType.F64;
+    }
+
     /** Floating-point operations of the matrix products and of attention so far; see {@link CountingTensorOps}. */
     public double flops() {
         return counting.flops();

@@ -156,8 +156,16 @@ abstract class HostCommunicator implements Communicator {
         return MemorySegment.ofAddress(tensor.address()).reinterpret(tensor.bytes());
     }
 
+    /** Half precision is of GPUs, whose memory a host cannot reach anyway. */
+    private static void requireKnown(DType dtype) {
+        if (dtype != DType.F32 && dtype != DType.F64) {
+            throw new IllegalArgumentException("communicators of the host's memory know F32 and F64, not " + dtype);
+        }
+    }
+
     private synchronized Work issue(Kind kind, DType dtype, Reduction reduction, int root, long[] sizes,
         MemorySegment out, MemorySegment in) {
+        requireKnown(dtype);
         long number = switch (kind) {
             case SEND -> sent[root]++;
             case RECEIVE -> received[root]++;

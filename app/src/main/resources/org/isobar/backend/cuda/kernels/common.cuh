@@ -1,11 +1,14 @@
-// What several kernels share: the type of products, conversions, sums over a warp and over a block.
+// What several kernels share: the type of products, conversions, access to neighbours, sums over a warp and a block.
 #pragma once
 
 #include "ptx.cuh"
 
-// The type that products are computed in, given with -DT=...: float, half_t or bf16_t.
-#ifndef T
-#define T float
+// The type that products are computed in, given with -DTYPE=...: float, half_t or bf16_t. A macro named T itself would
+// reach into the compiler's own headers.
+#ifdef TYPE
+using T = TYPE;
+#elif !defined(T)
+using T = float;
 #endif
 
 __device__ __forceinline__ float to_float(float x) { return x; }
@@ -19,6 +22,9 @@ template <> __device__ __forceinline__ bf16_t from_float<bf16_t>(float x) { retu
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
 constexpr int WARP = 32;
+constexpr float LARGEST = 0x1.fffffep127f; // finite number in single precision
+
+__device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
 
 // The sum over the lanes of a warp, the same bits in each.
 template <typename Number>
@@ -28,4 +34,61 @@ __device__ __forceinline__ Number warp_sum(Number x) {
         x += __shfl_xor_sync(ALL_LANES, x, distance);
     }
     return x;
+}
+
+// The sum over the threads of a block, the same bits in each: over the warps, then over their sums in order. All
+// threads of the block call it.
+template <int THREADS, typename Number>
+__device__ __forceinline__ Number block_sum(Number x) {
+    __shared__ Number sums[THREADS / WARP];
+    x = warp_sum(x);
+    __syncthreads(); // what an earlier call left has been read
+    if (threadIdx.x % WARP == 0) {
+        sums[threadIdx.x / WARP] = x;
+    }
+    __syncthreads();
+    Number sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < THREADS / WARP; ++warp) {
+        sum += sums[warp];
+    }
+    return sum;
+}
+
+// A number as a type: tells a generic lambda how many elements to take.
+template <int N>
+struct Count {
+    static constexpr int value = N;
+};
+
+// N neighbours, moved in one access; at most 16 bytes.
+template <typename Element, int N>
+struct __align__(sizeof(Element) * N) Pack {
+    static_assert(sizeof(Element) * N <= 16, "one access moves 16 bytes at most");
+    Element at[N];
+};
+
+template <int N, typename Element>
+__device__ __forceinline__ void load(float (&value)[N], const Element* from) {
+    Pack<Element, N> pack = *reinterpret_cast<const Pack<Element, N>*>(from);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        value[j] = to_float(pack.at[j]);
+    }
+}
+
+template <int N, typename Element>
+__device__ __forceinline__ void store(Element* to, const float (&value)[N]) {
+    Pack<Element, N> pack;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        pack.at[j] = from_float<Element>(value[j]);
+    }
+    *reinterpret_cast<Pack<Element, N>*>(to) = pack;
+}
+
+// Whether all of the pointers are multiples of 16, so that packs can be moved from there.
+template <typename... Pointers>
+__device__ __forceinline__ bool aligned(const Pointers*... pointers) {
+    return ((reinterpret_cast<unsigned long long>(pointers) | ...) & 15) == 0;
 }

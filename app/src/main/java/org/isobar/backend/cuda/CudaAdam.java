@@ -1,0 +1,60 @@
+package org.isobar.backend.cuda;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.device.AdamConstants;
+import org.isobar.device.LossScaling;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** What an optimizer step does with flat ranges: unscaling, the step's decision, Adam. */
+final class CudaAdam {
+    /** Enough to fill a multiprocessor; each works out Adam's factors once. */
+    private static final int BLOCKS_OF_MULTIPROCESSOR = 8;
+
+    private final CudaContext context;
+    private final Kernel unscale;
+    private final Kernel advance;
+    private final Kernel adam;
+    private final TypedKernel adamWithCopy;
+
+    CudaAdam(CudaContext context) {
+        this.context = context;
+        Kernels kernels = context.kernels();
+        unscale = kernels.kernel("scaling.cu", "unscale");
+        advance = kernels.kernel("scaling.cu", "advance");
+        adam = kernels.kernel("adam.cu", "adam");
+        adamWithCopy = new TypedKernel(kernels, "adam.cu", "adam", "COPY");
+    }
+
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>();
+        variants.add(new KernelVariant("scaling.cu", "unscale", List.of()));
+        variants.add(new KernelVariant("scaling.cu", "advance", List.of()));
+        variants.add(new KernelVariant("adam.cu", "adam", List.of()));
+        variants.addAll(TypedKernel.variants("adam.cu", "adam", "COPY"));
+        return variants;
+    }
+
+    void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        context.launcher().call(unscale).tensor(gradient).tensor(overflow).tensor(scale).int64(gradient.elements())
+            .launch(ElementGrid.blocks(gradient.elements()), ElementGrid.THREADS);
+    }
+
+    void advance(Tensor control, LossScaling scaling) {
+        context.launcher().call(advance).tensor(control).float64(scaling.growth()).float64(scaling.backoff())
+            .float64(scaling.interval()).launch(1, 1);
+    }
+
+    void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) {
+        DType dtype = copy.dtype();
+        Kernel kernel = copy.aliases(parameter) ? adam : adamWithCopy.of(dtype);
+        long most = (long) BLOCKS_OF_MULTIPROCESSOR * context.kernels().multiprocessors();
+        context.launcher().call(kernel).tensor(parameter).tensor(copy).tensor(gradient).tensor(moment1)
+            .tensor(moment2).tensor(control).int64(parameter.elements()).float64(constants.beta1())
+            .float64(constants.beta2()).float64(constants.epsilon())
+            .launch(Math.min(most, ElementGrid.blocks(parameter.elements())), ElementGrid.THREADS);
+    }
+}

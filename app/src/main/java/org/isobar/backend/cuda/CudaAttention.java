@@ -1,0 +1,71 @@
+package org.isobar.backend.cuda;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+import org.isobar.backend.cuda.CudaOptions.QueryGradient;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Footprint;
+import org.isobar.tensor.Tensor;
+
+/** Attention: heads that there are tiles for, or heads of any size. */
+final class CudaAttention {
+    /** Bytes that one access of a tile moves; tensors begin at their multiples. */
+    private static final int ACCESS_BYTES = 16;
+
+    private final TiledAttention tiled;
+    private final PlainAttention plain;
+
+    CudaAttention(CudaContext context) {
+        tiled = new TiledAttention(context);
+        plain = new PlainAttention(context);
+    }
+
+    /** As {@link org.isobar.device.TensorOps#attention}. */
+    void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        if (hasTiles(shape, out, q, kv)) {
+            tiled.attention(out, lse, q, kv, shape, dropout);
+        } else {
+            plain.attention(out, lse, q, kv, shape, dropout);
+        }
+    }
+
+    /** As {@link org.isobar.device.TensorOps#attentionBackward}. */
+    void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {
+            tiled.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+        } else {
+            plain.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+        }
+    }
+
+    private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
+        return hasTiles(shape) && Arrays.stream(tensors).allMatch(tensor -> tensor.address() % ACCESS_BYTES == 0);
+    }
+
+    private static boolean hasTiles(AttentionShape shape) {
+        return shape.headDim() <= Integer.MAX_VALUE && AttentionKernels.HEAD_DIMS.contains((int) shape.headDim());
+    }
+
+    /** Every way in which its kernels may be compiled. */
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants());
+        variants.addAll(PlainAttention.variants());
+        return variants;
+    }
+
+    /** What it needs besides its arguments, with {@link QueryGradient#DETERMINISTIC}. */
+    static long workspaceBytes(Footprint footprint) {
+        return workspaceBytes(footprint, QueryGradient.DETERMINISTIC);
+    }
+
+    /** What it needs besides its arguments. */
+    static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
+        return footprint.attention().stream().mapToLong(shape -> Math.max(
+            hasTiles(shape) ? TiledAttention.workspaceBytes(shape, gradient) : 0,
+            PlainAttention.workspaceBytes(shape))).max().orElse(0);
+    }
+}

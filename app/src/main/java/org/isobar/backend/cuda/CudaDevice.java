@@ -1,0 +1,149 @@
+package org.isobar.backend.cuda;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.function.Consumer;
+
+import org.isobar.backend.cuda.CudaHostBuffer.InputStreams;
+import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
+import org.isobar.device.Arena;
+import org.isobar.device.CheckedTensorOps;
+import org.isobar.device.Device;
+import org.isobar.device.Footprint;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.MemoryGauge;
+import org.isobar.device.Ranges;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * An NVIDIA GPU. Operations are issued to one stream, in the order of the calls, and run later; inputs are copied on a
+ * second stream meanwhile. The host waits where it reads a result, in {@link #download}.
+ */
+public final class CudaDevice implements Device {
+    private static final double TF32_ROUNDOFF = 0x1p-11;
+
+    private final CudaStack stack;
+    private final CudaStream copy;
+    private final InputPlaces places;
+    private final Transfers transfers;
+    private final NvmlGauge gauge;
+    private final Ranges ranges;
+    private final CudaTensorOps operations;
+    private final TensorOps ops;
+    private boolean closed;
+
+    /**
+     * Opens a GPU; this thread will issue the operations.
+     *
+     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
+     * @param environment names the directory of compiled kernels
+     * @param log         told what is worth knowing of this device
+     * @throws org.isobar.fault.UserException if a library is missing
+     */
+    public CudaDevice(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
+        stack = new CudaStack(localRank, options, environment, log);
+        try {
+            copy = new CudaStream();
+            places = new InputPlaces(stack.gpu());
+            transfers = new Transfers(stack.gpu(), stack.compute());
+            gauge = NvmlGauge.open(stack.gpu().device());
+            ranges = NvtxRanges.load();
+            operations = new CudaTensorOps(stack.context(), stack.compute().handle());
+            ops = new CheckedTensorOps(operations);
+        } catch (RuntimeException failure) {
+            stack.close(); // all else goes with its context
+            throw failure;
+        }
+    }
+
+    @Override
+    public String description() {
+        return stack.gpu().toString();
+    }
+
+    @Override
+    public TensorOps ops() {
+        return ops;
+    }
+
+    @Override
+    public boolean supports(DType dtype) {
+        return dtype != DType.F64;
+    }
+
+    @Override
+    public double operandRoundoff(DType dtype) {
+        return dtype == DType.F32 && stack.context().options().single() == SinglePrecision.TF32 ? TF32_ROUNDOFF : 0;
+    }
+
+    @Override
+    public Arena arena(String name, long bytes) {
+        DeviceMemory memory = new DeviceMemory(stack.gpu(), name, bytes);
+        gauge.sample();
+        return new Arena(name, memory, memory::close);
+    }
+
+    @Override
+    public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        return new CudaHostBuffer(new InputStreams(stack.gpu(), stack.compute(), copy, places), dtype, shape);
+    }
+
+    @Override
+    public void reserve(Footprint footprint) {
+        stack.workspace().reserve(workspaceBytes(footprint));
+        gauge.sample();
+    }
+
+    @Override
+    public long workspaceBytes(Footprint footprint) {
+        return CudaTensorOps.workspaceBytes(footprint);
+    }
+
+    /** Those of two batches: one that is worked on, one that arrives. */
+    @Override
+    public long inputBytes(long batchBytes, int slots) {
+        return 2 * batchBytes;
+    }
+
+    @Override
+    public Ranges ranges() {
+        return ranges;
+    }
+
+    @Override
+    public void upload(Tensor destination, MemorySegment source) {
+        assert source.byteSize() == destination.bytes() : source.byteSize() + " bytes for " + destination;
+        transfers.upload(destination.address(), source);
+    }
+
+    @Override
+    public void download(MemorySegment destination, Tensor source) {
+        assert destination.byteSize() == source.bytes() : source + " for " + destination.byteSize() + " bytes";
+        transfers.download(destination, source.address());
+    }
+
+    @Override
+    public MemoryGauge memory() {
+        return gauge;
+    }
+
+    /** Frees everything, once, and whatever the device answers: if it has failed, all is gone with it. */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        stack.gpu().release(() -> {
+            operations.close();
+            transfers.close();
+            places.close();
+            copy.close();
+            gauge.close();
+        });
+        stack.close();
+    }
+}

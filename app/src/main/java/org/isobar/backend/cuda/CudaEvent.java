@@ -1,0 +1,38 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.CU_EVENT_DISABLE_TIMING;
+import static org.bytedeco.cuda.global.cudart.cuEventCreate;
+import static org.bytedeco.cuda.global.cudart.cuEventDestroy;
+import static org.bytedeco.cuda.global.cudart.cuEventRecord;
+import static org.bytedeco.cuda.global.cudart.cuEventSynchronize;
+
+import org.bytedeco.cuda.cudart.CUevent_st;
+
+/** A point in the work of a stream. Who waits for one that was never recorded does not wait. */
+final class CudaEvent implements AutoCloseable {
+    private final CUevent_st handle = new CUevent_st();
+
+    CudaEvent() {
+        Cuda.check(cuEventCreate(handle, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    }
+
+    /** The driver's handle. */
+    CUevent_st handle() {
+        return handle;
+    }
+
+    /** Stands from now on for all that was issued to the stream so far. */
+    void record(CudaStream stream) {
+        Cuda.check(cuEventRecord(handle, stream.handle()), "cuEventRecord");
+    }
+
+    /** The host waits until that work is done. */
+    void synchronize() {
+        Cuda.check(cuEventSynchronize(handle), "cuEventSynchronize");
+    }
+
+    @Override
+    public void close() {
+        cuEventDestroy(handle); // fails if the device has
+    }
+}

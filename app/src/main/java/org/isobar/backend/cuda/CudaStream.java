@@ -1,0 +1,38 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.CU_STREAM_NON_BLOCKING;
+import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
+import static org.bytedeco.cuda.global.cudart.cuStreamDestroy;
+import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
+import static org.bytedeco.cuda.global.cudart.cuStreamWaitEvent;
+
+import org.bytedeco.cuda.cudart.CUstream_st;
+
+/** Work of a GPU that is done in the order in which it is issued; streams know nothing of each other but events. */
+final class CudaStream implements AutoCloseable {
+    private final CUstream_st handle = new CUstream_st();
+
+    CudaStream() {
+        Cuda.check(cuStreamCreate(handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    }
+
+    /** The driver's handle. */
+    CUstream_st handle() {
+        return handle;
+    }
+
+    /** What is issued from now on is done after the work that the event stands for. The host does not wait. */
+    void await(CudaEvent event) {
+        Cuda.check(cuStreamWaitEvent(handle, event.handle(), 0), "cuStreamWaitEvent");
+    }
+
+    /** The host waits until all that was issued is done. */
+    void synchronize() {
+        Cuda.check(cuStreamSynchronize(handle), "cuStreamSynchronize");
+    }
+
+    @Override
+    public void close() {
+        cuStreamDestroy(handle); // fails if the device has
+    }
+}

@@ -1,0 +1,126 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
+import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
+import static org.bytedeco.cuda.global.cudart.cuDeviceGet;
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetAttribute;
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetCount;
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetName;
+import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRelease;
+import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRetain;
+import static org.bytedeco.cuda.global.cudart.cuDriverGetVersion;
+import static org.bytedeco.cuda.global.cudart.cuInit;
+
+import org.bytedeco.cuda.cudart.CUctx_st;
+import org.bytedeco.javacpp.BytePointer;
+import org.isobar.fault.UserException;
+
+/**
+ * A GPU and its primary context, which other libraries of this process share. A thread makes the context its own before
+ * it calls the driver.
+ */
+final class Gpu implements AutoCloseable {
+    private static final int LONGEST_NAME = 256;
+
+    private final int device;
+    private final String name;
+    private final int capability;
+    private final int multiprocessors;
+    private final int sharedBytes;
+    private final CudaVersion driver;
+    private final CUctx_st context = new CUctx_st();
+
+    /**
+     * A GPU, its context current on this thread.
+     *
+     * @param localRank number of this process among those of the machine; each takes a GPU of its own
+     * @throws UserException if there are fewer GPUs, or this one is too old
+     */
+    Gpu(int localRank) {
+        Cuda.check(cuInit(0), "cuInit");
+        int[] number = {0};
+        Cuda.check(cuDriverGetVersion(number), "cuDriverGetVersion");
+        driver = CudaVersion.of(number[0]);
+        Cuda.check(cuDeviceGetCount(number), "cuDeviceGetCount");
+        Cuda.check(cuDeviceGet(number, ordinal(localRank, number[0])), "cuDeviceGet");
+        device = number[0];
+        name = name(device);
+        capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+            + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        if (capability < CudaReport.OLDEST_CAPABILITY) {
+            throw new UserException("--device cuda: " + CudaReport.tooOld(toString()));
+        }
+        multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        sharedBytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+        Cuda.check(cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
+        makeCurrent();
+    }
+
+    /** Slurm can show each process the one GPU that is its own; then that is the first to it. */
+    private static int ordinal(int localRank, int visible) {
+        if (visible > 1 && localRank >= visible) {
+            throw new UserException("--device cuda: LOCAL_RANK is " + localRank + ", but this machine shows " + visible
+                + " GPUs: start as many processes on it");
+        }
+        return visible > 1 ? localRank : 0;
+    }
+
+    /** The driver's handle. */
+    int device() {
+        return device;
+    }
+
+    /** 90 for 9.0. */
+    int capability() {
+        return capability;
+    }
+
+    /** Streaming multiprocessors. */
+    int multiprocessors() {
+        return multiprocessors;
+    }
+
+    /** The most shared memory that a block can have. */
+    int sharedBytes() {
+        return sharedBytes;
+    }
+
+    /** From here on, this thread's calls of the driver are about this GPU. */
+    void makeCurrent() {
+        Cuda.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    }
+
+    /** Frees something, with this context current; whatever comes of it: a device that has failed frees nothing. */
+    void release(Runnable free) {
+        cuCtxSetCurrent(context);
+        free.run();
+    }
+
+    private int attribute(int attribute) {
+        int[] value = {0};
+        Cuda.check(cuDeviceGetAttribute(value, attribute, device), "cuDeviceGetAttribute");
+        return value[0];
+    }
+
+    private static String name(int device) {
+        try (BytePointer text = new BytePointer(LONGEST_NAME)) {
+            Cuda.check(cuDeviceGetName(text, LONGEST_NAME, device), "cuDeviceGetName");
+            return text.getString();
+        }
+    }
+
+    /** "NVIDIA H100 80GB HBM3, compute capability 9.0, driver 13.0". */
+    @Override
+    public String toString() {
+        return name + ", compute capability " + capability / 10 + "." + capability % 10 + ", driver " + driver;
+    }
+
+    /** Gives the context back; with it goes all that was made in it and is not freed yet. */
+    @Override
+    public void close() {
+        cuDevicePrimaryCtxRelease(device); // fails if the device has
+    }
+}

@@ -1,0 +1,108 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_INVALID_IMAGE;
+import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_NO_BINARY_FOR_GPU;
+import static org.bytedeco.cuda.global.cudart.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+import static org.bytedeco.cuda.global.cudart.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+import static org.bytedeco.cuda.global.cudart.cuFuncGetAttribute;
+import static org.bytedeco.cuda.global.cudart.cuFuncSetAttribute;
+import static org.bytedeco.cuda.global.cudart.cuModuleGetFunction;
+import static org.bytedeco.cuda.global.cudart.cuModuleLoadData;
+import static org.bytedeco.cuda.global.cudart.cuModuleUnload;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import org.bytedeco.cuda.cudart.CUfunc_st;
+import org.bytedeco.cuda.cudart.CUmod_st;
+import org.bytedeco.javacpp.BytePointer;
+
+/**
+ * The kernels of one device: from memory, else from the disk's cache, else compiled. Every kernel may ask for all the
+ * shared memory that a block can have. Belongs to the thread that issues the operations.
+ */
+final class KernelLibrary implements Kernels, AutoCloseable {
+    /** A file compiled in one way; its functions are loaded together. */
+    private record Unit(String file, List<String> defines) { }
+
+    private final Gpu gpu;
+    private final KernelCache cache;
+    private final Map<KernelVariant, Kernel> kernels = new HashMap<>();
+    private final Map<Unit, CUmod_st> modules = new HashMap<>();
+    private final Optional<KernelCompiler> compiler = KernelCompiler.find(); // not needed for what the cache has
+    private final Optional<String> identity = compiler.map(KernelCompiler::identity);
+
+    KernelLibrary(Gpu gpu, KernelCache cache) {
+        this.gpu = gpu;
+        this.cache = cache;
+    }
+
+    @Override
+    public Kernel kernel(String file, String function, String... defines) {
+        KernelVariant variant = new KernelVariant(file, function, List.of(defines));
+        Kernel kernel = kernels.get(variant);
+        if (kernel == null) {
+            kernel = load(variant);
+            kernels.put(variant, kernel);
+        }
+        return kernel;
+    }
+
+    @Override
+    public int multiprocessors() {
+        return gpu.multiprocessors();
+    }
+
+    private Kernel load(KernelVariant variant) {
+        Unit unit = new Unit(variant.file(), variant.defines());
+        CUmod_st module = modules.get(unit);
+        if (module == null) {
+            module = load(unit);
+            modules.put(unit, module);
+        }
+        String name = variant.function() + " of " + variant.file() + " " + variant.defines();
+        CUfunc_st function = new CUfunc_st();
+        Cuda.check(cuModuleGetFunction(function, module, variant.function()), "cuModuleGetFunction: " + name);
+        int[] fixed = {0};
+        Cuda.check(cuFuncGetAttribute(fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function), "cuFuncGetAttribute");
+        Cuda.check(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            gpu.sharedBytes() - fixed[0]), "cuFuncSetAttribute: " + name);
+        return new Kernel(name, function);
+    }
+
+    private CUmod_st load(Unit unit) {
+        KernelSource source = KernelSource.load(unit.file());
+        List<String> options = KernelCompiler.options(gpu.capability(), unit.defines());
+        String key = KernelCache.key(source, options);
+        Optional<CUmod_st> kept = cache.read(key, identity).flatMap(KernelLibrary::load);
+        if (kept.isPresent()) {
+            return kept.get();
+        }
+        byte[] image = compiler.orElseGet(KernelCompiler::new).compile(source, options).image(); // says what is missing
+        identity.ifPresent(by -> cache.write(key, by, image));
+        return load(image).orElseThrow(() -> new CudaException("the device refuses " + unit.file() + " "
+            + unit.defines() + ", compiled for compute capability " + gpu.capability()));
+    }
+
+    /** Nothing if this is no code for the device. */
+    private static Optional<CUmod_st> load(byte[] image) {
+        CUmod_st module = new CUmod_st();
+        try (BytePointer bytes = new BytePointer(image)) {
+            int result = cuModuleLoadData(module, bytes);
+            if (result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+                return Optional.empty();
+            }
+            Cuda.check(result, "cuModuleLoadData");
+            return Optional.of(module);
+        }
+    }
+
+    @Override
+    public void close() {
+        modules.values().forEach(module -> cuModuleUnload(module)); // fails if the device has: it is gone then, too
+        modules.clear();
+        kernels.clear();
+    }
+}

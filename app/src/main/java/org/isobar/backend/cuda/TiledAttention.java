@@ -1,0 +1,124 @@
+package org.isobar.backend.cuda;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.backend.cuda.AttentionKernels.Masking;
+import org.isobar.backend.cuda.AttentionKernels.Pass;
+import org.isobar.backend.cuda.AttentionKernels.Variant;
+import org.isobar.backend.cuda.CudaOptions.QueryGradient;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Attention by the tiled kernels. Backward begins with two numbers for each query (its log-sum-exp in units of log 2,
+ * and delta, the product of dOut and out), padded so that kernels read whole tiles of them.
+ */
+final class TiledAttention {
+    private static final double LOG2_E = 1 / Math.log(2);
+    /** A multiple of the rows and columns of all tiles. */
+    private static final long PADDING = 128;
+    private static final String STATISTICS_FILE = "attention_statistics.cu";
+    private static final int STATISTICS_THREADS = 256;
+    /** Lanes to a row of {@code attention_statistics}. */
+    private static final int STATISTICS_GROUP = 8;
+    private static final int STATISTICS_BYTES = 8;
+    /** Elements to a thread of {@code attention_query_gradient}. */
+    private static final int GRADIENT_CHUNK = 4;
+
+    private final CudaContext context;
+    private final AttentionKernels kernels;
+    private final TypedKernel statistics;
+    private final TypedKernel queryGradient;
+
+    TiledAttention(CudaContext context) {
+        this.context = context;
+        kernels = new AttentionKernels(context.kernels());
+        statistics = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_statistics");
+        queryGradient = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_query_gradient");
+    }
+
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>();
+        AttentionKernels.variants().forEach(variant -> variants.add(variant.kernel()));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_statistics"));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_query_gradient"));
+        return variants;
+    }
+
+    /** Statistics (B, H, padded, 2) and, where it is added up atomically, the gradient of the queries (B, Tq, H, D). */
+    static long workspaceBytes(AttentionShape shape, QueryGradient gradient) {
+        return statisticsBytes(shape) + (gradient == QueryGradient.ATOMIC ? queries(shape) * Float.BYTES : 0);
+    }
+
+    private static long statisticsBytes(AttentionShape shape) {
+        return shape.batch() * shape.heads() * padded(shape) * STATISTICS_BYTES; // a multiple of 256
+    }
+
+    private static long padded(AttentionShape shape) {
+        return ceilDiv(shape.queries(), PADDING) * PADDING;
+    }
+
+    /** Elements of the queries. */
+    private static long queries(AttentionShape shape) {
+        return shape.batch() * shape.queries() * shape.heads() * shape.headDim();
+    }
+
+    private static long ceilDiv(long x, long y) {
+        return Math.ceilDiv(x, y);
+    }
+
+    void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        Variant variant = variant(Pass.FORWARD, q.dtype(), shape, dropout);
+        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(out).tensor(lse).tensor(q)
+            .tensor(kv).int32(shape.queries()).int32(shape.keys()).int32(shape.heads()).float32(shape.scale() * LOG2_E);
+        launch(AttentionMask.pass(launcher, dropout), variant, shape.queries(), shape);
+    }
+
+    void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        QueryGradient gradient = context.options().gradient();
+        long workspace = context.workspace().address(workspaceBytes(shape, gradient));
+        boolean atomic = gradient == QueryGradient.ATOMIC;
+        long sums = atomic ? workspace + statisticsBytes(shape) : 0;
+        long rows = shape.batch() * padded(shape) * shape.heads();
+        context.launcher().call(statistics.of(q.dtype())).int64(workspace).int64(sums).tensor(out).tensor(dOut)
+            .tensor(lse).int32(shape.queries()).int32(padded(shape)).int32(shape.heads()).int32(shape.headDim())
+            .int64(rows).launch(ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
+
+        Variant variant = variant(AttentionKernels.keysPass(gradient), q.dtype(), shape, dropout);
+        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(dkv).int64(sums);
+        launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.keys(), shape);
+
+        if (atomic) {
+            long chunks = queries(shape) / GRADIENT_CHUNK;
+            context.launcher().call(queryGradient.of(dq.dtype())).tensor(dq).int64(sums).float32(shape.scale())
+                .int64(chunks).launch(ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
+        } else {
+            variant = variant(Pass.BACKWARD_QUERIES, q.dtype(), shape, dropout);
+            launcher = context.launcher().call(kernels.of(variant)).tensor(dq);
+            launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.queries(), shape);
+        }
+    }
+
+    /** What both kernels of backward are given behind their outputs. */
+    private static KernelLauncher operands(KernelLauncher launcher, Tensor dOut, Tensor q, Tensor kv, long statistics,
+        AttentionShape shape, Dropout dropout) {
+        launcher.tensor(q).tensor(kv).tensor(dOut).int64(statistics).int32(shape.queries()).int32(shape.keys())
+            .int32(shape.heads()).int32(padded(shape)).float32(shape.scale()).float32(shape.scale() * LOG2_E);
+        return AttentionMask.pass(launcher, dropout);
+    }
+
+    private Variant variant(Pass pass, DType dtype, AttentionShape shape, Dropout dropout) {
+        return new Variant(pass, dtype, context.options().single(), (int) shape.headDim(), Masking.of(dropout));
+    }
+
+    /** Launches a block for so many of {@code tokens} as it owns, for each head of each sample. */
+    private static void launch(KernelLauncher launcher, Variant variant, long tokens, AttentionShape shape) {
+        AttentionTiling tiling = variant.tiling();
+        launcher.launch(ceilDiv(tokens, tiling.rows()), shape.heads(), shape.batch(), tiling.threads(),
+            variant.sharedBytes());
+    }
+}

@@ -1,0 +1,152 @@
+package org.isobar.cli;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+
+import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
+import org.isobar.backend.cuda.CudaReport;
+import org.isobar.device.Device;
+import org.isobar.distributed.RankEnvironment;
+import org.isobar.fault.UserException;
+import org.isobar.os.HostMachine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code isobar doctor}: what this machine has, what will work on it, and what will not, why, and what to do. Asks
+ * nothing of the machine but to run Java, and waits for nothing without end.
+ */
+@Command(name = "doctor", mixinStandardHelpOptions = true,
+    description = "Say what this machine has, and what will work on it and what will not.")
+final class DoctorCommand implements Callable<Integer> {
+    private static final Duration PROGRAMS = Duration.ofSeconds(5);
+    private static final Duration DRIVER = Duration.ofSeconds(30);
+    private static final Duration DEVICE = Duration.ofSeconds(60);
+    private static final RankEnvironment ALONE = RankEnvironment.of(Map.of());
+    private static final double GIB = 1L << 30;
+    /** What of the processor's features makes training on it fast, by the kernel's names. */
+    private static final Map<String, String> FEATURES = features();
+    /** Variables that change what the program does or finds. */
+    private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
+        "LD_LIBRARY_PATH", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID", "SLURM_JOB_PARTITION",
+        "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
+        "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
+
+    private final Launch launch;
+    @Spec
+    private CommandSpec spec;
+
+    DoctorCommand(Launch launch) {
+        this.launch = launch;
+    }
+
+    @Override
+    public Integer call() {
+        FactSheet sheet = new FactSheet(spec.commandLine().getOut());
+        program(sheet);
+        machine(sheet);
+        List<String> obstacles = gpus(sheet);
+        tools(sheet);
+        variables(sheet);
+        summary(sheet, obstacles);
+        spec.commandLine().getOut().flush();
+        return 0;
+    }
+
+    private static void program(FactSheet sheet) {
+        String[] version = new Main.Version().getVersion();
+        sheet.line("Isobar", version[0].substring("isobar ".length()));
+        sheet.line("Java", version[1].substring("Java ".length()) + ", " + System.getProperty("java.home"));
+    }
+
+    private static void machine(FactSheet sheet) {
+        sheet.line("System", String.join(" ", System.getProperty("os.name"), System.getProperty("os.version"),
+            System.getProperty("os.arch")));
+        sheet.line("Processor", () -> HostMachine.processor() + "; cores for this process: "
+            + Runtime.getRuntime().availableProcessors());
+        sheet.line("  knows", () -> {
+            Set<String> features = HostMachine.processorFeatures();
+            return FEATURES.entrySet().stream()
+                .map(entry -> entry.getValue() + (features.contains(entry.getKey()) ? " yes" : " no"))
+                .reduce((one, other) -> one + ", " + other).orElseThrow();
+        });
+        sheet.line("Memory", () -> "%.1f GiB, %.1f GiB of it available".formatted(HostMachine.totalMemory() / GIB,
+            HostMachine.availableMemory() / GIB));
+    }
+
+    private static Map<String, String> features() {
+        Map<String, String> features = new LinkedHashMap<>();
+        features.put("avx2", "AVX2");
+        features.put("avx512f", "AVX-512");
+        features.put("avx512_bf16", "AVX-512 bf16");
+        features.put("amx_bf16", "AMX bf16");
+        return features;
+    }
+
+    /** Returns what keeps this machine from training on a GPU. */
+    private List<String> gpus(FactSheet sheet) {
+        CudaReport report;
+        try {
+            report = Bounded.call("asking NVIDIA's libraries", DRIVER, CudaReport::make);
+        } catch (UserException failure) {
+            sheet.line("NVIDIA driver", failure.getMessage());
+            return List.of(failure.getMessage());
+        }
+        CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
+        return report.obstacles(launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
+    }
+
+    private static void tools(FactSheet sheet) {
+        sheet.heading("Tools");
+        sheet.table(Stream.of("srun", "sinfo", "nsys")
+            .map(program -> List.of(program, Bounded.firstLine(PROGRAMS, program, "--version"))).toList());
+    }
+
+    private void variables(FactSheet sheet) {
+        List<List<String>> set = VARIABLES.stream().filter(launch.environment()::containsKey)
+            .map(name -> List.of(name, "'" + launch.environment().get(name) + "'")).toList();
+        if (!set.isEmpty()) {
+            sheet.heading("Environment");
+            sheet.table(set);
+        }
+    }
+
+    private void summary(FactSheet sheet, List<String> obstacles) {
+        sheet.heading("What works");
+        sheet.line("CPU training:", opens(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
+        if (obstacles.isEmpty()) {
+            sheet.line("GPU training:", opens(Backend.CUDA).map(DoctorCommand::no).orElse("yes."));
+        } else {
+            sheet.line("GPU training:", no(obstacles.getFirst()));
+            obstacles.stream().skip(1).forEach(other -> sheet.line("", "and " + other + "."));
+        }
+    }
+
+    /** What the device answers where it cannot be opened. */
+    private Optional<String> opens(Backend backend) {
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, launch.environment());
+        try {
+            return Bounded.call("opening the device", DEVICE, () -> {
+                try (Device device = backend.open(options, line -> { })) {
+                    assert device.description() != null;
+                    return Optional.empty();
+                }
+            });
+        } catch (UserException closed) {
+            return closed.getMessage().lines().findFirst(); // what follows is a compiler's log
+        }
+    }
+
+    private static String no(String why) {
+        return "no, because " + why + ".";
+    }
+}

@@ -1,0 +1,59 @@
+package org.isobar.cli;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.function.Supplier;
+
+import org.isobar.fault.UserException;
+
+/** Prints what is known, names on the left. */
+final class FactSheet {
+    private static final String LAYOUT = "%-16s  %s%n";
+
+    private final PrintWriter out;
+
+    FactSheet(PrintWriter out) {
+        this.out = out;
+    }
+
+    /** A line {@code name  value}; what cannot be found out says why. */
+    void line(String name, Supplier<String> value) {
+        String text;
+        try {
+            text = value.get();
+        } catch (UserException unknown) {
+            text = "not known: " + unknown.getMessage();
+        }
+        line(name, text);
+    }
+
+    /** A line {@code name  value}. */
+    void line(String name, String value) {
+        out.printf(LAYOUT, name, value);
+        out.flush(); // what is asked next may take a while
+    }
+
+    /** Lines without names, in columns as wide as their widest cell. */
+    void table(List<List<String>> rows) {
+        int columns = rows.stream().mapToInt(List::size).max().orElse(0);
+        int[] widths = new int[columns];
+        for (List<String> row : rows) {
+            for (int i = 0; i < row.size(); i++) {
+                widths[i] = Math.max(widths[i], row.get(i).length());
+            }
+        }
+        for (List<String> row : rows) {
+            StringBuilder line = new StringBuilder();
+            for (int i = 0; i < row.size(); i++) {
+                line.append("  ").append(row.get(i)).repeat(" ", widths[i] - row.get(i).length());
+            }
+            out.println(line.toString().stripTrailing());
+        }
+    }
+
+    /** A line by itself, after an empty one. */
+    void heading(String text) {
+        out.println();
+        out.println(text);
+    }
+}

@@ -1,0 +1,130 @@
+package org.isobar.train;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.isobar.backend.Backend;
+import org.isobar.device.Device;
+import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.tensor.DType;
+import org.isobar.vit.VitConfig;
+
+/**
+ * Holds what a run needs of its device against what is free, before any of it is allocated. Where that is too little,
+ * it tries other settings by dry runs, so that what it proposes does fit.
+ */
+public final class MemoryCheck {
+    private static final long PROGRAM_BYTES = 128L << 20; // its heap and code grow by half of that after the check
+
+    private final Device device;
+    private final Run run;
+    private final long available;
+
+    /**
+     * The run in question.
+     *
+     * @param model       its model
+     * @param batch       local samples of a step
+     * @param compute     type that products are computed in
+     * @param grid        how the processes share the work
+     * @param rank        which of them this is
+     * @param sampleBytes input and target of one sample
+     * @param slots       batches for which the loaders have buffers
+     */
+    public record Run(VitConfig model, int batch, DType compute, ProcessGrid grid, int rank, long sampleBytes,
+        int slots) {
+        private Run with(int otherBatch, DType otherCompute) {
+            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots);
+        }
+
+        private MemoryPlan plan() {
+            return MemoryPlan.of(model, batch, compute, grid, rank);
+        }
+    }
+
+    private MemoryCheck(Device device, Run run, long available) {
+        this.device = device;
+        this.run = run;
+        this.available = available;
+    }
+
+    /**
+     * The plan of a run that fits into {@code available} bytes.
+     *
+     * @throws OutOfDeviceMemoryException if it does not: what it needs, what there is, and which setting would fit
+     */
+    public static MemoryPlan require(Device device, Run run, long available) {
+        return new MemoryCheck(device, run, available).require();
+    }
+
+    private MemoryPlan require() {
+        MemoryPlan plan = run.plan();
+        Map<String, Long> parts = parts(run, plan);
+        if (sum(parts) > available) {
+            String list = parts.entrySet().stream().filter(part -> part.getValue() > 0)
+                .map(part -> gigabytes(part.getValue()) + " " + part.getKey()).collect(Collectors.joining(", "));
+            throw new OutOfDeviceMemoryException("this run needs " + gigabytes(sum(parts)) + " GB of memory (" + list
+                + ") and " + gigabytes(available) + " GB are free; " + advice());
+        }
+        return plan;
+    }
+
+    private Map<String, Long> parts(Run candidate, MemoryPlan plan) {
+        Map<String, Long> parts = new LinkedHashMap<>();
+        parts.put("parameters and optimizer", plan.stateBytes());
+        parts.put("activations", plan.keptBytes());
+        parts.put("temporaries", plan.scratchBytes());
+        parts.put("workspace", device.workspaceBytes(plan.footprint()));
+        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots()));
+        parts.put("the program", Backend.of(device) == Backend.CPU ? PROGRAM_BYTES : 0);
+        return parts;
+    }
+
+    private static long sum(Map<String, Long> parts) {
+        return parts.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    private static String gigabytes(long bytes) {
+        return String.format(Locale.ROOT, "%.2f", bytes / 0x1p30);
+    }
+
+    private String advice() {
+        int batch = largestBatch(run.compute());
+        List<String> ways = new ArrayList<>();
+        if (batch > 0) {
+            ways.add("--local_batch_size " + batch);
+        }
+        if (run.compute() == DType.F32 && device.supports(DType.BF16)) {
+            int half = largestBatch(DType.BF16);
+            if (half == run.batch()) {
+                ways.add("--amp_mode bf16");
+            } else if (half > batch) {
+                ways.add("--amp_mode bf16 --local_batch_size " + half);
+            }
+        }
+        return ways.isEmpty()
+            ? "no batch is small enough: lower embed_dim or depth, or raise patch_size"
+            : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
+    }
+
+    /** The largest local batch, at most that of the run, with which it fits; 0 if there is none. */
+    private int largestBatch(DType compute) {
+        int fits = 0;
+        int tooLarge = run.batch() + 1;
+        while (tooLarge - fits > 1) {
+            int middle = (fits + tooLarge) >>> 1;
+            Run candidate = run.with(middle, compute);
+            if (sum(parts(candidate, candidate.plan())) <= available) {
+                fits = middle;
+            } else {
+                tooLarge = middle;
+            }
+        }
+        return fits;
+    }
+}

@@ -1,0 +1,72 @@
+package org.isobar.verify;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.device.LossScaling;
+import org.isobar.device.StepControl;
+import org.isobar.tensor.DType;
+
+/** What a step of mixed precision does besides layers: unscaling gradients, and turning to the next step. */
+final class StepCases {
+    private static final LossScaling SCALING = new LossScaling(2, 0.5, 3);
+    private static final double RATE = 5e-4;
+
+    private StepCases() { }
+
+    static List<Case> cases() {
+        List<Case> cases = new ArrayList<>();
+        for (int n : Sizes.elements()) {
+            cases.add(unscale("of " + n, n, 65536, 0, 0));
+            cases.add(unscale("of " + n + " with infinity at the end", n, 4, 0, Double.NEGATIVE_INFINITY));
+        }
+        cases.add(unscale("by no power of two", 1000, 3, 0, 0));
+        cases.add(unscale("with a NaN", 1000, 65536, 0, Double.NaN));
+        cases.add(unscale("after an overflow elsewhere", 1000, 65536, 1, 0));
+        cases.add(unscale("with a scale below 1 that makes a number infinite", 1000, 0x1p-10, 0, Float.MAX_VALUE));
+
+        // learning rate, steps, overflow, scale, good steps, skipped
+        cases.add(advance("of a good step", SCALING, control(7, 0, 1024, 1, 2), control(8, 0, 1024, 2, 2)));
+        cases.add(advance("of the first step", SCALING, control(0, 0, 65536, 0, 0), control(1, 0, 65536, 1, 0)));
+        cases.add(advance("on overflow", SCALING, control(7, 1, 1024, 2, 2), control(7, 1, 512, 0, 3)));
+        cases.add(advance("at the interval", SCALING, control(7, 0, 1024, 2, 2), control(8, 0, 2048, 0, 2)));
+        cases.add(advance("to no infinite scale", SCALING, control(7, 0, 0x1p127, 2, 2),
+            control(8, 0, 0x1p127, 0, 2)));
+        cases.add(advance("to the largest scale", SCALING, control(7, 0, 0x1p126, 2, 2),
+            control(8, 0, 0x1p127, 0, 2)));
+        cases.add(advance("by PyTorch's defaults", LossScaling.DYNAMIC, control(1998, 0, 65536, 1998, 0),
+            control(1999, 0, 65536, 1999, 0)));
+        cases.add(advance("by PyTorch's defaults at the interval", LossScaling.DYNAMIC,
+            control(1999, 0, 65536, 1999, 0), control(2000, 0, 131_072, 0, 0)));
+        cases.add(advance("without scaling", LossScaling.NONE, control(7, 0, 1, 7, 0), control(8, 0, 1, 8, 0)));
+        cases.add(advance("on overflow without scaling", LossScaling.NONE, control(7, 1, 1, 7, 0),
+            control(7, 1, 1, 0, 1)));
+        return cases;
+    }
+
+    /** @param last the last element of the gradient, where it is not 0 */
+    private static Case unscale(String variant, int n, double scale, double flag, double last) {
+        return new Case(DType.F32, "unscale", variant, bench -> {
+            double[] values = bench.random("gradient", n);
+            values[n - 1] = last == 0 ? values[n - 1] : last;
+            Probe gradient = bench.inOut(DType.F32, "gradient", values, n);
+            Probe overflow = bench.inOut(DType.F64, "overflow", new double[] {flag}, 1);
+            Probe scaling = bench.input(DType.F64, "scale", new double[] {scale}, 1);
+            bench.ops().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
+            bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale));
+            bench.expect(overflow, Expected.exactly(new double[] {last == 0 ? flag : 1}));
+        });
+    }
+
+    private static double[] control(double steps, double overflow, double scale, double goodSteps, double skipped) {
+        return new double[] {RATE, steps, overflow, scale, goodSteps, skipped};
+    }
+
+    private static Case advance(String variant, LossScaling scaling, double[] before, double[] after) {
+        return new Case(DType.F32, "advance", variant, bench -> {
+            Probe control = bench.inOut(DType.F64, "control", before, StepControl.SIZE);
+            bench.ops().advance(control.tensor(), scaling);
+            bench.expect(control, Expected.exactly(after));
+        });
+    }
+}

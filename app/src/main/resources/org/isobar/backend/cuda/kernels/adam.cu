@@ -1,0 +1,67 @@
+// Adam without weight decay over a flat range (Kingma and Ba, 2015), in the roundings of PyTorch:
+//   m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + epsilon)
+// Factors are worked out in double, once for each block, from numbers in device memory. Nothing moves after an overflow.
+// With -DCOPY the parameters are also written as products read them.
+//   parameter, gradient, moment1, moment2 (n) float; copy (n) T; control (6) double, an org.isobar.device.StepControl
+#include "elementwise.cuh"
+
+constexpr int LEARNING_RATE = 0;
+constexpr int COUNT = 1;
+constexpr int OVERFLOW = 2;
+
+struct Factors {
+    float beta1;
+    float share1;
+    float beta2;
+    float share2;
+    float step; // negative
+    float root; // sqrt(1 - b2^t)
+    float epsilon;
+};
+
+template <int N>
+__device__ __forceinline__ void update(float* parameter, T* copy, const float* gradient, float* moment1,
+    float* moment2, const Factors& f) {
+    float p[N];
+    float g[N];
+    float m[N];
+    float v[N];
+    load(p, parameter);
+    load(g, gradient);
+    load(m, moment1);
+    load(v, moment2);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        m[j] = fmaf(f.share1, g[j], f.beta1 * m[j]);
+        v[j] = fmaf(f.share2 * g[j], g[j], f.beta2 * v[j]);
+        p[j] += f.step * m[j] / (sqrtf(v[j]) / f.root + f.epsilon);
+    }
+    store(moment1, m);
+    store(moment2, v);
+    store(parameter, p);
+#ifdef COPY
+    store(copy, p);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) adam(float* parameter, T* copy, const float* gradient,
+    float* moment1, float* moment2, const double* control, long long n, double beta1, double beta2, double epsilon) {
+    if (control[OVERFLOW] != 0) {
+        return;
+    }
+    __shared__ Factors factors;
+    if (threadIdx.x == 0) {
+        factors = {static_cast<float>(beta1), static_cast<float>(1 - beta1), static_cast<float>(beta2),
+            static_cast<float>(1 - beta2),
+            static_cast<float>(-control[LEARNING_RATE] / (1 - pow(beta1, control[COUNT]))),
+            static_cast<float>(sqrt(1 - pow(beta2, control[COUNT]))), static_cast<float>(epsilon)};
+    }
+    __syncthreads();
+    Factors f = factors;
+    bool packs = aligned(parameter, copy, gradient, moment1, moment2);
+    for (long long chunk = blockIdx.x; chunk * CHUNK < n; chunk += gridDim.x) {
+        for_each<4>(chunk, n, packs, [&](long long i, auto size) {
+            update<decltype(size)::value>(parameter + i, copy + i, gradient + i, moment1 + i, moment2 + i, f);
+        });
+    }
+}

@@ -1,0 +1,217 @@
+// Attention, backward: the gradients of keys and values. With p = exp(q k^T / sqrt D - lse), delta = sum of dOut out:
+//
+//     dv = (mask * p)^T dOut      ds = p * (mask * dOut v^T - delta)      dk = ds^T q / sqrt D
+//
+// A block owns ROWS keys of one head, WARP_ROWS to each warp, and passes over the queries, COLUMNS at a time. All is made
+// transposed, keys being the rows: so p^T and ds^T are left operands where they are, in registers (Dao, 2023, has queries
+// as rows and sends ds through shared memory).
+//
+//                     queries, dOut, lse and delta, two stages
+//                  +------------+------------+----
+//                  |  COLUMNS   |  COLUMNS   |  ...
+//                  +------------+------------+----
+//      +--------+  +---+
+//      | warp 0 |  |16 |  16 queries at once: p^T, dp^T (WARP_ROWS, 16) = k q^T, v dOut^T
+//      | warp 1 |  |   |  dv (WARP_ROWS, D) += p^T dOut,  dk (WARP_ROWS, D) += ds^T q
+//      |  ...   |  +---+
+//      +--------+
+//
+// With -DATOMIC the block also adds its part of dq: ds^T of the whole tile goes through shared memory, for there the keys
+// of all warps are summed over, and the sum to global memory by atomic additions, whose order is left to chance. That
+// saves the two products that attention_backward_queries.cu makes again.
+//
+// ds is made in single precision and only then rounded. In fp16 it may overflow under a loss scale that is too large, and
+// the infinity then reaches the gradients, as it should: the scaler looks for it there.
+#include "attention_mask.cuh"
+
+#ifndef ATOMIC
+#define ATOMIC 0
+#endif
+
+using Pieces = Sum[ROW_TILES][2];  // (WARP_ROWS, 16)
+
+// The two statistics of the queries 2t and 2t + 1 of each of two pieces.
+struct ColumnStatistics {
+    float lse[4];  // in units of log 2
+    float delta[4];
+
+    __device__ __forceinline__ explicit ColumnStatistics(const float2* statistics) {
+#pragma unroll
+        for (int i = 0; i < 4; i += 2) {
+            float4 pair = *reinterpret_cast<const float4*>(statistics + 4 * i + lane_column());
+            lse[i] = pair.x;
+            delta[i] = pair.y;
+            lse[i + 1] = pair.z;
+            delta[i + 1] = pair.w;
+        }
+    }
+};
+
+// Scores become masked weights (without the mask's factor), dp becomes ds. Keys from `count` of the warp's rows on have
+// none; that matters only where their ds meets others.
+__device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, const ColumnStatistics& column, Kept kept,
+    int count, float scale, float mask_scale) {
+#pragma unroll
+    for (int r = 0; r < ROW_TILES; ++r) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            int query = i / 4 * 2 + i % 2;
+            float& score = scores[r][i / 4][i % 4];
+            float& x = dp[r][i / 4][i % 4];
+            float p = exp2_fast(fmaf(score, scale, -column.lse[query]));
+            bool keep = !DROPOUT || kept(r, i / 4, i % 4);
+            if (DROPOUT) {
+                x *= mask_scale;
+            }
+            x = p * ((keep ? x : 0) - column.delta[query]);
+            if (ATOMIC) {
+                x = 16 * r + i % 4 / 2 * 8 + lane_row() < count ? x : 0;
+            }
+            score = keep ? p : 0;
+        }
+    }
+}
+
+// Puts ds^T (WARP_ROWS, 16) into the tile (ROWS, COLUMNS), from `row` and `column` on.
+__device__ __forceinline__ void store_slopes(T* tile, int row, int column, const Pieces& slopes) {
+#pragma unroll
+    for (int i = 0; i < 4 * ROW_TILES; ++i) {
+        int half = i % 2;
+        int c = column + i / 2 % 2 * 8 + lane_column();
+        const Sum& pair = slopes[i / 4][i / 2 % 2];
+        T* to = tile + place<COLUMNS / CHUNK>(row + i / 4 * 16 + half * 8 + lane_row(), c / CHUNK) + c % CHUNK;
+        Fragments<T>::write_pair(to, pair[2 * half], pair[2 * half + 1]);
+    }
+}
+
+// dq (Tq, D) += ds k of one tile: each warp takes some of its pieces of 16 queries and 8 PIECES channels.
+__device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys, int count) {
+    constexpr int PIECES = HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6 : HEAD_DIM == 80 ? 10 : 4;
+    constexpr int PARTS = HEAD_DIM / 8 / PIECES;
+#pragma unroll 1
+    for (int unit = threadIdx.x / WARP; unit < COLUMNS / 16 * PARTS; unit += WARPS) {
+        int query = unit / PARTS * 16;
+        int column = unit % PARTS * PIECES * 8;
+        if (query >= count) {
+            continue;
+        }
+        Sum sums[PIECES] = {};
+#pragma unroll 1
+        for (int key = 0; key < ROWS; key += 16) {
+            Piece left;
+            Fragments<T>::template left_transposed<COLUMNS / CHUNK>(left, slopes, key, query);
+#pragma unroll
+            for (int i = 0; i < PIECE_STEPS * PIECES; i += 2) {
+                int step = i / PIECES;
+                int n = i % PIECES;
+                unsigned b[4];
+                Fragments<T>::template right<HEAD_CHUNKS>(b, keys, key + STEP * step, column + 8 * n);
+                multiply(T(), sums[n], left[step], b[0], b[1]);
+                multiply(T(), sums[n + 1], left[step], b[2], b[3]);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 4 * PIECES; ++i) {
+            int row = query + i % 4 / 2 * 8 + lane_row();
+            if (row < count) {
+                atomicAdd(dq + row * stride + column + i / 4 * 8 + lane_column() + i % 2, sums[i / 4][i % 4]);
+            }
+        }
+    }
+}
+
+// Starts to copy a tile (2, COLUMNS, D) of queries and dOut, and their statistics.
+__device__ __forceinline__ void fetch_columns(T* tile, float2* columns, Tokens query, Tokens gradient,
+    const float2* statistics, int first) {
+    fetch<COLUMNS>(tile, query, first);
+    fetch<COLUMNS>(tile + COLUMNS * HEAD_DIM, gradient, first);
+    if (threadIdx.x < COLUMNS / 2) {
+        cp_async_16(columns + 2 * threadIdx.x, statistics + first + 2 * threadIdx.x, true);
+    }
+    cp_async_commit();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_keys(T* dkv, // (B, Tk, 2, H, D)
+    float* dq_sums,   // (B, Tq, H, D), added to: with ATOMIC
+    const T* q,       // (B, Tq, H, D)
+    const T* kv,      // (B, Tk, 2, H, D)
+    const T* d_out,   // (B, Tq, H, D)
+    const float2* statistics, // (B, H, padded): see attention_statistics.cu
+    int queries, int keys, int heads, int padded,
+    float scale,      // 1 / sqrt(D)
+    float scale_log2, // log2(e) / sqrt(D)
+    MASK_PARAMETERS) {
+    constexpr int TILE = COLUMNS * HEAD_DIM;
+    DYNAMIC_SHARED(T, key_tile);                  // (ROWS, D): at last dk
+    T* value_tile = key_tile + ROWS * HEAD_DIM;   // (ROWS, D): at last dv
+    T* tiles = value_tile + ROWS * HEAD_DIM;      // two of (2, COLUMNS, D): queries, dOut
+    T* slopes = tiles + 4 * TILE;                 // (ROWS, COLUMNS): with ATOMIC
+    float2* columns = reinterpret_cast<float2*>(slopes + ATOMIC * ROWS * COLUMNS);  // two of (COLUMNS)
+    int head = blockIdx.y;
+    long long sample = blockIdx.z;
+    long long width = heads * HEAD_DIM;
+    long long query_offset = (sample * queries * heads + head) * HEAD_DIM;
+    long long key_offset = (sample * keys * 2 * heads + head) * HEAD_DIM;
+    Tokens query = {q + query_offset, width, queries};
+    Tokens gradient = {d_out + query_offset, width, queries};
+    statistics += (sample * heads + head) * padded;
+    int own = threadIdx.x / WARP * WARP_ROWS;  // the warp's first row in the block's tiles
+    int row = blockIdx.x * ROWS + own;
+    Mask mask = MASK_OF(sample, head);
+
+    fetch<ROWS>(key_tile, {kv + key_offset, 2 * width, keys}, blockIdx.x * ROWS);
+    fetch<ROWS>(value_tile, {kv + key_offset + width, 2 * width, keys}, blockIdx.x * ROWS);
+    fetch_columns(tiles, columns, query, gradient, statistics, 0);
+    cp_async_wait<0>();
+    __syncthreads();
+    OwnRows<(KEPT > 0)> key_rows(key_tile, own);
+    OwnRows<(KEPT > 1)> value_rows(value_tile, own);
+
+    RowSums dk;
+    RowSums dv;
+    clear(dk);
+    clear(dv);
+    for (int first = 0, stage = 0; first < queries; first += COLUMNS, stage ^= 1) {
+        const T* query_tile = tiles + 2 * TILE * stage;
+        const T* d_out_tile = query_tile + TILE;
+        cp_async_wait<0>();
+        __syncthreads();  // this tile is there, and nobody reads the last any more
+        if (first + COLUMNS < queries) {
+            fetch_columns(tiles + 2 * TILE * (stage ^ 1), columns + COLUMNS * (stage ^ 1), query, gradient, statistics,
+                first + COLUMNS);
+        }
+#pragma unroll 1
+        for (int c = 0; c < COLUMNS && first + c < queries; c += 16) {
+            Pieces weights;
+            Pieces dp;
+            dot_products(weights, key_rows, query_tile, c);
+            dot_products(dp, value_rows, d_out_tile, c);
+            Kept kept = {0};
+            if (DROPOUT) {
+                kept = kept_of_keys(mask, row, first + c);
+            }
+            weights_and_slopes(weights, dp, ColumnStatistics(columns + COLUMNS * stage + c), kept, keys - row, scale_log2,
+                mask_scale);
+            Piece left[ROW_TILES];
+            left_of(left, weights);
+            add_product(dv, left, d_out_tile, c);
+            left_of(left, dp);
+            add_product(dk, left, query_tile, c);
+            if (ATOMIC) {
+                store_slopes(slopes, own, c, dp);
+            }
+        }
+        if (ATOMIC) {
+            __syncthreads();  // ds of all warps is there
+            add_query_gradient(dq_sums + query_offset + first * width, width, slopes, key_tile, queries - first);
+        }
+    }
+    __syncthreads();  // with ATOMIC, others may still read this warp's keys
+    store_sums(key_tile, own, dk, scale);
+    store_sums(value_tile, own, dv, DROPOUT ? mask_scale : 1);
+    __syncwarp();
+    int count = min(WARP_ROWS, keys - row);
+    long long offset = key_offset + row * 2 * width;
+    write_rows(dkv + offset, 2 * width, key_tile, own, count);
+    write_rows(dkv + offset + width, 2 * width, value_tile, own, count);
+}

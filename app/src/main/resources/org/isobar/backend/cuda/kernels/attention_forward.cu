@@ -1,0 +1,199 @@
+// Attention, forward: out = dropout(softmax(q k^T / sqrt D)) v and the log-sum-exp, never a Tq x Tk matrix in memory.
+//
+// A block owns ROWS queries of one head and passes over the keys, COLUMNS at a time (Dao, Fu, Ermon, Rudra, Re, 2022; the
+// order of loops and the division among warps by queries are those of Dao, 2023):
+//
+//                     keys and values, two stages: one is read while the other arrives
+//                  +------------+------------+----
+//                  |  COLUMNS   |  COLUMNS   |  ...
+//                  +------------+------------+----
+//      +--------+  +------------+
+//      | warp 0 |  |  scores of |  each warp: WARP_ROWS = 16 ROW_TILES queries, scores and sums (WARP_ROWS, D) in its
+//      | warp 1 |  |  this tile |  registers; rows are never shared between warps
+//      |  ...   |  +------------+
+//      +--------+
+//
+// The softmax is made on the way (Milakov and Gimelshein, 2018): for each query m, l and the sums of exp2(score - m)
+// and of exp2(score - m) v. Scores are in units of log 2, the factor log2(e) / sqrt(D) being part of the subtraction of
+// m. m need not be the largest score so far: sums are only rescaled once that is more than LAG above m, for weights up to
+// 2^LAG are as exact as weights up to 1 in every type; so this happens in a row's first tiles only.
+//
+// attention_plain.cu has heads of other sizes; backend.cuda.AttentionTiling has the sizes of tiles and why.
+#include "attention_mask.cuh"
+
+constexpr float LN2 = 0.693147181f;
+constexpr float LAG = 8;
+
+using Scores = Sum[ROW_TILES][COLUMNS / 8];
+
+// What is carried from tile to tile, for rows g and g + 8 of each row tile.
+struct RunningSoftmax {
+    float largest[ROW_TILES][2];  // m, in units of log 2
+    float sum[ROW_TILES][2];      // l, over this lane's columns
+};
+
+__device__ __forceinline__ float quad_max(float x) {
+    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 1));
+    return fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 2));
+}
+
+__device__ __forceinline__ float quad_sum(float x) {
+    x += __shfl_xor_sync(ALL_LANES, x, 1);
+    return x + __shfl_xor_sync(ALL_LANES, x, 2);
+}
+
+// Keys from `count` of this tile on have no weight.
+__device__ __forceinline__ void cut(Scores& scores, int count) {
+#pragma unroll
+    for (int i = 0; i < ROW_TILES * COLUMNS / 2; ++i) {
+        int n = i / 4 % (COLUMNS / 8);
+        if (8 * n + lane_column() + i % 2 >= count) {
+            scores[i / 4 / (COLUMNS / 8)][n][i % 4] = -infinity();
+        }
+    }
+}
+
+// Raises m to the largest score of the tile in the rows that need it, and scales their sums accordingly.
+__device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, const Scores& scores, float scale) {
+    float largest[ROW_TILES][2];
+    bool grows = false;
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_TILES; ++i) {
+        float x = -infinity();
+#pragma unroll
+        for (int n = 0; n < COLUMNS / 8; ++n) {
+            x = fmaxf(x, fmaxf(scores[i / 2][n][i % 2 * 2], scores[i / 2][n][i % 2 * 2 + 1]));
+        }
+        largest[i / 2][i % 2] = quad_max(x) * scale;
+        grows |= largest[i / 2][i % 2] > softmax.largest[i / 2][i % 2] + LAG;
+    }
+    if (!__any_sync(ALL_LANES, grows)) {
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_TILES; ++i) {
+        float& m = softmax.largest[i / 2][i % 2];
+        float x = largest[i / 2][i % 2];
+        float factor = x > m + LAG ? exp2_fast(m - x) : 1;
+        m = x > m + LAG ? x : m;
+        softmax.sum[i / 2][i % 2] *= factor;
+#pragma unroll
+        for (int n = 0; n < HEAD_DIM / 8; ++n) {
+            sums[i / 2][n][i % 2 * 2] *= factor;
+            sums[i / 2][n][i % 2 * 2 + 1] *= factor;
+        }
+    }
+}
+
+// Scores become weights relative to m, whose sum is added to l.
+__device__ __forceinline__ void weigh(Scores& scores, RunningSoftmax& softmax, float scale) {
+#pragma unroll
+    for (int r = 0; r < ROW_TILES; ++r) {
+#pragma unroll
+        for (int i = 0; i < COLUMNS / 2; ++i) {
+            float& score = scores[r][i / 4][i % 4];
+            score = exp2_fast(fmaf(score, scale, -softmax.largest[r][i % 4 / 2]));
+            softmax.sum[r][i % 4 / 2] += score;
+        }
+    }
+}
+
+// The weights of 16 keys, from column 8 n of the tile on, as left operand.
+__device__ __forceinline__ void weights_of(Piece (&left)[ROW_TILES], const Scores& scores, int n, Kept kept) {
+#pragma unroll
+    for (int r = 0; r < ROW_TILES; ++r) {
+        Sum weights[2];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            weights[i / 4][i % 4] = !DROPOUT || kept(r, i / 4, i % 4) ? scores[r][n + i / 4][i % 4] : 0;
+        }
+        Fragments<T>::left_of_sums(left[r], weights);
+    }
+}
+
+// Divides by l and by what dropout leaves, and writes the warp's rows of out and lse.
+__device__ __forceinline__ void finish(T* out, float* lse, T* tile, const RowSums& sums, const RunningSoftmax& softmax,
+    int row, int queries, long long stride, float scale) {
+    float factor[ROW_TILES][2];
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_TILES; ++i) {
+        float sum = quad_sum(softmax.sum[i / 2][i % 2]);
+        factor[i / 2][i % 2] = scale / sum;
+        int mine = row + 8 * i + lane_row();
+        if (lane_column() == 0 && mine < queries) {
+            lse[mine] = softmax.largest[i / 2][i % 2] * LN2 + logf(sum);
+        }
+    }
+    int own = row % ROWS;
+    store_sums(tile, own, sums, factor);
+    __syncwarp();
+    write_rows(out + row * stride, stride, tile, own, min(WARP_ROWS, queries - row));
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_forward(T* out, // (B, Tq, H, D)
+    float* lse,      // (B, H, Tq)
+    const T* q,      // (B, Tq, H, D)
+    const T* kv,     // (B, Tk, 2, H, D)
+    int queries, int keys, int heads,
+    float scale,     // log2(e) / sqrt(D)
+    MASK_PARAMETERS) {
+    DYNAMIC_SHARED(T, own_tile);             // (ROWS, D): queries, at last the output
+    T* tiles = own_tile + ROWS * HEAD_DIM;   // two of (2, COLUMNS, D): keys, values
+    constexpr int TILE = COLUMNS * HEAD_DIM;
+    int head = blockIdx.y;
+    long long sample = blockIdx.z;
+    long long width = heads * HEAD_DIM;
+    long long query_offset = (sample * queries * heads + head) * HEAD_DIM;
+    Tokens own = {q + query_offset, width, queries};
+    Tokens key = {kv + (sample * keys * 2 * heads + head) * HEAD_DIM, 2 * width, keys};
+    Tokens value = {key.data + width, 2 * width, keys};
+    int row = blockIdx.x * ROWS + threadIdx.x / WARP * WARP_ROWS;  // the warp's first query
+    Mask mask = MASK_OF(sample, head);
+
+    fetch<ROWS>(own_tile, own, blockIdx.x * ROWS);
+    fetch<COLUMNS>(tiles, key, 0);
+    fetch<COLUMNS>(tiles + TILE, value, 0);
+    cp_async_commit();
+    cp_async_wait<0>();
+    __syncthreads();
+    OwnRows<(KEPT > 0)> rows(own_tile, row % ROWS);
+
+    RowSums sums;
+    clear(sums);
+    RunningSoftmax softmax;
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_TILES; ++i) {
+        softmax.largest[i / 2][i % 2] = -infinity();
+        softmax.sum[i / 2][i % 2] = 0;
+    }
+    for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
+        T* tile = tiles + 2 * TILE * stage;
+        cp_async_wait<0>();
+        __syncthreads();  // this tile is there, and nobody reads the last any more
+        if (first + COLUMNS < keys) {
+            T* next = tiles + 2 * TILE * (stage ^ 1);
+            fetch<COLUMNS>(next, key, first + COLUMNS);
+            fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
+            cp_async_commit();
+        }
+        Scores scores;
+        dot_products(scores, rows, tile, 0);
+        if (first + COLUMNS > keys) {
+            cut(scores, keys - first);
+        }
+        raise(softmax, sums, scores, scale);
+        weigh(scores, softmax, scale);
+#pragma unroll
+        for (int n = 0; n < COLUMNS / 8; n += 2) {
+            Kept kept = {0};
+            if (DROPOUT) {
+                kept = kept_of_queries(mask, row, first + 8 * n);
+            }
+            Piece left[ROW_TILES];
+            weights_of(left, scores, n, kept);
+            add_product(sums, left, tile + TILE, 8 * n);
+        }
+    }
+    finish(out + query_offset, lse + (sample * heads + head) * queries, own_tile, sums, softmax, row, queries, width,
+        DROPOUT ? mask_scale : 1);
+}

@@ -1,0 +1,10 @@
+// y = x, rounded to the type of y. -DTYPE= the type of y, -DFROM= that of x, another one.
+#include "elementwise.cuh"
+
+extern "C" __global__ void cast(T* y, const FROM* x, long long n) {
+    for_each<MIXED_PACK>(n, aligned(y, x), [&](long long i, auto count) {
+        float value[decltype(count)::value];
+        load(value, x + i);
+        store(y + i, value);
+    });
+}

@@ -1,0 +1,33 @@
+// The second half of sums over rows: adds the partial sums of `chunks` chunks to one gradient, or to two that lie side
+// by side in the partial sums. Each block takes a warp's width of columns; its warps take every 32nd chunk.
+//   first (width); second (columns - width), not read where width = columns; partial (chunks, columns)
+#include "common.cuh"
+
+constexpr int WARPS = 32;
+constexpr int THREADS = WARP * WARPS;
+
+extern "C" __global__ void __launch_bounds__(THREADS) add_partial_sums(float* first, float* second,
+    const float* partial, long long width, long long columns, int chunks) {
+    __shared__ float of_warps[WARPS][WARP];
+    int warp = threadIdx.x / WARP;
+    int lane = threadIdx.x % WARP;
+    long long column = static_cast<long long>(blockIdx.x) * WARP + lane;
+    float sum = 0;
+    if (column < columns) {
+#pragma unroll 8
+        for (int chunk = warp; chunk < chunks; chunk += WARPS) {
+            sum += partial[chunk * columns + column];
+        }
+    }
+    of_warps[warp][lane] = sum;
+    __syncthreads();
+    if (warp == 0 && column < columns) {
+        float total = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; ++w) {
+            total += of_warps[w][lane];
+        }
+        float* gradient = column < width ? first + column : second + (column - width);
+        *gradient += total;
+    }
+}

@@ -1,0 +1,53 @@
+// The loss scale (Micikevicius et al., 2018): gradients are divided by it and looked over, then it moves. Nothing of it
+// passes through the host.
+#include "elementwise.cuh"
+
+// gradient *= 1 / scale; overflow becomes 1 if an element is not finite then. All who find one write the same.
+//   gradient (n); overflow (1), scale (1) double
+extern "C" __global__ void unscale(float* gradient, double* overflow, const double* scale, long long n) {
+    float factor = static_cast<float>(1 / *scale);
+    for_each<4>(n, aligned(gradient), [&](long long i, auto count) {
+        constexpr int N = decltype(count)::value;
+        float value[N];
+        load(value, gradient + i);
+        bool finite = true;
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            value[j] *= factor;
+            finite = finite && fabsf(value[j]) <= LARGEST;
+        }
+        store(gradient + i, value);
+        if (!finite) {
+            *overflow = 1;
+        }
+    });
+}
+
+// The numbers of org.isobar.device.StepControl.
+struct StepControl {
+    double learning_rate;
+    double count;
+    double overflow;
+    double scale;
+    double good_steps;
+    double skipped;
+};
+
+// One thread. The scale does not grow beyond single precision, in which gradients are.
+extern "C" __global__ void advance(StepControl* control, double growth, double backoff, double interval) {
+    StepControl next = *control;
+    if (next.overflow != 0) {
+        next.scale *= backoff;
+        next.good_steps = 0;
+        next.skipped += 1;
+    } else {
+        next.count += 1;
+        next.good_steps += 1;
+        if (next.good_steps >= interval) {
+            double grown = next.scale * growth;
+            next.scale = static_cast<float>(grown) <= LARGEST ? grown : next.scale;
+            next.good_steps = 0;
+        }
+    }
+    *control = next;
+}

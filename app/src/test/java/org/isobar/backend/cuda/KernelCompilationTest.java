@@ -1,0 +1,106 @@
+package org.isobar.backend.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Every kernel in every variant through the real NVRTC, which needs no GPU; and what ptxas says of them. The table for
+ * compute capability 9.0 stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew.
+ */
+@Tag("nvrtc")
+class KernelCompilationTest {
+    private static final Path DOCUMENT = Path.of("../docs/kernels.md");
+    private static final Path FOUND = Path.of("target/kernels.md");
+    private static final int THREADS = 2;
+    private static KernelCompiler compiler;
+
+    /** What is compiled in one go: a file with its definitions; it may have several kernels. */
+    private record Unit(String file, List<String> defines) { }
+
+    @BeforeAll
+    static void load() {
+        compiler = new KernelCompiler();
+    }
+
+    /** Not the simulated machine's, which lends its driver alone, for the bindings to be loaded. */
+    @Test
+    void theCompilerIsTheRedistributableOne() throws IOException {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            List<String> compilers = maps.filter(line -> line.contains("libnvrtc.so"))
+                .map(line -> line.substring(line.indexOf('/'))).distinct().toList();
+            assertEquals(1, compilers.size(), compilers::toString);
+            assertTrue(compilers.getFirst().contains("cuda-redist"), compilers::toString);
+        }
+    }
+
+    @Test
+    void kernelsOfHopperStayInRegistersAndAreInTheTable() throws Exception {
+        KernelTable table = compileAll(90);
+        assertEquals(List.of(), table.outsideRegisters());
+        List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
+        List<String> prose = committed.stream().takeWhile(line -> !line.startsWith("| kernel")).toList();
+        List<String> document = Stream.concat(prose.stream(), table.markdown().stream()).toList();
+        Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND, document, StandardCharsets.UTF_8);
+        assertEquals(String.join("\n", Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8)),
+            String.join("\n", document), "docs/kernels.md is not of these kernels: see its first paragraph");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {80, 86, 89, 100})
+    @Tag("slow")
+    void kernelsOfOtherGpusStayInRegisters(int capability) throws Exception {
+        assertEquals(List.of(), compileAll(capability).outsideRegisters());
+    }
+
+    @Test
+    void aKernelThatDoesNotCompileIsShownWithItsLog() {
+        KernelSource broken = new KernelSource("broken.cu",
+            "#include \"h.cuh\"\nextern \"C\" __global__ void k() { x; }",
+            Map.of("h.cuh", ""));
+        String message = assertThrows(CudaException.class, () ->
+            compiler.compile(broken, KernelCompiler.options(90, List.of("TYPE=float")))).getMessage();
+        assertTrue(message.contains("broken.cu(2)") && message.contains("identifier \"x\" is undefined")
+            && message.contains("-DTYPE=float"), message);
+    }
+
+    private static KernelTable compileAll(int capability) throws Exception {
+        Map<Unit, List<KernelVariant>> units = KernelVariants.all().stream()
+            .collect(Collectors.groupingBy(variant -> new Unit(variant.file(), variant.defines())));
+        KernelTable table = new KernelTable();
+        List<Callable<Void>> compilations = new ArrayList<>();
+        units.forEach((unit, kernels) -> compilations.add(() -> {
+            List<String> options = new ArrayList<>(KernelCompiler.options(capability, unit.defines()));
+            options.add("--ptxas-options=-v");
+            CompiledKernel compiled = compiler.compile(KernelSource.load(unit.file()), options);
+            kernels.forEach(kernel -> table.add(kernel, compiled.log()));
+            return null;
+        }));
+        try (ExecutorService pool = Executors.newFixedThreadPool(THREADS)) {
+            for (Future<Void> done : pool.invokeAll(compilations)) {
+                done.get();
+            }
+        }
+        return table;
+    }
+}

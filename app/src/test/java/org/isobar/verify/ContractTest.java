@@ -1,0 +1,67 @@
+package org.isobar.verify;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import org.isobar.device.Device;
+import org.isobar.tensor.DType;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** The contract itself, in all types: right operations pass every case, spoiled ones fail. */
+class ContractTest {
+    private static final double TF32 = 0x1p-11;
+
+    @TestFactory
+    Stream<DynamicTest> rightOperationsPass() {
+        Device device = new ReferenceDevice(new ReferenceTensorOps());
+        return TensorOpsContract.cases(device).stream().map(one -> dynamicTest(one.name(), () ->
+            assertTrue(one.run(device) != 0)));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> spoiledOperationsFail() {
+        return Spoiled.all().stream().flatMap(spoiled -> spoiled.operations().stream().map(operation ->
+            dynamicTest(operation + " that " + spoiled.what(), () ->
+                assertEquals(EnumSet.copyOf(spoiled.types()),
+                    failing(new ReferenceDevice(spoiled.ops()), operation)))));
+    }
+
+    @Test
+    void aDeviceMayRoundItsOperandsIfItSaysSo() {
+        Device device = new ReferenceDevice(new Spoiled.RoundsOperands(11), TF32);
+        for (String operation : List.of("linear", "attention", "attentionBackward")) {
+            assertEquals(Set.of(), failing(device, operation), operation);
+        }
+    }
+
+    @Test
+    void butNotMoreThanItSays() {
+        Device device = new ReferenceDevice(new Spoiled.RoundsOperands(8), TF32);
+        for (String operation : List.of("linear", "attention", "attentionBackward")) {
+            assertTrue(failing(device, operation).contains(DType.F32), operation);
+        }
+    }
+
+    /** Types in which a case of the operation fails. */
+    private static Set<DType> failing(Device device, String operation) {
+        Set<DType> failing = EnumSet.noneOf(DType.class);
+        for (Case one : TensorOpsContract.cases(device)) {
+            if (one.operation().equals(operation) && !failing.contains(one.dtype())) {
+                try {
+                    one.run(device);
+                } catch (ContractViolation violation) {
+                    failing.add(one.dtype());
+                }
+            }
+        }
+        return failing;
+    }
+}

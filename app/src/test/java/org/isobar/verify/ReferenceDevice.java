@@ -1,0 +1,140 @@
+package org.isobar.verify;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.device.Arena;
+import org.isobar.device.CheckedTensorOps;
+import org.isobar.device.Device;
+import org.isobar.device.Footprint;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.MemoryGauge;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Storage;
+import org.isobar.tensor.Tensor;
+
+/** Host memory with operations of one's choice, in every type: to try the contract itself. */
+final class ReferenceDevice implements Device {
+    private final TensorOps ops;
+    private final double operandRoundoff;
+
+    /** A device that takes operands as they are. */
+    ReferenceDevice(TensorOps ops) {
+        this(ops, 0);
+    }
+
+    /** A device that says that it rounds single-precision operands so. */
+    ReferenceDevice(TensorOps ops, double operandRoundoff) {
+        this.ops = new CheckedTensorOps(ops);
+        this.operandRoundoff = operandRoundoff;
+    }
+
+    /** The numbers of a tensor. */
+    static double[] read(Tensor tensor) {
+        MemorySegment memory = memory(tensor);
+        double[] numbers = new double[Math.toIntExact(tensor.elements())];
+        for (int i = 0; i < numbers.length; i++) {
+            numbers[i] = Numbers.take(memory, tensor.dtype(), i);
+        }
+        return numbers;
+    }
+
+    /** Rounds numbers to the type of the tensor, once. */
+    static void write(Tensor tensor, double[] numbers) {
+        MemorySegment memory = memory(tensor);
+        for (int i = 0; i < numbers.length; i++) {
+            Numbers.put(memory, tensor.dtype(), i, numbers[i]);
+        }
+    }
+
+    private static MemorySegment memory(Tensor tensor) {
+        return ((Block) tensor.storage()).memory().asSlice(tensor.offset(), tensor.bytes());
+    }
+
+    @Override
+    public String description() {
+        return "reference";
+    }
+
+    @Override
+    public TensorOps ops() {
+        return ops;
+    }
+
+    @Override
+    public boolean supports(DType dtype) {
+        return dtype != DType.F64;
+    }
+
+    @Override
+    public double operandRoundoff(DType dtype) {
+        return dtype == DType.F32 ? operandRoundoff : 0;
+    }
+
+    @Override
+    public Arena arena(String name, long bytes) {
+        java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofConfined();
+        MemorySegment block = memory.allocate(bytes, Arena.ALIGNMENT);
+        return new Arena(name, new Block(block), memory::close);
+    }
+
+    @Override
+    public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        Arena room = arena("host buffer", Arena.align(shape.elements() * dtype.bytes()));
+        return new Buffer(room, room.allocate(dtype, shape.extents()));
+    }
+
+    @Override
+    public void reserve(Footprint footprint) { }
+
+    @Override
+    public void upload(Tensor destination, MemorySegment source) {
+        memory(destination).copyFrom(source);
+    }
+
+    @Override
+    public void download(MemorySegment destination, Tensor source) {
+        destination.copyFrom(memory(source));
+    }
+
+    @Override
+    public MemoryGauge memory() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() { }
+
+    private record Buffer(Arena room, Tensor tensor) implements HostBuffer {
+        @Override
+        public MemorySegment segment() {
+            return ReferenceDevice.memory(tensor);
+        }
+
+        @Override
+        public Tensor toDevice() {
+            return tensor;
+        }
+
+        @Override
+        public void release() { }
+
+        @Override
+        public void close() {
+            room.close();
+        }
+    }
+
+    private record Block(MemorySegment memory) implements Storage {
+        @Override
+        public long address() {
+            return memory.address();
+        }
+
+        @Override
+        public long bytes() {
+            return memory.byteSize();
+        }
+    }
+}

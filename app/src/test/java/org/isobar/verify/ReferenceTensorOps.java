@@ -1,0 +1,264 @@
+package org.isobar.verify;
+
+import static org.isobar.verify.ReferenceDevice.read;
+import static org.isobar.verify.ReferenceDevice.write;
+
+import java.util.Arrays;
+
+import org.isobar.device.AdamConstants;
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
+import org.isobar.device.Epilogue;
+import org.isobar.device.LossScaling;
+import org.isobar.device.PatchShape;
+import org.isobar.device.StepControl;
+import org.isobar.device.TensorOps;
+import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** The operations by the contract's own references: in double precision, each result rounded when it is stored. */
+class ReferenceTensorOps implements TensorOps {
+    @Override
+    public void fill(Tensor y, double value) {
+        double[] values = new double[Math.toIntExact(y.elements())];
+        Arrays.fill(values, value);
+        write(y, values);
+    }
+
+    @Override
+    public void copy(Tensor y, Tensor x) {
+        write(y, read(x));
+    }
+
+    @Override
+    public void cast(Tensor y, Tensor x) {
+        write(y, read(x));
+    }
+
+    @Override
+    public void transposeOuter(Tensor y, Tensor x) {
+        write(y, ReferenceOps.transposed(read(x), extent(x, 0), extent(x, 1), extent(x, 2)));
+    }
+
+    @Override
+    public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        Expected product = ReferenceProducts.linear(read(x), read(weight), extent(x, -1), 0);
+        switch (epilogue) {
+            case Epilogue.None none -> write(y, product.values());
+            case Epilogue.Bias bias -> write(y, biased(product, bias.bias()));
+            case Epilogue.BiasGelu gelu -> {
+                write(gelu.preActivation(), biased(product, gelu.bias()));
+                write(y, ReferenceOps.gelu(product.values()).values());
+            }
+        }
+    }
+
+    private static double[] biased(Expected product, Tensor bias) {
+        double[] b = read(bias);
+        for (int i = 0; i < product.size(); i++) {
+            product.add(i, b[i % b.length]);
+        }
+        return product.values();
+    }
+
+    @Override
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        write(dx, ReferenceProducts.backwardInput(before(dx, write), read(dy), read(weight), extent(weight, -1), 0)
+            .values());
+    }
+
+    /** What is added to. */
+    static double[] before(Tensor output, Write write) {
+        return write == Write.ADD ? read(output) : new double[Math.toIntExact(output.elements())];
+    }
+
+    @Override
+    public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        write(dWeight, ReferenceProducts.backwardWeight(read(dWeight), read(dy), read(x), extent(x, -1), 0).values());
+    }
+
+    @Override
+    public void biasBackward(Tensor dBias, Tensor dy) {
+        write(dBias, ReferenceProducts.columnSums(read(dBias), read(dy)).values());
+    }
+
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        ReferenceLayerNorm norm = new ReferenceLayerNorm(read(x), extent(x, -1), epsilon);
+        write(mean, norm.mean());
+        write(invStd, norm.invStd());
+        write(y, norm.forward(read(gamma), read(beta)).values());
+    }
+
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        write(y, new ReferenceLayerNorm(read(x), extent(x, -1), read(mean), read(invStd))
+            .forward(read(gamma), read(beta)).values());
+    }
+
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd, Tensor gamma, Write write) {
+        ReferenceLayerNorm norm = new ReferenceLayerNorm(read(x), extent(x, -1), read(mean), read(invStd));
+        write(dx, norm.input(before(dx, write), read(dy), read(gamma)).values());
+        write(dGamma, norm.gamma(read(dGamma), read(dy)).values());
+        write(dBeta, norm.beta(read(dBeta), read(dy)).values());
+    }
+
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        residual(z, x, branch, dropPath);
+        layerNorm(y, mean, invStd, z, gamma, beta, epsilon);
+    }
+
+    @Override
+    public void gelu(Tensor y, Tensor x) {
+        write(y, ReferenceOps.gelu(read(x)).values());
+    }
+
+    @Override
+    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+        write(dx, ReferenceOps.geluBackward(read(dy), read(x)).values());
+        gelu(y, x);
+    }
+
+    @Override
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        double[] outs = new double[Math.toIntExact(out.elements())];
+        double[] logSums = new double[Math.toIntExact(lse.elements())];
+        new RoundingAttention(shape, mask(shape, dropout), roundings(q.dtype()))
+            .forward(outs, logSums, read(q), read(kv));
+        write(out, outs);
+        write(lse, logSums);
+    }
+
+    @Override
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        double[] dqs = new double[Math.toIntExact(dq.elements())];
+        double[] dkvs = new double[Math.toIntExact(dkv.elements())];
+        new RoundingAttention(shape, mask(shape, dropout), roundings(q.dtype()))
+            .backward(dqs, dkvs, read(dOut), read(q), read(kv), read(out), read(lse));
+        write(dq, dqs);
+        write(dkv, dkvs);
+    }
+
+    private static double[] mask(AttentionShape shape, Dropout dropout) {
+        return ReferenceOps.mask(dropout, (int) shape.batch(), (int) shape.heads(), (int) shape.queries(),
+            (int) shape.keys());
+    }
+
+    /** Where attention rounds on its way: what goes into its second products, to the type of the operands. */
+    RoundingAttention.Roundings roundings(DType a) {
+        return new RoundingAttention.Roundings(x -> x, x -> x, x -> Numbers.round(x, a), x -> Numbers.round(x, a),
+            x -> x);
+    }
+
+    @Override
+    public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+        write(tokens, ReferenceImages.patchify(read(image), shape).values());
+    }
+
+    @Override
+    public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+        write(image, ReferenceImages.unpatchify(read(tokens), shape).values());
+    }
+
+    @Override
+    public void addPositions(Tensor y, Tensor x, Tensor positions) {
+        write(y, ReferenceOps.addPositions(read(x), read(positions)).values());
+    }
+
+    @Override
+    public void addPositionsBackward(Tensor dPositions, Tensor dy) {
+        write(dPositions, ReferenceOps.addPositionsBackward(read(dPositions), read(dy)).values());
+    }
+
+    @Override
+    public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+        write(y, ReferenceOps.residual(read(x), read(branch), ReferenceOps.mask(dropPath, extent(x, 0))).values());
+    }
+
+    @Override
+    public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+        write(dBranch, ReferenceOps.masked(read(dy), ReferenceOps.mask(dropPath, extent(dy, 0))).values());
+    }
+
+    @Override
+    public void dropout(Tensor y, Tensor x, Dropout dropout) {
+        int[] extents = Arrays.stream(x.shape().extents()).mapToInt(Math::toIntExact).toArray();
+        write(y, ReferenceOps.masked(read(x), ReferenceOps.mask(dropout, extents)).values());
+    }
+
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        double[] both = ReferenceImages.norms(read(prediction), read(target), extent(target, 0)).values();
+        write(norms, both);
+        write(loss, ReferenceImages.loss(both, 1).values());
+    }
+
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
+        write(dPrediction, ReferenceImages.lossBackward(read(prediction), read(target), read(norms), read(scale)[0])
+            .values());
+    }
+
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        write(rmse, ReferenceImages.weightedRmse(read(prediction), read(target), extent(target, 0), extent(target, 1),
+            extent(target, 2), extent(target, 3)).values());
+    }
+
+    @Override
+    public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+        write(y, ReferenceOps.normalized(read(x), read(mean), read(std), extent(x, 2) * extent(x, 3)).values());
+    }
+
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        double[] unscaled = ReferenceOps.unscaled(read(gradient), read(scale)[0]).values();
+        write(gradient, unscaled);
+        if (!Arrays.stream(unscaled).allMatch(Double::isFinite)) {
+            fill(overflow, 1);
+        }
+    }
+
+    @Override
+    public void advance(Tensor control, LossScaling scaling) {
+        double[] c = read(control);
+        if (c[StepControl.OVERFLOW] != 0) {
+            c[StepControl.SCALE] *= scaling.backoff();
+            c[StepControl.GOOD_STEPS] = 0;
+            c[StepControl.SKIPPED]++;
+        } else {
+            c[StepControl.COUNT]++;
+            if (++c[StepControl.GOOD_STEPS] == scaling.interval()) {
+                c[StepControl.GOOD_STEPS] = 0;
+                double grown = c[StepControl.SCALE] * scaling.growth();
+                c[StepControl.SCALE] = Float.isFinite((float) grown) ? grown : c[StepControl.SCALE];
+            }
+        }
+        write(control, c);
+    }
+
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) {
+        ReferenceOps.AdamState state = ReferenceOps.adam(read(parameter), read(gradient), read(moment1), read(moment2),
+            read(control), constants);
+        write(parameter, state.parameter().values());
+        write(moment1, state.moment1().values());
+        write(moment2, state.moment2().values());
+        if (copy.dtype() != DType.F32) {
+            write(copy, read(parameter));
+        }
+    }
+
+    /** Extent of a dimension; negative ones count from the end. */
+    static int extent(Tensor x, int dim) {
+        return Math.toIntExact(x.shape().extent(dim));
+    }
+}
