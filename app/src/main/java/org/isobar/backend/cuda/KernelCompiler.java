@@ -79,11 +79,10 @@ final class KernelCompiler {
         try (BytePointer text = new BytePointer(source.text());
                 BytePointer file = new BytePointer(source.file());
                 PointerPointer<BytePointer> headerTexts = new PointerPointer<>(texts);
-                PointerPointer<BytePointer> headerNames = new PointerPointer<>(names)) {
+                PointerPointer<BytePointer> headerNames = new PointerPointer<>(names);
+                PointerPointer<BytePointer> arguments = new PointerPointer<>(options.toArray(String[]::new))) {
             check(nvrtcCreateProgram(program, text, file, names.length, headerTexts, headerNames),
                 "nvrtcCreateProgram");
-        }
-        try (PointerPointer<BytePointer> arguments = new PointerPointer<>(options.toArray(String[]::new))) {
             int result = nvrtcCompileProgram(program, options.size(), arguments);
             String log = log(program);
             if (result != NVRTC_SUCCESS) {
@@ -111,7 +110,7 @@ final class KernelCompiler {
             try (BytePointer log = new BytePointer(Math.max(1, size.get()))) {
                 log.put(0, (byte) 0);
                 check(nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog");
-                return log.getString().strip();
+                return log.limit(0).getString().strip(); // up to the end that NVRTC wrote
             }
         }
     }
