@@ -53,7 +53,7 @@ class CudaDeviceTest {
     @Test
     void whatIsUploadedComesBack() {
         float[] values = ascending(700_001); // several slots, the last of them partly filled
-        try (Arena arena = device.arena("values", 4L * values.length)) {
+        try (Arena arena = device.arena("values", Arena.align(4L * values.length))) {
             Tensor tensor = arena.f32(values.length);
             device.upload(tensor, MemorySegment.ofArray(values));
             assertArrayEquals(values, CudaFixture.values(device, tensor));
@@ -63,7 +63,7 @@ class CudaDeviceTest {
     @Test
     void aDownloadLargerThanAllSlots() {
         float[] values = ascending(2_400_003);
-        try (Arena arena = device.arena("values", 4L * values.length)) {
+        try (Arena arena = device.arena("values", Arena.align(4L * values.length))) {
             Tensor tensor = arena.f32(values.length);
             device.upload(tensor, MemorySegment.ofArray(values));
             assertArrayEquals(values, CudaFixture.values(device, tensor));
