@@ -1,21 +1,12 @@
 package org.isobar.backend.cuda;
 
-import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
-import static org.bytedeco.cuda.global.cudart.cuCtxSynchronize;
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRelease;
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxReset;
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRetain;
-import static org.bytedeco.cuda.global.cudart.cuInit;
-import static org.bytedeco.cuda.global.cudart.cuMemAlloc;
-import static org.bytedeco.cuda.global.cudart.cuMemFree;
 import static org.bytedeco.cuda.global.cudart.cuMemcpyDtoH;
 import static org.bytedeco.cuda.global.cudart.cuMemcpyHtoD;
-import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
+import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
 
 import java.lang.foreign.MemorySegment;
+import java.util.function.UnaryOperator;
 
-import org.bytedeco.cuda.cudart.CUctx_st;
-import org.bytedeco.cuda.cudart.CUstream_st;
 import org.isobar.device.Arena;
 import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
@@ -25,38 +16,24 @@ import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /**
- * The operations of the first GPU with nothing around them but memory and a stream; kernels from sources that a test
- * may change. What goes wrong in it ends with it: the context is thrown away.
+ * The operations of the first GPU with nothing around them but memory and a stream, and with kernels whose sources a
+ * test may have changed.
  */
 final class BareDevice implements Device {
-    private final CUctx_st context = new CUctx_st();
-    private final CUstream_st stream = new CUstream_st();
-    private final KernelLauncher launcher;
-    private final CudaTensorOps ops;
-    private long workspace;
-    private long workspaceBytes;
+    private final CudaStack stack;
+    private final CudaTensorOps operations;
+    private final TensorOps checked;
 
-    BareDevice(CudaOptions options, SourceKernels.Source source) {
-        Cuda.check(cuInit(0), "cuInit");
-        Cuda.check(cuDevicePrimaryCtxRetain(context, 0), "cuDevicePrimaryCtxRetain");
-        Cuda.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-        Cuda.check(cuStreamCreate(stream, 0), "cuStreamCreate");
-        launcher = new KernelLauncher(stream);
-        ops = new CudaTensorOps(
-            new CudaContext(new SourceKernels(source), launcher, this::workspace, options), stream);
-    }
-
-    private record DeviceBlock(long address, long bytes) implements Storage { }
-
-    private long workspace(long bytes) {
-        if (bytes > workspaceBytes) {
-            throw new IllegalStateException(bytes + " bytes of workspace, " + workspaceBytes + " are reserved");
-        }
-        return workspace;
+    BareDevice(CudaOptions options, UnaryOperator<KernelSource> change) {
+        stack = new CudaStack(0, options, System.getenv(), warning -> { });
+        CudaContext context = stack.context();
+        Kernels kernels = new SourceKernels(context.kernels(), stack.gpu().capability(), change);
+        operations = new CudaTensorOps(new CudaContext(kernels, context.launcher(), context.workspace(), options),
+            stack.compute().handle());
+        checked = new CheckedTensorOps(operations);
     }
 
     @Override
@@ -66,7 +43,7 @@ final class BareDevice implements Device {
 
     @Override
     public TensorOps ops() {
-        return new CheckedTensorOps(ops);
+        return checked;
     }
 
     @Override
@@ -76,20 +53,13 @@ final class BareDevice implements Device {
 
     @Override
     public Arena arena(String name, long bytes) {
-        long memory = allocate(bytes);
-        return new Arena(name, new DeviceBlock(memory, bytes), () -> Cuda.check(cuMemFree(memory), "cuMemFree"));
+        DeviceMemory memory = new DeviceMemory(stack.gpu(), name, bytes);
+        return new Arena(name, memory, memory::close);
     }
 
     @Override
     public void reserve(Footprint footprint) {
-        workspaceBytes = CudaTensorOps.workspaceBytes(footprint);
-        workspace = allocate(workspaceBytes);
-    }
-
-    private static long allocate(long bytes) {
-        long[] address = new long[1];
-        Cuda.check(cuMemAlloc(address, bytes), "cuMemAlloc");
-        return address[0];
+        stack.workspace().reserve(CudaTensorOps.workspaceBytes(footprint));
     }
 
     @Override
@@ -100,26 +70,24 @@ final class BareDevice implements Device {
 
     @Override
     public void download(MemorySegment destination, Tensor source) {
-        Cuda.check(cuCtxSynchronize(), "cuCtxSynchronize");
+        Cuda.check(cuStreamSynchronize(stack.compute().handle()), "cuStreamSynchronize");
         Cuda.check(cuMemcpyDtoH(new DevicePointer().at(destination.address()), source.address(), source.bytes()),
             "cuMemcpyDtoH");
     }
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("host buffers");
     }
 
     @Override
     public MemoryGauge memory() {
-        throw new UnsupportedOperationException();
+        throw new UnsupportedOperationException("a gauge");
     }
 
     @Override
     public void close() {
-        ops.close();
-        launcher.close();
-        cuDevicePrimaryCtxReset(0);
-        cuDevicePrimaryCtxRelease(0);
+        operations.close();
+        stack.close();
     }
 }
