@@ -131,6 +131,16 @@ class ConfigErrorsTest {
             message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
     }
 
+    @Test
+    void severalGpusAreSaidNotToBeThereYet() {
+        ConfigRequest two = new ConfigRequest(PRESETS, "demo", Map.of("RANK", "0", "WORLD_SIZE", "2",
+            "MASTER_ADDR", "127.0.0.1"));
+        String message = message(two.with("device", "cuda"));
+        assertTrue(message.contains("device is 'cuda' (--device), but several GPUs are not built yet; start one "
+            + "process, or use --device cpu."), message);
+        assertEquals(2, ConfigLoader.load(two.with("device", "cpu")).ranks().worldSize());
+    }
+
     private static ConfigRequest request(Path file, String preset) {
         return new ConfigRequest(file, preset, Map.of());
     }
