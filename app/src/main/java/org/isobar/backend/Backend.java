@@ -1,9 +1,12 @@
 package org.isobar.backend;
 
-import java.util.OptionalInt;
+import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.backend.cuda.CudaDevice;
+import org.isobar.backend.cuda.CudaReport;
 import org.isobar.device.Device;
 import org.isobar.fault.UserException;
 
@@ -22,19 +25,41 @@ public enum Backend {
     }
 
     /**
-     * Opens the device.
+     * Opens the device. Where a CPU is asked for, nothing looks for a GPU.
      *
-     * @param threads compute threads of a CPU, all cores where absent
-     * @param log     told what was chosen, and why where there was a choice
+     * @param log told what was chosen, and why where there was a choice
      * @throws UserException if there is no such device here
      */
-    public Device open(OptionalInt threads, Consumer<String> log) {
-        if (this == CUDA) {
-            throw new UserException("--device cuda: this version has no CUDA back end; use --device cpu or auto");
+    public Device open(DeviceOptions options, Consumer<String> log) {
+        if (this == CPU) {
+            return cpu(options, log, "");
         }
-        CpuDevice device = new CpuDevice(threads.orElse(Runtime.getRuntime().availableProcessors()));
-        log.accept("Device: " + device.description()
-            + (this == AUTO ? " (chosen by auto: this version has no other back end)" : ""));
+        List<CudaReport.Obstacle> obstacles = obstacles(options);
+        if (obstacles.isEmpty()) {
+            return gpu(options, log, this == AUTO ? " (chosen by auto: there is a GPU)" : "");
+        }
+        if (this == AUTO) {
+            return cpu(options, log, " (chosen by auto: " + obstacles.getFirst().what() + ")");
+        }
+        throw new UserException("--device cuda: " + obstacles.stream().map(CudaReport.Obstacle::toString)
+            .collect(Collectors.joining("; ")));
+    }
+
+    private static List<CudaReport.Obstacle> obstacles(DeviceOptions options) {
+        return options.ranks().worldSize() > 1
+            ? List.of(new CudaReport.Obstacle("several GPUs are not built yet", "start one process, or take the CPU"))
+            : CudaReport.toRun().obstacles(options.environment());
+    }
+
+    private static Device cpu(DeviceOptions options, Consumer<String> log, String why) {
+        CpuDevice device = new CpuDevice(options.threads().orElse(Runtime.getRuntime().availableProcessors()));
+        log.accept("Device: " + device.description() + why);
+        return device;
+    }
+
+    private static Device gpu(DeviceOptions options, Consumer<String> log, String why) {
+        CudaDevice device = new CudaDevice(options.ranks().localRank(), options.cuda(), options.environment(), log);
+        log.accept("Device: " + device.description() + why);
         return device;
     }
 }

@@ -11,8 +11,10 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.CudaReport;
 import org.isobar.device.Device;
+import org.isobar.distributed.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import picocli.CommandLine.Command;
@@ -29,6 +31,7 @@ final class DoctorCommand implements Callable<Integer> {
     private static final Duration PROGRAMS = Duration.ofSeconds(5);
     private static final Duration DRIVER = Duration.ofSeconds(30);
     private static final Duration DEVICE = Duration.ofSeconds(60);
+    private static final RankEnvironment ALONE = RankEnvironment.of(Map.of());
     private static final double GIB = 1L << 30;
     /** What of the processor's features makes training on it fast, by the kernel's names. */
     private static final Map<String, String> FEATURES = features();
@@ -99,7 +102,7 @@ final class DoctorCommand implements Callable<Integer> {
             return List.of(failure.getMessage());
         }
         CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
-        return report.obstacles(launch.environment());
+        return report.obstacles(launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
     }
 
     private static void tools(FactSheet sheet) {
@@ -117,7 +120,7 @@ final class DoctorCommand implements Callable<Integer> {
         }
     }
 
-    private static void summary(FactSheet sheet, List<String> obstacles) {
+    private void summary(FactSheet sheet, List<String> obstacles) {
         sheet.heading("What works");
         sheet.line("CPU training:", opens(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
         if (obstacles.isEmpty()) {
@@ -129,10 +132,11 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     /** What the device answers where it cannot be opened. */
-    private static Optional<String> opens(Backend backend) {
+    private Optional<String> opens(Backend backend) {
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, launch.environment());
         try {
             return Bounded.call("opening the device", DEVICE, () -> {
-                try (Device device = backend.open(OptionalInt.of(1), line -> { })) {
+                try (Device device = backend.open(options, line -> { })) {
                     assert device.description() != null;
                     return Optional.empty();
                 }

@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 import org.isobar.config.Nearest;
+import org.isobar.device.DeviceException;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -98,6 +99,8 @@ public final class Main implements Runnable {
         PrintWriter err = command.getErr();
         if (failure instanceof UserException) {
             err.println("isobar: " + failure.getMessage());
+        } else if (failure instanceof DeviceException) {
+            err.println("isobar: the device failed: " + failure.getMessage());
         } else {
             err.println("isobar: an unexpected failure; please report it with what follows.");
             failure.printStackTrace(err);

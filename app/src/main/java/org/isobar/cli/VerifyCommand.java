@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
@@ -81,7 +82,8 @@ final class VerifyCommand implements Callable<Integer> {
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
         OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
-        try (Device device = backend.open(count, out::println)) {
+        try (Device device = backend.open(DeviceOptions.of(count, ranks,
+            launch.environment()), out::println)) {
             boolean holds = ranks.worldSize() == 1 ? arithmetic(device, out) : layout(device, ranks, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
             out.flush();

@@ -40,7 +40,7 @@ public final class ConfigLoader {
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
-        Consistency.checkBuilt(settings);
+        Consistency.checkBuilt(settings, ranks.worldSize());
     }
 
     private static ProcessGrid grid(Settings given, int worldSize) {

@@ -57,14 +57,14 @@ final class Consistency {
     }
 
     /** Refuses what later versions will do: saying so beats pretending. */
-    static void checkBuilt(Settings settings) {
+    static void checkBuilt(Settings settings, int worldSize) {
         if (settings.get(Keys.PIPELINE_PARALLEL) > 1) {
             throw settings.fail(settings.describe(Keys.PIPELINE_PARALLEL)
                 + ", but training knows no pipeline stages yet; leave it at 1.");
         }
-        if (settings.get(Keys.DEVICE) == Backend.CUDA) {
+        if (settings.get(Keys.DEVICE) == Backend.CUDA && worldSize > 1) {
             throw settings.fail(settings.describe(Keys.DEVICE)
-                + ", but the CUDA back end is not built yet; use --device cpu.");
+                + ", but several GPUs are not built yet; start one process, or use --device cpu.");
         }
     }
 

@@ -52,6 +52,8 @@ public final class Batch implements AutoCloseable {
     /** Gives the buffers back to be filled again: nothing may read them from now on. */
     @Override
     public void close() {
+        input.release();
+        target.release();
         onRelease.run();
     }
 

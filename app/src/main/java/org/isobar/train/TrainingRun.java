@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
@@ -12,6 +13,7 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
@@ -66,6 +68,9 @@ public final class TrainingRun {
             } catch (CommunicationException lost) {
                 log.error(lost.getMessage()); // names the rank itself
                 return 1;
+            } catch (DeviceException failed) {
+                log.error(who + "the device failed: " + failed.getMessage());
+                return 1;
             } catch (RuntimeException | Error failure) {
                 log.error(who + "unexpected failure", failure);
                 return 1;
@@ -81,7 +86,8 @@ public final class TrainingRun {
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
-        try (Device device = config.device().open(config.threads(), log::info)) {
+        try (Device device = config.device().open(DeviceOptions.of(config.threads(), config.ranks(),
+            System.getenv()), log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             try (RunMemory memory = new RunMemory(device, plan(device))) {
                 member.run(device, communicators -> {

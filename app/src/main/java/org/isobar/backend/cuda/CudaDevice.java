@@ -38,13 +38,13 @@ public final class CudaDevice implements Device {
     /**
      * Opens a GPU; this thread will issue the operations.
      *
-     * @param ordinal     its number among those that the process sees
+     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
      * @param environment names the directory of compiled kernels
      * @param log         told what is worth knowing of this device
      * @throws org.isobar.fault.UserException if a library is missing
      */
-    public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
-        stack = new CudaStack(ordinal, options, environment, log);
+    public CudaDevice(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
+        stack = new CudaStack(localRank, options, environment, log);
         try {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());

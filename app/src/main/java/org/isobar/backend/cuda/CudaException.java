@@ -1,7 +1,9 @@
 package org.isobar.backend.cuda;
 
+import org.isobar.device.DeviceException;
+
 /** A call of a CUDA library that failed: its name and what the library says of it. */
-final class CudaException extends RuntimeException {
+final class CudaException extends DeviceException {
     private static final long serialVersionUID = 1;
 
     CudaException(String message) {

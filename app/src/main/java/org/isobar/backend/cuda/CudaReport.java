@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.CudaComponent.Role;
 
@@ -17,7 +19,7 @@ import org.isobar.backend.cuda.CudaComponent.Role;
  * @param gpus      those that this process sees
  */
 public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<Gpu> gpus) {
-    private static final int OLDEST_CAPABILITY = 80;
+    static final int OLDEST_CAPABILITY = 80;
     private static final String NEEDED_DRIVER = "NVIDIA's driver 580 or newer";
     private static final List<String> OTHER_MAJORS = List.of("14", "12", "11", "");
 
@@ -60,6 +62,11 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
         public String computeCapability() {
             return capability / 10 + "." + capability % 10;
         }
+
+        @Override
+        public String toString() {
+            return name + " of compute capability " + computeCapability();
+        }
     }
 
     /** Keeps copies. */
@@ -68,12 +75,32 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
         gpus = List.copyOf(gpus);
     }
 
-    /** Looks at this machine. */
-    public static CudaReport make() {
-        List<Library> libraries = new ArrayList<>();
-        for (CudaComponent component : CudaComponent.values()) {
-            libraries.add(look(component));
+    /**
+     * Something that keeps this machine from training on a GPU.
+     *
+     * @param what   in few words
+     * @param remedy what to do about it
+     */
+    public record Obstacle(String what, String remedy) {
+        @Override
+        public String toString() {
+            return what + ": " + remedy;
         }
+    }
+
+    /** Looks at all that there may be on this machine. */
+    public static CudaReport make() {
+        return of(List.of(CudaComponent.values()));
+    }
+
+    /** Looks at what a run needs. The compiler is not of it: all kernels may have been compiled before. */
+    public static CudaReport toRun() {
+        return of(Stream.of(CudaComponent.values())
+            .filter(component -> component.role() == Role.NEEDED && component != CudaComponent.NVRTC).toList());
+    }
+
+    private static CudaReport of(List<CudaComponent> components) {
+        List<Library> libraries = components.stream().map(CudaReport::look).toList();
         Optional<DriverProbe> probe = CudaLibraries.find(CudaComponent.DRIVER.fileName()).map(DriverProbe::new);
         return new CudaReport(probe.map(DriverProbe::driver), libraries,
             probe.map(DriverProbe::gpus).orElse(List.of()));
@@ -103,41 +130,50 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
     }
 
     /**
-     * What keeps this machine from training on a GPU, the first thing first, each with what to do about it; nothing
-     * if all that is needed is there.
+     * What keeps this machine from training on a GPU, the first thing first; nothing if all that is needed is there.
      *
      * @param environment of this process
      */
-    public List<String> obstacles(Map<String, String> environment) {
-        List<String> obstacles = new ArrayList<>();
-        List<String> lacking = libraries.stream().filter(library -> library.component().role() == Role.NEEDED)
-            .filter(library -> library.state() != State.FOUND && library.component() != CudaComponent.DRIVER)
-            .map(CudaReport::lack).toList();
+    public List<Obstacle> obstacles(Map<String, String> environment) {
+        List<Obstacle> obstacles = new ArrayList<>();
         if (driver.isEmpty()) {
-            obstacles.add(lack(libraries.get(CudaComponent.DRIVER.ordinal())) + ": " + remedy(CudaComponent.DRIVER));
+            obstacles.add(new Obstacle("no NVIDIA driver (" + CudaComponent.DRIVER.fileName() + ")",
+                remedy(CudaComponent.DRIVER)));
         }
+        String lacking = libraries.stream().filter(library -> library.component().role() == Role.NEEDED)
+            .filter(library -> library.state() != State.FOUND && library.component() != CudaComponent.DRIVER)
+            .map(CudaReport::lack).collect(Collectors.joining(", "));
         if (!lacking.isEmpty()) {
-            obstacles.add(String.join(", ", lacking) + ": " + remedy(CudaComponent.RUNTIME));
+            obstacles.add(new Obstacle(lacking, remedy(CudaComponent.RUNTIME)));
         }
-        driver.ifPresent(found -> {
-            if (found.cuda().compareTo(CudaVersion.NEEDED) < 0) {
-                obstacles.add("the driver runs programs of CUDA " + found.cuda() + " and older, and this is built for "
-                    + CudaVersion.NEEDED + ": install " + NEEDED_DRIVER);
-            } else if (found.failure().isPresent()) {
-                obstacles.add("the driver does not start: " + found.failure().get());
-            } else if (gpus.isEmpty()) {
-                obstacles.add(noGpu(environment));
-            } else if (gpus.stream().allMatch(gpu -> gpu.capability() < OLDEST_CAPABILITY)) {
-                obstacles.add("no GPU has compute capability 8.0 (Ampere) or newer");
-            }
-        });
+        driver.flatMap(found -> obstacle(found, environment)).ifPresent(obstacles::add);
         return obstacles;
     }
 
-    private static String noGpu(Map<String, String> environment) {
+    private Optional<Obstacle> obstacle(Driver found, Map<String, String> environment) {
+        if (found.cuda().compareTo(CudaVersion.NEEDED) < 0) {
+            return Optional.of(new Obstacle("the NVIDIA driver runs CUDA " + found.cuda() + " and older, and "
+                + CudaVersion.NEEDED + " is needed", remedy(CudaComponent.DRIVER)));
+        }
         String visible = environment.get("CUDA_VISIBLE_DEVICES");
-        return visible == null ? "there is no GPU here; under Slurm, ask for one: --gpus-per-task=1"
-            : "CUDA_VISIBLE_DEVICES='" + visible + "' hides every GPU: unset it, or name one, 0 being the first";
+        if (found.failure().isPresent()) {
+            return Optional.of(new Obstacle("the NVIDIA driver does not start (" + found.failure().get() + ")",
+                "see what nvidia-smi says"));
+        }
+        if (gpus.isEmpty()) {
+            return Optional.of(visible == null
+                ? new Obstacle("no GPU", "see what nvidia-smi shows; under Slurm, ask for --gpus-per-task=1")
+                : new Obstacle("CUDA_VISIBLE_DEVICES='" + visible + "' shows no GPU",
+                    "unset it, or name one, 0 being the first"));
+        }
+        return gpus.stream().allMatch(gpu -> gpu.capability() < OLDEST_CAPABILITY)
+            ? Optional.of(tooOld(gpus.getFirst().toString())) : Optional.empty();
+    }
+
+    /** What is said of a GPU, its name and compute capability, that cannot run the kernels. */
+    static Obstacle tooOld(String gpu) {
+        return new Obstacle(gpu + " is too old", "a GPU of compute capability " + OLDEST_CAPABILITY / 10
+            + ".0 (Ampere) or newer is needed");
     }
 
     /** What is wrong with a library. */

@@ -7,6 +7,7 @@ import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR
 import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGet;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGetAttribute;
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetCount;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGetName;
 import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRelease;
 import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxRetain;
@@ -15,6 +16,7 @@ import static org.bytedeco.cuda.global.cudart.cuInit;
 
 import org.bytedeco.cuda.cudart.CUctx_st;
 import org.bytedeco.javacpp.BytePointer;
+import org.isobar.fault.UserException;
 
 /**
  * A GPU and its primary context, which other libraries of this process share. A thread makes the context its own before
@@ -31,21 +33,39 @@ final class Gpu implements AutoCloseable {
     private final CudaVersion driver;
     private final CUctx_st context = new CUctx_st();
 
-    /** The GPU of that number among those that the process sees, its context current on this thread. */
-    Gpu(int ordinal) {
+    /**
+     * A GPU, its context current on this thread.
+     *
+     * @param localRank number of this process among those of the machine; each takes a GPU of its own
+     * @throws UserException if there are fewer GPUs, or this one is too old
+     */
+    Gpu(int localRank) {
         Cuda.check(cuInit(0), "cuInit");
         int[] number = {0};
         Cuda.check(cuDriverGetVersion(number), "cuDriverGetVersion");
         driver = CudaVersion.of(number[0]);
-        Cuda.check(cuDeviceGet(number, ordinal), "cuDeviceGet");
+        Cuda.check(cuDeviceGetCount(number), "cuDeviceGetCount");
+        Cuda.check(cuDeviceGet(number, ordinal(localRank, number[0])), "cuDeviceGet");
         device = number[0];
         name = name(device);
         capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
             + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        if (capability < CudaReport.OLDEST_CAPABILITY) {
+            throw new UserException("--device cuda: " + CudaReport.tooOld(toString()));
+        }
         multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         sharedBytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
         Cuda.check(cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
         makeCurrent();
+    }
+
+    /** Slurm can show each process the one GPU that is its own; then that is the first to it. */
+    private static int ordinal(int localRank, int visible) {
+        if (visible > 1 && localRank >= visible) {
+            throw new UserException("--device cuda: LOCAL_RANK is " + localRank + ", but this machine shows " + visible
+                + " GPUs: start as many processes on it");
+        }
+        return visible > 1 ? localRank : 0;
     }
 
     /** The driver's handle. */
