@@ -1,0 +1,55 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+
+import org.isobar.telemetry.EventFile;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Training of preset tiny on a GPU, by every mode of precision, against the CPU's in full single precision. */
+@Tag("cuda")
+class CudaTrainingTest {
+    private static final String TWO_EPOCHS = "num_iters=24";
+    private static final List<String> SCORES = List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid");
+
+    @TempDir
+    private static Path data;
+    private static EventFile expected;
+
+    @TempDir
+    private Path logs;
+
+    @BeforeAll
+    static void trainOnTheCpu() throws IOException {
+        TinyRun.synthesize(data);
+        expected = TinyRun.of(data, data.resolve("logs"), TWO_EPOCHS, "device=cpu").succeeded().events();
+    }
+
+    /**
+     * A score before training is off by at most 4 times the roundoff of what products take in (TF32's is that of
+     * binary16), as in golden cases. Errors of 24 steps have either sign and come to the root of that, say 4 times.
+     */
+    @ParameterizedTest
+    @CsvSource({"none, false, 0x1p-11", "none, true, 0x1p-11", "fp16, true, 0x1p-11", "bf16, true, 0x1p-8",
+        "bf16, false, 0x1p-8"})
+    void lossesAreTheCpus(String mode, boolean jit, String roundoff) throws IOException {
+        EventFile found = TinyRun.of(data, logs, TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_jit=" + jit,
+            "enable_fused=" + jit).succeeded().events();
+        for (String score : SCORES) {
+            for (int step = 0; step <= 24; step += 12) {
+                double tolerance = 4 * Double.parseDouble(roundoff) * (step == 0 ? 1 : 4);
+                double reference = expected.scalar(score, step);
+                assertEquals(reference, found.scalar(score, step), tolerance * reference, score + " @ " + step);
+            }
+        }
+        assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
+    }
+}
