@@ -131,7 +131,7 @@ __device__ __forceinline__ void fetch_columns(T* tile, float2* columns, Tokens q
     cp_async_commit();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward_keys(T* dkv, // (B, Tk, 2, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_keys(T* dkv, // (B, Tk, 2, H, D)
     float* dq_sums,   // (B, Tq, H, D), added to: with ATOMIC
     const T* q,       // (B, Tq, H, D)
     const T* kv,      // (B, Tk, 2, H, D)

@@ -46,7 +46,7 @@ __device__ __forceinline__ void slopes_of(Pieces& dp, const Pieces& scores, cons
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_backward_queries(T* dq, // (B, Tq, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_queries(T* dq, // (B, Tq, H, D)
     const T* q,       // (B, Tq, H, D)
     const T* kv,      // (B, Tk, 2, H, D)
     const T* d_out,   // (B, Tq, H, D)

@@ -130,7 +130,7 @@ __device__ __forceinline__ void finish(T* out, float* lse, T* tile, const RowSum
     write_rows(out + row * stride, stride, tile, own, min(WARP_ROWS, queries - row));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) attention_forward(T* out, // (B, Tq, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_forward(T* out, // (B, Tq, H, D)
     float* lse,      // (B, H, Tq)
     const T* q,      // (B, Tq, H, D)
     const T* kv,     // (B, Tk, 2, H, D)

@@ -30,8 +30,8 @@
 #ifndef KEPT  // how many of the block's own operands stay in registers as fragments; others are read again each time
 #define KEPT 1
 #endif
-#ifndef BLOCKS  // to a multiprocessor, at least: limits the registers
-#define BLOCKS 2
+#ifndef RESIDENT_BLOCKS  // to a multiprocessor, at least: limits the registers
+#define RESIDENT_BLOCKS 2
 #endif
 
 constexpr int THREADS = WARPS * WARP;
