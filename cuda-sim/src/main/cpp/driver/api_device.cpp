@@ -187,6 +187,15 @@ SIM_API int cuDevicePrimaryCtxRelease_v2(int device) {
     });
 }
 
+// What was queued is dropped and all memory of the device is free; an error of the device stays.
+SIM_API int cuDevicePrimaryCtxReset_v2(int device) {
+    return guarded([&] {
+        dropQueued(checkedDevice(device));
+        releaseAll(device);
+        return SUCCESS;
+    });
+}
+
 SIM_API int cuCtxSetCurrent(void* context) {
     return guarded([&] {
         setCurrent(context == nullptr ? nullptr : checkedContext(context));

@@ -70,7 +70,12 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     operation.hostBytes = bytes;
 }
 
+// Until the copy runs, memory of the host holds nothing of use, so that reading it too early shows.
 void issueToHost(Stream* stream, void* to, Address from, size_t bytes) {
+    constexpr int JUNK = 0xcb;
+    if (pendingOn(to, bytes) == nullptr) {
+        memset(to, JUNK, bytes);
+    }
     Operation& operation = issue(stream, "copy to host", [=] {
         noteRange(from, bytes, Direction::READ);
         memcpy(to, pointer(from), bytes);

@@ -64,6 +64,10 @@ void runBlock();
 [[noreturn]] void failThread(Code code, const std::string& what, const Place& place);
 [[noreturn]] void failThreadAt(Code code, const std::string& what, const void* programCounter);
 
+// The same in parts: what will be said of the running thread, and the end of the block.
+Failure failureAt(Code code, const std::string& what, const void* programCounter);
+[[noreturn]] void failBlock(const Failure& failure);
+
 // A barrier of the block. The result is the number of threads whose predicate holds.
 int barrier(bool predicate, const char* name, const Place& place);
 

@@ -28,6 +28,7 @@ extern Arena arena;
 void reserveMemory();
 Address allocate(int device, size_t bytes);
 void release(Address base);
+void releaseAll(int device);
 size_t usedMemory(int device);
 
 // The allocation whose bytes include the address, or null.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "errors.h"
+
 namespace sim {
 
 // Where the two kinds of it lie: variables of the program, and what the launch asked for.
@@ -29,6 +31,10 @@ void forgetShared(uintptr_t a, size_t bytes);
 // The block, or a warp, has met: what was done before is ordered before what follows.
 void blockMet();
 void warpMet(int warp);
+
+// A read of what nothing wrote fails the block no sooner than at its next barrier, for a write that comes before that shows
+// it to be a race. This is what is to be reported, or null.
+const Failure* unwrittenRead();
 
 // Whether the address is in or near shared memory; noteShared then checks an access of the running thread and fails it if
 // it may not be.

@@ -220,6 +220,23 @@ void synchronizeAll() {
     }
 }
 
+void dropQueued(int device) {
+    for (auto& stream : streams) {
+        if (stream->device != device) {
+            continue;
+        }
+        for (Operation& operation : stream->queue) {
+            if (operation.drop) {
+                operation.drop();
+            }
+        }
+        stream->queue.clear();
+        stream->after.clear();
+        stream->done = stream->issued;
+        stream->live = stream.get() == streams[device].get();
+    }
+}
+
 bool poll(Stream* stream, uint32_t sequence) {
     bool ended = stream->done >= sequence;
     if (!ended) {

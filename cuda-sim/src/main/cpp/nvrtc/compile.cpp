@@ -110,6 +110,14 @@ void writeSources(const Program& program, const Options& options, const Folder& 
     write(folder.path / program.name, program.source);
 }
 
+// What the driver asks of the program as a whole.
+std::string titleOf(const Program& program, const Options& options) {
+    return "#pragma GCC visibility push(default)\nextern \"C\" {\n"
+        "extern const char sim_program[]; const char sim_program[] = R\"title(" + program.name + options.definitions
+        + ")title\";\nextern const int sim_architecture; const int sim_architecture = "
+        + std::to_string(options.architecture) + ";\n}\n#pragma GCC visibility pop\n";
+}
+
 }  // namespace
 
 Result compile(Program& program, const Options& options) {
@@ -130,10 +138,10 @@ Result compile(Program& program, const Options& options) {
         return Result::COMPILATION;
     }
     std::string text = contents(folder.path / "sim_program.ii");
-    text += "\n# 1 \"sim_entries.h\"\n" + entriesOf(text);
+    text += "\n# 1 \"sim_entries.h\"\n" + entriesOf(text) + titleOf(program, options);
     write(folder.path / "sim_program.ii", text);
     if (!run(folder, {compiler(), "-std=c++17", "-fpreprocessed", "-O2", "-g1", "-w", "-fPIC", "-ffp-contract=off",
-            "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-plt", "-fno-strict-aliasing",
+            "-fvisibility=hidden", "-fno-gnu-unique", "-fno-exceptions", "-fno-rtti", "-fno-plt", "-fno-strict-aliasing",
             "-fsanitize=thread,alignment,bounds,integer-divide-by-zero", "--param=tsan-instrument-func-entry-exit=0",
             "-c", "sim_program.ii", "-o", "sim_program.o"}, program.log)
         || !run(folder, {compiler(), "-shared", "-nostdlib", "-Wl,-z,now", "sim_program.o", "-o", "sim_program.so", "-L"

@@ -75,6 +75,7 @@ class DoctorCommandTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ISOBAR_SIM_GPUS=1    | GPU 0             .*, compute capability 9\\.0, [0-9.]+ GiB, [0-9.]+ GiB of it free
+        ISOBAR_SIM_GPUS=1    | GPU training:     yes\\.
         ISOBAR_SIM_GPUS=4    | GPU 3             .*
         ISOBAR_SIM_GPUS=0    | GPU training:     no, because .*
         ISOBAR_SIM_DRIVER=12080 | GPU training:     no, because the driver runs programs of CUDA 12\\.8 and older, .*
