@@ -60,8 +60,9 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     uint64_t sum = arriving ? 0 : checksum(from, bytes);
     Operation& operation = issue(stream, "copy to device", [=] {
         if (!arriving && checksum(from, bytes) != sum) {
-            breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to %s "
-                "on stream %d, were reused too early", bytes, from, describe(to).c_str(), running()->stream->number));
+            breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to "
+                "%s on stream %d, were reused too early", bytes, from, describe(to).c_str(),
+                running()->stream->number));
         }
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), from, bytes);

@@ -73,7 +73,8 @@ SIM_API int cuFuncGetAttribute(int* value, int attribute, void* function) {
     });
 }
 
-SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, size_t dynamicShared) {
+SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+    size_t dynamicShared) {
     return guarded([&] {
         *blocks = blocksPerMultiprocessor(*checkedKernel(function), threads, dynamicShared);
         return SUCCESS;

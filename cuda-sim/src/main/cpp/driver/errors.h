@@ -1,5 +1,5 @@
-// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of the
-// device stays: every later call returns it too, as on CUDA.
+// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of
+// the device stays: every later call returns it too, as on CUDA.
 #pragma once
 
 #include <string>
@@ -48,5 +48,8 @@ void report(const Failure& failure);
 
 // The error that the device has, or SUCCESS.
 Code deviceError();
+
+// Forgets it.
+void healDevice();
 
 }  // namespace sim

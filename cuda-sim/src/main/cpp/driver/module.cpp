@@ -49,7 +49,7 @@ std::set<Kernel*> kernels;
 size_t imageBytes(const void* image) {
     auto header = static_cast<const ElfW(Ehdr)*>(image);
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_type != ET_DYN) {
-        refuse(INVALID_IMAGE, "what is loaded was not compiled by the simulated NVRTC (another machine's kernel cache?)");
+        refuse(INVALID_IMAGE, "what is loaded was not compiled by the simulated NVRTC (another machine's cache?)");
     }
     return header->e_shoff + static_cast<size_t>(header->e_shnum) * header->e_shentsize;
 }
@@ -170,7 +170,8 @@ Kernel* kernelOf(Module* module, const char* name) {
     }
     auto& kernel = module->kernels[name];
     if (kernel == nullptr) {
-        auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, (std::string("sim_kernel_") + name).c_str()));
+        std::string symbol = std::string("sim_kernel_") + name;
+        auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, symbol.c_str()));
         if (entry == nullptr) {
             refuse(NOT_FOUND, format("no kernel %s in %s", name, module->program.c_str()));
         }

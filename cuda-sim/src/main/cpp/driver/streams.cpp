@@ -233,8 +233,10 @@ void dropQueued(int device) {
         stream->queue.clear();
         stream->after.clear();
         stream->done = stream->issued;
+        raise(known, *stream, stream->issued);
         stream->live = stream.get() == streams[device].get();
     }
+    learn({});
 }
 
 bool poll(Stream* stream, uint32_t sequence) {
