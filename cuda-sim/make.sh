@@ -9,4 +9,4 @@ for tool in make g++; do
         exit 1
     }
 done
-exec make --no-print-directory "$@"
+exec make --no-print-directory --jobs="$(nproc)" "$@"

@@ -34,10 +34,11 @@ auto spoilt(void (*spoil)(Gemm&)) {
 
 void addBlas(Suite& suite) {
     const std::string name = "cublasLtMatmul 16 x 8 x 64 bf16";
-    suite.planted("cublasLt: bias of the wrong type", {name, "the bias is fp32, and the result bf16"}, spoilt([](Gemm& g) {
-        g.bias = true;
-        g.biasType = F32;
-    }));
+    suite.planted("cublasLt: bias of the wrong type", {name, "the bias is fp32, and the result bf16"},
+        spoilt([](Gemm& g) {
+            g.bias = true;
+            g.biasType = F32;
+        }));
     suite.planted("cublasLt: TF32 of bf16 operands", {name, "TF32 is for fp32"}, spoilt([](Gemm& g) {
         g.compute = IN_TF32;
     }));
@@ -45,8 +46,8 @@ void addBlas(Suite& suite) {
         spoilt([](Gemm& g) { g.result = F16; }));
     suite.planted("cublasLt: operand off its promised alignment", {name, "A at", "not aligned to 16 bytes"},
         spoilt([](Gemm& g) { g.offsetA = 1; }));
-    suite.planted("cublasLt: leading dimension too small", {name, "A is 16 x 64 with a leading dimension of 15, below 16"},
-        spoilt([](Gemm& g) { g.lessOfLd = 1; }));
+    suite.planted("cublasLt: leading dimension too small", {name,
+        "A is 16 x 64 with a leading dimension of 15, below 16"}, spoilt([](Gemm& g) { g.lessOfLd = 1; }));
     suite.planted("cublasLt: workspace too small", {name, "needs 1024 bytes of workspace, and has 1023"},
         spoilt([](Gemm& g) { g.workspaceMissing = 1; }));
     suite.planted("cublasLt: workspace misaligned", {name, "the workspace at", "not aligned to 256 bytes"},

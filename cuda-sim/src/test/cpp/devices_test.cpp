@@ -1,5 +1,6 @@
 // The devices, as the environment describes them, to the driver and to NVML.
 #include <cstring>
+#include <vector>
 
 #include "machine.h"
 #include "suite.h"
@@ -65,6 +66,16 @@ void memory() {
     check(after[1] + after[2] == total && before[2] > 0, "NVML counts the driver's own");
 }
 
+// A kernel of the first device reaches into the second one's memory.
+void anotherDevice(Program program) {
+    start(1);
+    Address there = upload(std::vector<float>(64, 1.0f));
+    start(0);
+    Address here = upload(std::vector<float>(64, 1.0f));
+    void* kernel = compile(R"(extern "C" __global__ void fill(float* y) { y[threadIdx.x] = 2; })", "fill");
+    run(kernel, 1, 64, 0, program == WRONG ? there : here);
+}
+
 void capability() {
     start();
     check(attribute(MAJOR) == 8 && attribute(MINOR) == 6, "compute capability 8.6");
@@ -77,7 +88,8 @@ void ownDefaults() {
     start();
     size_t bytes = 0;
     need(cuDeviceTotalMem_v2(&bytes, 0), "cuDeviceTotalMem");
-    check(count() == 1 && attribute(MAJOR) == 9 && attribute(MINOR) == 0 && bytes == size_t{4} << 30, "one of 9.0, 4 GiB");
+    check(count() == 1 && bytes == size_t{4} << 30, "one device of 4 GiB");
+    check(attribute(MAJOR) == 9 && attribute(MINOR) == 0, "compute capability 9.0");
 }
 
 }  // namespace
@@ -90,6 +102,8 @@ void addDevices(Suite& suite) {
     suite.caught("no visible device", {"cuInit: 100", "CUDA_VISIBLE_DEVICES leaves none"}, [] { start(); },
         {{"CUDA_VISIBLE_DEVICES", ""}});
     suite.clean("memory of 2 GiB", memory, {{"ISOBAR_SIM_MEMORY", "2G"}});
+    suite.planted("memory of another device", {"kernel fill", "thread (0, 0, 0)", "memory of device 1 on device 0"},
+        anotherDevice, {{"ISOBAR_SIM_GPUS", "2"}});
     suite.clean("another capability and driver", capability,
         {{"ISOBAR_SIM_CAPABILITY", "8.6"}, {"ISOBAR_SIM_DRIVER", "12080"}});
 }

@@ -1,5 +1,6 @@
 #include "gemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -151,9 +152,10 @@ std::vector<float> unpacked(const Gemm& g, const std::vector<char>& bytes) {
                 memcpy(&values[j * g.m + i], from, sizeof(float));
             }
         }
-        for (size_t gap = (j * ld + g.m) * bytesOf(g.result); j + 1 < g.n && gap < (j + 1) * ld * bytesOf(g.result); ++gap) {
-            check(static_cast<unsigned char>(bytes[gap]) == UNTOUCHED, "the gaps between columns are untouched");
-        }
+        auto gap = bytes.begin() + static_cast<ptrdiff_t>((j * ld + g.m) * bytesOf(g.result));
+        auto next = j + 1 < g.n ? gap + static_cast<ptrdiff_t>(g.gap * bytesOf(g.result)) : gap;
+        check(std::all_of(gap, next, [](char byte) { return byte == static_cast<char>(UNTOUCHED); }),
+            "the gaps between columns are untouched");
     }
     return values;
 }

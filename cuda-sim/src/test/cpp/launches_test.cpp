@@ -8,7 +8,9 @@ namespace test {
 namespace {
 
 constexpr const char* FILL = R"(
-    extern "C" __global__ void __launch_bounds__(128) fill(float* y) { y[blockIdx.x * blockDim.x + threadIdx.x] = 1; })";
+    extern "C" __global__ void __launch_bounds__(128) fill(float* y) {
+        y[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+    })";
 
 void tooManyThreads(Program program) {
     start();
@@ -132,8 +134,8 @@ void addLaunches(Suite& suite) {
         "divergent barrier"}, divergentBarrier);
     suite.planted("divergent barrier: two of them", {"kernel divided", "block (0, 0, 0), thread (32, 0, 0)",
         "divergent barrier"}, twoBarriers);
-    suite.planted("shuffle by lanes outside its mask", {"kernel sum", "thread (8, 0, 0)", "lacks the thread's own lane 8"},
-        shuffleOfHalfAWarp);
+    suite.planted("shuffle by lanes outside its mask", {"kernel sum", "thread (8, 0, 0)",
+        "lacks the thread's own lane 8"}, shuffleOfHalfAWarp);
     suite.planted("missing parameter", {"fill", "takes 1 parameters, number 0 is missing"}, missingParameter);
     suite.caught("unknown kernel", {"cuModuleGetFunction", "no kernel full"}, unknownKernel);
     suite.caught("a launch that the environment makes fail", {"kernel fill", "ISOBAR_SIM_FAIL"}, [] {

@@ -21,6 +21,7 @@ int cuMemAlloc_v2(Address*, size_t);
 int cuMemFree_v2(Address);
 int cuMemGetInfo_v2(size_t*, size_t*);
 int cuMemHostAlloc(void**, size_t, unsigned);
+int cuMemFreeHost(void*);
 int cuMemsetD32Async(Address, unsigned, size_t, void*);
 int cuMemcpyHtoD_v2(Address, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, Address, size_t);
@@ -79,7 +80,8 @@ void finish();
 template <typename... P>
 int launch(void* kernel, unsigned blocks, unsigned threads, size_t shared, void* stream, P... parameters) {
     void* addresses[] = {&parameters..., nullptr};
-    return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, static_cast<unsigned>(shared), stream, addresses, nullptr);
+    return cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, static_cast<unsigned>(shared), stream, addresses,
+        nullptr);
 }
 
 // On the default stream, to the end.

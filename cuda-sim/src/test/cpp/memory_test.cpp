@@ -1,4 +1,5 @@
 // Device memory: bounds, initialization, lifetime, alignment, size, and what is no device memory at all.
+#include <algorithm>
 #include <vector>
 
 #include "machine.h"
@@ -90,7 +91,8 @@ void misaligned(Program program) {
     start();
     void* kernel = compile(R"(
         extern "C" __global__ void copy(float* y, const float* x) {
-            *reinterpret_cast<float4*>(y + 4 * threadIdx.x) = *reinterpret_cast<const float4*>(x + 4 * threadIdx.x + BUG);
+            int i = 4 * threadIdx.x;
+            *reinterpret_cast<float4*>(y + i) = *reinterpret_cast<const float4*>(x + i + BUG);
         })", "copy", program);
     run(kernel, 1, 16, 0, allocate(64 * sizeof(float)), upload(ONES));
 }
@@ -137,6 +139,27 @@ void readBackOfNothing(Program program) {
     download<float>(y, N);
 }
 
+// An error of the device is that of every later call, too.
+void errorsLast() {
+    start();
+    void* kernel = compile(R"(extern "C" __global__ void fill(float* y) { y[threadIdx.x] = 1; })", "fill");
+    need(launch(kernel, 1, 64, 0, nullptr, allocate(63 * sizeof(float))), "cuLaunchKernel");
+    check(cuCtxSynchronize() != 0, "the launch fails");
+    need(launch(kernel, 1, 32, 0, nullptr, Address{0}), "the next launch");
+}
+
+void pinnedMemoryFreedEarly(Program program) {
+    start();
+    void* slot = nullptr;
+    need(cuMemHostAlloc(&slot, 256, 0), "cuMemHostAlloc");
+    std::fill_n(static_cast<char*>(slot), 256, 1);
+    need(cuMemcpyHtoDAsync_v2(allocate(256), slot, 256, nullptr), "cuMemcpyHtoDAsync");
+    if (program == RIGHT) {
+        finish();
+    }
+    need(cuMemFreeHost(slot), "cuMemFreeHost");
+}
+
 }  // namespace
 
 void addMemory(Suite& suite) {
@@ -146,8 +169,8 @@ void addMemory(Suite& suite) {
         "writes 4 bytes out of bounds", "byte 400 of an allocation of 400 bytes"}, writePastTheEnd);
     suite.planted("write before the start by one element", {"kernel fill", "block (0, 0, 0), thread (0, 0, 0)",
         "writes 4 bytes out of bounds", "byte -4 of an allocation of 256 bytes"}, writeBeforeTheStart);
-    suite.planted("read of memory that nothing wrote", {"kernel sum", "block (0, 0, 0), thread (0, 0, 0)", "reads byte 0",
-        "which nothing wrote"}, readOfNothing);
+    suite.planted("read of memory that nothing wrote", {"kernel sum", "block (0, 0, 0), thread (0, 0, 0)",
+        "reads byte 0", "which nothing wrote"}, readOfNothing);
     suite.planted("copy to the host of memory that nothing wrote", {"copy to host", "which nothing wrote"},
         readBackOfNothing);
     suite.planted("use after free", {"kernel fill", "thread (0, 0, 0)", "of a freed allocation"}, useAfterFree);
@@ -159,6 +182,11 @@ void addMemory(Suite& suite) {
         misaligned);
     suite.planted("race of two blocks", {"kernel count", "block (1, 0, 0), thread (0, 0, 0)", "race",
         "block (0, 0, 0), thread (0, 0, 0)"}, racingBlocks);
+    suite.caught("the error of a device lasts", {"the next launch", "kernel fill", "thread (63, 0, 0)"}, errorsLast);
+    suite.planted("pinned memory freed while it is copied", {"cuMemFreeHost", "copy to device", "still uses it"},
+        pinnedMemoryFreedEarly);
+    suite.caught("an allocation that the environment makes fail", {"cuMemAlloc", "out of memory"},
+        [] { tooMuch(RIGHT); }, {{"ISOBAR_SIM_FAIL", "alloc:2"}});
     suite.planted("more than the memory", {"cuMemAlloc", "out of memory: 614400 bytes asked for", "free of 1048576"},
         tooMuch, {{"ISOBAR_SIM_MEMORY", "1M"}});
 }

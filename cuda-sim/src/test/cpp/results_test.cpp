@@ -189,6 +189,51 @@ void conversions(const std::string& type, const std::string& name, uint16_t infi
     check(same[infinity + 1] == 0x7fff, "what is no number becomes the device's");
 }
 
+// What correct kernels do, and no check may mind: threads that end early, warps that work by themselves, atomics in
+// shared memory, blocks of two dimensions, parameters that are structures, accesses of several widths.
+void usualWays() {
+    start();
+    void* kernel = compile(R"(
+        struct Table { int* counts; const float4* x; int n; };
+        extern "C" __global__ void histogram(Table table) {
+            __shared__ int counts[4];
+            int thread = threadIdx.y * blockDim.x + threadIdx.x;
+            if (thread < 4) {
+                counts[thread] = 0;
+            }
+            __syncthreads();
+            if (thread < table.n) {
+                float4 x = table.x[thread];
+                const float* first = reinterpret_cast<const float*>(table.x + thread);
+                atomicAdd(&counts[static_cast<int>(x.x + x.w) % 4], first[0] == x.x ? 1 : 100);
+            }
+            __syncthreads();
+            if (thread >= 32) {
+                return;
+            }
+            int total = thread < 4 ? counts[thread] : 0;
+            total += __shfl_xor_sync(0xffffffffu, total, 1);
+            if (thread < 4) {
+                table.counts[thread] = total;
+            }
+        })", "histogram");
+    constexpr int N = 50;
+    std::vector<float> x(4 * N);
+    std::vector<int> counts(4);
+    for (int i = 0; i < N; ++i) {
+        x[4 * i] = static_cast<float>(i);
+        x[4 * i + 3] = 1;
+        ++counts[(i + 1) % 4];
+    }
+    struct Table { Address counts; Address x; int n; } table = {allocate(4 * sizeof(int)), upload(x), N};
+    void* parameters[] = {&table};
+    need(cuLaunchKernel(kernel, 1, 1, 1, 16, 4, 1, 0, nullptr, parameters, nullptr), "cuLaunchKernel");
+    auto got = download<int>(table.counts, 4);
+    for (int i = 0; i < 4; ++i) {
+        check(got[i] == counts[i] + counts[i ^ 1], "the pairs' counts");
+    }
+}
+
 // The blocks of a grid that signal that they are done: the last one adds up what all wrote.
 void lastBlock() {
     start();
@@ -220,6 +265,7 @@ void lastBlock() {
 void addResults(Suite& suite) {
     suite.clean("sum of a block by shuffles, shared memory and atomics", blockSum);
     suite.clean("shuffles and votes", shuffles);
+    suite.clean("what kernels usually do", usualWays);
     suite.clean("the last block adds up", lastBlock);
     suite.clean("cp.async, ldmatrix and mma: bf16", [] { tensorCores(BF16); });
     suite.clean("cp.async, ldmatrix and mma: fp16", [] { tensorCores(F16); });

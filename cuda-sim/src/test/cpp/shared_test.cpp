@@ -154,6 +154,51 @@ void copiesInTwoGroups(Program program) {
     check(download<float>(y, 2) == std::vector<float>({1, 5}), "both groups arrive");
 }
 
+// Two buffers in turn, as a pipelined kernel has them. Without the second barrier a fast thread's copy overwrites what
+// a slow one still reads.
+void copyOverWhatIsRead(Program program) {
+    start();
+    void* kernel = compile(R"(
+        #include "ptx.cuh"
+        extern "C" __global__ void sum(float* y, const float* x, int tiles) {
+            DYNAMIC_SHARED(float, buffers);  // (2, 4 threads)
+            int width = 4 * blockDim.x;
+            int mine = 4 * threadIdx.x;
+            float total = 0;
+            cp_async_16(buffers + mine, x + mine, true);
+            cp_async_commit();
+            for (int tile = 0; tile < tiles; ++tile) {
+                bool more = tile + 1 < tiles;
+                cp_async_16(buffers + (tile + 1) % 2 * width + mine, x + (more ? tile + 1 : 0) * width + mine, more);
+                cp_async_commit();
+                cp_async_wait<1>();
+                __syncthreads();
+                for (int i = 0; i < 4; ++i) {
+                    total += buffers[tile % 2 * width + width - 1 - mine - i];
+                }
+                if (!BUG) {
+                    __syncthreads();
+                }
+            }
+            y[threadIdx.x] = total;
+        })", "sum", program);
+    constexpr int TILES = 5;
+    constexpr int THREADS = 64;
+    std::vector<float> x(TILES * 4 * THREADS);
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<float>(i);
+    }
+    Address y = allocate(THREADS * sizeof(float));
+    run(kernel, 1, THREADS, 2 * 4 * THREADS * sizeof(float), y, upload(x), TILES);
+    float expected = 0;
+    for (int tile = 0; tile < TILES; ++tile) {
+        for (int i = 0; i < 4; ++i) {
+            expected += x[tile * 4 * THREADS + i];
+        }
+    }
+    check(download<float>(y, THREADS)[THREADS - 1] == expected, "the last thread adds the first elements of each tile");
+}
+
 void misalignedLdmatrix(Program program) {
     start();
     void* kernel = compile(R"(
@@ -187,6 +232,8 @@ void addSharedMemory(Suite& suite) {
     suite.planted("cp.async without a wait", {"kernel pass", "thread (", "cp_async_wait is missing"}, copyWithoutWait);
     suite.planted("cp.async read before its group has arrived", {"kernel pass", "cp_async_wait is missing"},
         copiesInTwoGroups);
+    suite.planted("cp.async over what is still read", {"kernel sum", "block (0, 0, 0), thread (", "cp_async of thread",
+        "still fills"}, copyOverWhatIsRead);
     suite.planted("misaligned cp.async", {"kernel pass", "thread (0, 0, 0)", "cp_async",
         "not a multiple of 16"}, misalignedCopy);
     suite.planted("misaligned ldmatrix", {"kernel load", "block (0, 0, 0), thread (", "ldmatrix",

@@ -106,10 +106,11 @@ int Suite::run(const std::string& only) const {
         Outcome outcome = runApart(test);
         std::string why = wrong(test, outcome);
         ++runs;
-        printf("%s  %s\n", why.empty() ? "ok    " : "FAILED", test.name.c_str());
         if (!why.empty()) {
             ++failures;
-            printf("        %s; it said:\n%s\n", why.c_str(), outcome.output.c_str());
+            printf("FAILED  %s\n        %s; it said:\n%s\n", test.name.c_str(), why.c_str(), outcome.output.c_str());
+        } else if (!only.empty()) {
+            printf("ok      %s\n%s", test.name.c_str(), outcome.output.c_str());
         }
     }
     printf("Tests of the simulated machine: %d run, %d failed.\n", runs, failures);

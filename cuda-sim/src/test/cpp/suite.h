@@ -34,7 +34,8 @@ public:
     void planted(const std::string& name, const Texts& expected, std::function<void(Program)> body,
         const Environment& environment = {});
 
-    // Runs the tests with this text in their names; how many failed.
+    // Runs the tests with this text in their names; how many failed. With a text, all say what was printed; without
+    // one, those that fail.
     int run(const std::string& only) const;
 
 private:

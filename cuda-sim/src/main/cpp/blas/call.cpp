@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -19,6 +20,10 @@ size_t colsAfter(const Layout& layout, int32_t operation) {
     return operation == OP_N ? layout.cols : layout.rows;
 }
 
+Status refuse(const Problem& problem, Status status, const std::string& why) {
+    return refuse(status, nameOf(problem) + ": " + why);
+}
+
 bool tf32(int32_t compute) {
     const char* override = getenv("NVIDIA_TF32_OVERRIDE");
     return compute == COMPUTE_32F_FAST_TF32 && (override == nullptr || strcmp(override, "0") != 0);
@@ -26,17 +31,16 @@ bool tf32(int32_t compute) {
 
 Status checkLayout(const Problem& problem, const Layout& layout, const char* which) {
     if (bytesOf(layout.type) == 0) {
-        return refuse(NOT_SUPPORTED, format("%s: %s is of type %d, which is not simulated", nameOf(problem).c_str(),
-            which, layout.type));
+        return refuse(problem, NOT_SUPPORTED, format("%s is of type %d, which is not simulated", which, layout.type));
     }
     if ((layout.order != COLUMNS && layout.order != ROWS) || layout.batches != 1) {
-        return refuse(NOT_SUPPORTED, format("%s: %s has order %d and %d batches; orders COL and ROW and single matrices "
-            "are simulated", nameOf(problem).c_str(), which, layout.order, layout.batches));
+        return refuse(problem, NOT_SUPPORTED, format("%s has order %d and %d batches; orders COL and ROW and single "
+            "matrices are simulated", which, layout.order, layout.batches));
     }
     uint64_t needed = layout.order == COLUMNS ? layout.rows : layout.cols;
     if (layout.ld < 0 || static_cast<uint64_t>(layout.ld) < needed || layout.rows == 0 || layout.cols == 0) {
-        return refuse(INVALID_VALUE, format("%s: %s is %zu x %zu with a leading dimension of %zd, below %zu",
-            nameOf(problem).c_str(), which, layout.rows, layout.cols, static_cast<ssize_t>(layout.ld), needed));
+        return refuse(problem, INVALID_VALUE, format("%s is %zu x %zu with a leading dimension of %zd, below %zu",
+            which, layout.rows, layout.cols, static_cast<ssize_t>(layout.ld), needed));
     }
     return SUCCESS;
 }
@@ -46,16 +50,17 @@ Status checkDesc(const Problem& problem) {
     bool computes = desc.compute == COMPUTE_32F || desc.compute == COMPUTE_32F_PEDANTIC
         || desc.compute == COMPUTE_32F_FAST_TF32;
     if (!computes || desc.scaleType != F32) {
-        return refuse(NOT_SUPPORTED, format("%s: compute type %d with scale type %d is not simulated",
-            nameOf(problem).c_str(), desc.compute, desc.scaleType));
+        return refuse(problem, NOT_SUPPORTED, format("compute type %d with scale type %d is not simulated",
+            desc.compute, desc.scaleType));
     }
-    if (desc.pointerMode != 0 || desc.fillMode != 0 || desc.transC != OP_N || (desc.transA != OP_N && desc.transA != OP_T)
-        || (desc.transB != OP_N && desc.transB != OP_T)) {
-        return refuse(NOT_SUPPORTED, format("%s: pointer mode %d, fill mode %d, operations %d, %d, %d are not simulated",
-            nameOf(problem).c_str(), desc.pointerMode, desc.fillMode, desc.transA, desc.transB, desc.transC));
+    auto known = [](int32_t operation) { return operation == OP_N || operation == OP_T; };
+    if (desc.pointerMode != 0 || desc.fillMode != 0 || desc.transC != OP_N || !known(desc.transA)
+        || !known(desc.transB)) {
+        return refuse(problem, NOT_SUPPORTED, format("pointer mode %d, fill mode %d, operations %d, %d, %d are not "
+            "simulated", desc.pointerMode, desc.fillMode, desc.transA, desc.transB, desc.transC));
     }
     if (desc.epilogue != PLAIN && desc.epilogue != BIAS) {
-        return refuse(NOT_SUPPORTED, format("%s: epilogue %u is not simulated", nameOf(problem).c_str(), desc.epilogue));
+        return refuse(problem, NOT_SUPPORTED, format("epilogue %u is not simulated", desc.epilogue));
     }
     return SUCCESS;
 }
@@ -63,17 +68,16 @@ Status checkDesc(const Problem& problem) {
 Status checkTypes(const Problem& problem) {
     int32_t operands = problem.a->type;
     int32_t result = problem.d->type;
-    std::string name = nameOf(problem);
     if (problem.b->type != operands || problem.c->type != result || (result != operands && result != F32)) {
-        return refuse(NOT_SUPPORTED, format("%s: there is no product of %s by %s that adds %s and gives %s",
-            name.c_str(), nameOf(operands), nameOf(problem.b->type), nameOf(problem.c->type), nameOf(result)));
+        return refuse(problem, NOT_SUPPORTED, format("there is no product of %s by %s that adds %s and gives %s",
+            nameOf(operands), nameOf(problem.b->type), nameOf(problem.c->type), nameOf(result)));
     }
     if (problem.desc->compute == COMPUTE_32F_FAST_TF32 && operands != F32) {
-        return refuse(NOT_SUPPORTED, format("%s: TF32 is for fp32 operands", name.c_str()));
+        return refuse(problem, NOT_SUPPORTED, "TF32 is for fp32 operands");
     }
     int32_t bias = problem.desc->biasType;
     if (problem.desc->epilogue == BIAS && bias != SAME_AS_RESULT && bias != result) {
-        return refuse(NOT_SUPPORTED, format("%s: the bias is %s, and the result %s", name.c_str(), nameOf(bias),
+        return refuse(problem, NOT_SUPPORTED, format("the bias is %s, and the result %s", nameOf(bias),
             nameOf(result)));
     }
     return SUCCESS;
@@ -85,36 +89,53 @@ Status checkShapes(const Problem& problem) {
     size_t m = rowsAfter(*problem.a, problem.desc->transA);
     size_t k = colsAfter(*problem.a, problem.desc->transA);
     size_t n = colsAfter(*problem.b, problem.desc->transB);
-    if (rowsAfter(*problem.b, problem.desc->transB) != k || d.rows != m || d.cols != n || c.rows != m || c.cols != n) {
-        return refuse(INVALID_VALUE, format("%s: op(A) is %zu x %zu, op(B) %zu x %zu, C %zu x %zu, D %zu x %zu",
-            nameOf(problem).c_str(), m, k, rowsAfter(*problem.b, problem.desc->transB), n, c.rows, c.cols, d.rows,
-            d.cols));
+    size_t rowsB = rowsAfter(*problem.b, problem.desc->transB);
+    if (rowsB != k || d.rows != m || d.cols != n || c.rows != m || c.cols != n) {
+        return refuse(problem, INVALID_VALUE, format("op(A) is %zu x %zu, op(B) %zu x %zu, C %zu x %zu, D %zu x %zu",
+            m, k, rowsB, n, c.rows, c.cols, d.rows, d.cols));
     }
     return SUCCESS;
 }
 
 Status checkPointer(const Problem& problem, const void* data, size_t alignment, const char* which) {
     if (data == nullptr || reinterpret_cast<uintptr_t>(data) % alignment != 0) {
-        return refuse(INVALID_VALUE, format("%s: %s at %p is not aligned to %zu bytes, as was promised",
-            nameOf(problem).c_str(), which, data, alignment));
+        return refuse(problem, INVALID_VALUE, format("%s at %p is not aligned to %zu bytes, as was promised", which,
+            data, alignment));
     }
     return SUCCESS;
 }
 
+Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo* algo) {
+    const void* const data[] = {buffers.a, buffers.b, buffers.c, buffers.d};
+    const Layout* const layouts[] = {problem.a, problem.b, problem.c, problem.d};
+    const char* const names[] = {"A", "B", "C", "D"};
+    constexpr int C = 2;
+    for (int i = 0; i < 4; ++i) {
+        size_t promised = algo != nullptr ? algo->alignments[i] : 0;
+        bool used = i != C || *buffers.beta != 0;
+        Status status = used ? checkPointer(problem, data[i], std::max(promised, bytesOf(layouts[i]->type)), names[i])
+            : SUCCESS;
+        if (status != SUCCESS) {
+            return status;
+        }
+    }
+    bool bias = problem.desc->epilogue == BIAS;
+    return bias ? checkPointer(problem, problem.desc->bias, bytesOf(problem.d->type), "the bias") : SUCCESS;
+}
+
 Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {
-    std::string name = nameOf(problem);
     if (algo.mark != ALGO_MARK) {
-        return refuse(INVALID_VALUE, name + ": the algorithm does not come from the heuristic");
+        return refuse(problem, INVALID_VALUE, "the algorithm does not come from the heuristic");
     }
     if (algo.workspace == 0) {
         return SUCCESS;
     }
     if (buffers.workspace == nullptr || buffers.workspaceBytes < algo.workspace) {
-        return refuse(INVALID_VALUE, format("%s: the algorithm needs %zu bytes of workspace, and has %zu at %p",
-            name.c_str(), algo.workspace, buffers.workspaceBytes, buffers.workspace));
+        return refuse(problem, INVALID_VALUE, format("the algorithm needs %zu bytes of workspace, and has %zu at %p",
+            algo.workspace, buffers.workspaceBytes, buffers.workspace));
     }
     if (reinterpret_cast<uintptr_t>(buffers.workspace) % WORKSPACE_ALIGNMENT != 0) {
-        return refuse(INVALID_VALUE, format("%s: the workspace at %p is not aligned to %zu bytes", name.c_str(),
+        return refuse(problem, INVALID_VALUE, format("the workspace at %p is not aligned to %zu bytes",
             buffers.workspace, WORKSPACE_ALIGNMENT));
     }
     return SUCCESS;
@@ -129,11 +150,11 @@ bool overlap(const SimRange& first, const SimRange& second) {
 Status checkPlaces(const Problem& problem, const Buffers& buffers) {
     SimRange d = range(*problem.d, buffers.d);
     if (overlap(d, range(*problem.a, buffers.a)) || overlap(d, range(*problem.b, buffers.b))) {
-        return refuse(INVALID_VALUE, nameOf(problem) + ": the result overlaps an operand");
+        return refuse(problem, INVALID_VALUE, "the result overlaps an operand");
     }
-    bool same = memcmp(problem.c, problem.d, sizeof(Layout)) == 0;
-    if (*buffers.beta != 0 && overlap(d, range(*problem.c, buffers.c)) && !(buffers.c == buffers.d && same)) {
-        return refuse(INVALID_VALUE, nameOf(problem) + ": C and D overlap and are not the same matrix");
+    bool inPlace = buffers.c == buffers.d && *problem.c == *problem.d;
+    if (*buffers.beta != 0 && overlap(d, range(*problem.c, buffers.c)) && !inPlace) {
+        return refuse(problem, INVALID_VALUE, "C and D overlap and are not the same matrix");
     }
     return SUCCESS;
 }
@@ -172,32 +193,15 @@ Status check(const Problem& problem) {
 
 Status check(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     if (buffers.alpha == nullptr || buffers.beta == nullptr) {
-        return refuse(INVALID_VALUE, nameOf(problem) + ": alpha or beta is null");
-    }
-    const void* bias = problem.desc->bias;
-    if (problem.desc->epilogue == BIAS && (bias == nullptr
-        || reinterpret_cast<uintptr_t>(bias) % bytesOf(problem.d->type) != 0)) {
-        return refuse(INVALID_VALUE, format("%s: the bias at %p", nameOf(problem).c_str(), bias));
+        return refuse(problem, INVALID_VALUE, "alpha or beta is null");
     }
     if (algo != nullptr) {
         if (Status status = checkWorkspace(problem, buffers, *algo); status != SUCCESS) {
             return status;
         }
     }
-    const void* const data[] = {buffers.a, buffers.b, buffers.c, buffers.d};
-    const Layout* const layouts[] = {problem.a, problem.b, problem.c, problem.d};
-    const char* const names[] = {"A", "B", "C", "D"};
-    constexpr int C = 2;
-    for (int i = 0; i < 4; ++i) {
-        size_t alignment = algo != nullptr ? algo->alignments[i] : bytesOf(layouts[i]->type);
-        if (i == C && *buffers.beta == 0) {
-            continue;
-        }
-        if (Status status = checkPointer(problem, data[i], alignment, names[i]); status != SUCCESS) {
-            return status;
-        }
-    }
-    return checkPlaces(problem, buffers);
+    Status status = checkPointers(problem, buffers, algo);
+    return status != SUCCESS ? status : checkPlaces(problem, buffers);
 }
 
 Product product(const Problem& problem, const Buffers& buffers) {

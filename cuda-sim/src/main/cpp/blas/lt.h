@@ -48,6 +48,7 @@ struct Layout {
     uint64_t cols;
     int64_t ld;
     int32_t batches;
+    bool operator==(const Layout&) const = default;
 };
 
 // cublasLtMatmulPreferenceOpaque_t

@@ -94,7 +94,8 @@ BLAS_API int cublasLtDestroy(Handle* handle) {
 }
 
 BLAS_API int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const MatmulDesc* desc, const Layout* a, const Layout* b,
-    const Layout* c, const Layout* d, const Preference* preference, int requested, HeuristicResult* results, int* found) {
+    const Layout* c, const Layout* d, const Preference* preference, int requested, HeuristicResult* results,
+    int* found) {
     *found = 0;
     if (handle == nullptr || preference == nullptr || requested < 1 || results == nullptr) {
         return refuse(INVALID_VALUE, "cublasLtMatmulAlgoGetHeuristic: no handle, preference or results");
@@ -115,8 +116,8 @@ BLAS_API int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const MatmulDesc* de
 }
 
 BLAS_API int cublasLtMatmul(Handle* handle, const MatmulDesc* desc, const void* alpha, const void* dataA,
-    const Layout* a, const void* dataB, const Layout* b, const void* beta, const void* dataC, const Layout* c, void* dataD,
-    const Layout* d, const Algo* algo, void* workspace, size_t workspaceBytes, void* stream) {
+    const Layout* a, const void* dataB, const Layout* b, const void* beta, const void* dataC, const Layout* c,
+    void* dataD, const Layout* d, const Algo* algo, void* workspace, size_t workspaceBytes, void* stream) {
     if (handle == nullptr) {
         return refuse(INVALID_VALUE, "cublasLtMatmul: no handle");
     }

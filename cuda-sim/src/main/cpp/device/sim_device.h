@@ -10,8 +10,8 @@
 #define __CUDACC_RTC__ 1
 #define __CUDA_ARCH__ SIM_ARCHITECTURE
 
-#define __global__ __attribute__((sim_kernel, visibility("default"), noinline))
-#define __launch_bounds__(...) __attribute__((sim_launch_bounds(__VA_ARGS__)))
+#define __global__ __attribute__((sim_kernel, used, noinline))
+#define __launch_bounds__(...) __attribute__((sim_launch_bounds((__VA_ARGS__))))  // an expression, not a word
 #define __device__
 #define __host__
 #define __constant__ static const

@@ -187,6 +187,18 @@ SIM_API int cuDevicePrimaryCtxRelease_v2(int device) {
     });
 }
 
+// What was queued is dropped and all memory of the device is free. Unlike a real device's, its error is gone too: a
+// process that tests errors can go on.
+SIM_API int cuDevicePrimaryCtxReset_v2(int device) {
+    std::lock_guard<std::recursive_mutex> hold(machineLock());
+    healDevice();
+    return guarded([&] {
+        dropQueued(checkedDevice(device));
+        releaseAll(device);
+        return SUCCESS;
+    });
+}
+
 SIM_API int cuCtxSetCurrent(void* context) {
     return guarded([&] {
         setCurrent(context == nullptr ? nullptr : checkedContext(context));

@@ -60,8 +60,9 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     uint64_t sum = arriving ? 0 : checksum(from, bytes);
     Operation& operation = issue(stream, "copy to device", [=] {
         if (!arriving && checksum(from, bytes) != sum) {
-            breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to %s "
-                "on stream %d, were reused too early", bytes, from, describe(to).c_str(), running()->stream->number));
+            breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to "
+                "%s on stream %d, were reused too early", bytes, from, describe(to).c_str(),
+                running()->stream->number));
         }
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), from, bytes);
@@ -70,7 +71,12 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     operation.hostBytes = bytes;
 }
 
+// Until the copy runs, memory of the host holds nothing of use, so that reading it too early shows.
 void issueToHost(Stream* stream, void* to, Address from, size_t bytes) {
+    constexpr int JUNK = 0xcb;
+    if (pendingOn(to, bytes) == nullptr) {
+        memset(to, JUNK, bytes);
+    }
     Operation& operation = issue(stream, "copy to host", [=] {
         noteRange(from, bytes, Direction::READ);
         memcpy(to, pointer(from), bytes);

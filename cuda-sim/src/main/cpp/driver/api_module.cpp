@@ -45,7 +45,7 @@ SIM_API int cuFuncSetAttribute(void* function, int attribute, int value) {
     return guarded([&] {
         Kernel* kernel = checkedKernel(function);
         if (attribute == MOST_DYNAMIC_SHARED) {
-            size_t most = MOST_SHARED - staticShared(*kernel).bytes;
+            size_t most = MOST_SHARED - staticSharedBytes(*kernel);
             if (value < 0 || static_cast<size_t>(value) > most) {
                 refuse(INVALID_VALUE, format("%s: %d bytes of dynamic shared memory asked for, at most %zu can be had",
                     kernel->title.c_str(), value, most));
@@ -64,7 +64,7 @@ SIM_API int cuFuncGetAttribute(int* value, int attribute, void* function) {
         Kernel* kernel = checkedKernel(function);
         switch (attribute) {
             case MOST_THREADS_PER_BLOCK: *value = kernel->mostThreads; break;
-            case STATIC_SHARED: *value = static_cast<int>(staticShared(*kernel).bytes); break;
+            case STATIC_SHARED: *value = static_cast<int>(staticSharedBytes(*kernel)); break;
             case REGISTERS: *value = REGISTERS_OF_ANY; break;
             case MOST_DYNAMIC_SHARED: *value = static_cast<int>(kernel->mostDynamicShared); break;
             default: *value = 0;
@@ -73,7 +73,8 @@ SIM_API int cuFuncGetAttribute(int* value, int attribute, void* function) {
     });
 }
 
-SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads, size_t dynamicShared) {
+SIM_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+    size_t dynamicShared) {
     return guarded([&] {
         *blocks = blocksPerMultiprocessor(*checkedKernel(function), threads, dynamicShared);
         return SUCCESS;

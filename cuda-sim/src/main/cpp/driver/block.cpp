@@ -70,6 +70,13 @@ std::string at(const Place& place) {
     return format("%s:%d", place.file, place.line);
 }
 
+Failure failureOf(Code code, const std::string& what, const Place& place) {
+    Index b = launch.blockIndex;
+    Index t = self->index;
+    return {code, format("kernel %s, block (%u, %u, %u), thread (%u, %u, %u), %s: %s", launch.kernel->title.c_str(),
+        b.x, b.y, b.z, t.x, t.y, t.z, at(place).c_str(), what.c_str()), Lasting::DEVICE};
+}
+
 void finish(Meeting& meeting, int warp) {
     Meeting done = meeting;
     meeting.mask = 0;
@@ -169,6 +176,29 @@ void prepare() {
         text.c_str()));
 }
 
+// The meeting of these lanes, as far as it has come; the thread fails if others of them are at another.
+Meeting* meetingOf(uint32_t mask, Compute compute, const char* name, const Place& place) {
+    Meeting* meeting = nullptr;
+    for (Meeting& candidate : meetings[self->warp()]) {
+        if (candidate.mask == mask) {
+            meeting = &candidate;
+            break;
+        }
+        if ((candidate.mask & mask) != 0) {
+            failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s with mask %#x, others wait at %s with "
+                "mask %#x", name, mask, at(candidate.place).c_str(), candidate.mask), place);
+        }
+        if (candidate.mask == 0 && meeting == nullptr) {
+            meeting = &candidate;
+        }
+    }
+    if (meeting->mask != 0 && (meeting->compute != compute || meeting->place.line != place.line)) {
+        failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s, others wait at %s", name,
+            at(meeting->place).c_str()), place);
+    }
+    return meeting;
+}
+
 }  // namespace
 
 void runBlock() {
@@ -183,26 +213,36 @@ void runBlock() {
     if (failed) {
         throw failure;
     }
+    if (unwrittenRead() != nullptr) {
+        throw *unwrittenRead();
+    }
     if (exited < launch.threads) {
         stuck();
     }
 }
 
 void failThread(Code code, const std::string& what, const Place& place) {
-    failed = true;
-    Index b = launch.blockIndex;
-    Index t = self->index;
-    failure = {code, format("kernel %s, block (%u, %u, %u), thread (%u, %u, %u), %s: %s", launch.kernel->title.c_str(),
-        b.x, b.y, b.z, t.x, t.y, t.z, at(place).c_str(), what.c_str()), Lasting::DEVICE};
-    void* abandoned = nullptr;
-    sim_switch(&abandoned, scheduler);
-    __builtin_unreachable();
+    const Failure* first = unwrittenRead();
+    failBlock(first != nullptr ? *first : failureOf(code, what, place));
 }
 
 void failThreadAt(Code code, const std::string& what, const void* programCounter) {
+    const Failure* first = unwrittenRead();
+    failBlock(first != nullptr ? *first : failureAt(code, what, programCounter));
+}
+
+Failure failureAt(Code code, const std::string& what, const void* programCounter) {
     std::string file;
     Place place = placeOf(*launch.kernel, programCounter, file);
-    failThread(code, what, place);
+    return failureOf(code, what, place);
+}
+
+void failBlock(const Failure& what) {
+    failed = true;
+    failure = what;
+    void* abandoned = nullptr;
+    sim_switch(&abandoned, scheduler);
+    __builtin_unreachable();
 }
 
 int barrier(bool predicate, const char* name, const Place& place) {
@@ -240,24 +280,7 @@ void meet(uint32_t mask, Compute compute, void* argument, const char* name, cons
         failThread(LAUNCH_FAILED, format("%s with a mask %#x that lacks the thread's own lane %d", name, mask,
             self->lane()), place);
     }
-    Meeting* meeting = nullptr;
-    for (Meeting& candidate : meetings[warp]) {
-        if (candidate.mask == mask) {
-            meeting = &candidate;
-            break;
-        }
-        if ((candidate.mask & mask) != 0) {
-            failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s with mask %#x, others wait at %s with "
-                "mask %#x", name, mask, at(candidate.place).c_str(), candidate.mask), place);
-        }
-        if (candidate.mask == 0 && meeting == nullptr) {
-            meeting = &candidate;
-        }
-    }
-    if (meeting->mask != 0 && (meeting->compute != compute || meeting->place.line != place.line)) {
-        failThread(LAUNCH_FAILED, format("divergent warp: this lane is at %s, others wait at %s", name,
-            at(meeting->place).c_str()), place);
-    }
+    Meeting* meeting = meetingOf(mask, compute, name, place);
     meeting->mask = mask;
     meeting->compute = compute;
     meeting->place = place;

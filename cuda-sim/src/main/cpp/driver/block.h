@@ -64,11 +64,15 @@ void runBlock();
 [[noreturn]] void failThread(Code code, const std::string& what, const Place& place);
 [[noreturn]] void failThreadAt(Code code, const std::string& what, const void* programCounter);
 
+// The same in parts: what will be said of the running thread, and the end of the block.
+Failure failureAt(Code code, const std::string& what, const void* programCounter);
+[[noreturn]] void failBlock(const Failure& failure);
+
 // A barrier of the block. The result is the number of threads whose predicate holds.
 int barrier(bool predicate, const char* name, const Place& place);
 
-// The lanes of `mask` of a warp meet. When the last one has come, `compute` gets what each gave, null for lanes that are
-// not there, and all go on.
+// The lanes of `mask` of a warp meet. When the last one has come, `compute` gets what each gave, null for lanes that
+// are not there, and all go on.
 using Compute = void (*)(void** arguments, uint32_t lanes);
 void meet(uint32_t mask, Compute compute, void* argument, const char* name, const Place& place);
 

@@ -1,5 +1,5 @@
-// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of the
-// device stays: every later call returns it too, as on CUDA.
+// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of
+// the device stays: every later call returns it too, as on CUDA.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ enum Code {
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     INVALID_CONTEXT = 201,
+    NO_BINARY_FOR_GPU = 209,
     INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
@@ -47,5 +48,8 @@ void report(const Failure& failure);
 
 // The error that the device has, or SUCCESS.
 Code deviceError();
+
+// Forgets it.
+void healDevice();
 
 }  // namespace sim

@@ -91,7 +91,7 @@ void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicSh
     if (threads > static_cast<uint64_t>(kernel.mostThreads)) {
         refuse(LAUNCH_OUT_OF_RESOURCES, who + format("__launch_bounds__ allows %d threads", kernel.mostThreads));
     }
-    size_t fixed = staticShared(kernel).bytes;
+    size_t fixed = staticSharedBytes(kernel);
     if (dynamicShared > kernel.mostDynamicShared || dynamicShared + fixed > MOST_SHARED) {
         refuse(INVALID_VALUE, who + format("%zu bytes of dynamic shared memory, cuFuncSetAttribute allowed %zu",
             dynamicShared, kernel.mostDynamicShared));
@@ -112,7 +112,7 @@ int blocksPerMultiprocessor(const Kernel& kernel, int threads, size_t dynamicSha
     }
     int warps = (threads + WARP - 1) / WARP;
     int byThreads = THREADS_PER_MULTIPROCESSOR / (warps * WARP);
-    size_t shared = staticShared(kernel).bytes + dynamicShared + SHARED_RESERVED;
+    size_t shared = staticSharedBytes(kernel) + dynamicShared + SHARED_RESERVED;
     return std::min({byThreads, BLOCKS_PER_MULTIPROCESSOR, static_cast<int>(SHARED_PER_MULTIPROCESSOR / shared)});
 }
 

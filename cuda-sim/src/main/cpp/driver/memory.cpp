@@ -133,6 +133,14 @@ void release(Address base) {
     madvise(reinterpret_cast<void*>(base - OFFSET), pages(OFFSET + allocation.bytes), MADV_DONTNEED);
 }
 
+void releaseAll(int device) {
+    for (auto& [base, allocation] : allocations) {
+        if (allocation.live && allocation.device == device) {
+            release(base);
+        }
+    }
+}
+
 size_t usedMemory(int device) {
     return pools.at(device).used;
 }

@@ -1,5 +1,5 @@
-// Memory of the devices: one reserved range of addresses for all of them, allocations in it fenced on both sides and not
-// used again while there are fresh addresses; and the pinned memory of the host.
+// Memory of the devices: one reserved range of addresses for all of them, allocations in it fenced on both sides and
+// not used again while there are fresh addresses; and the pinned memory of the host.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@ extern Arena arena;
 void reserveMemory();
 Address allocate(int device, size_t bytes);
 void release(Address base);
+void releaseAll(int device);
 size_t usedMemory(int device);
 
 // The allocation whose bytes include the address, or null.

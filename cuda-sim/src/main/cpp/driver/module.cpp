@@ -1,23 +1,34 @@
 #include "module.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "block.h"
+#include "config.h"
 #include "errors.h"
 
 extern "C" void* __tls_get_addr(void*);
 
 namespace sim {
+
+struct Variable {
+    size_t offset;
+    size_t bytes;
+    std::string name;
+};
 
 struct Module {
     int file = -1;         // its bytes, in memory
@@ -26,6 +37,7 @@ struct Module {
     uintptr_t base = 0;    // where it is loaded
     uintptr_t end = 0;
     size_t sharedBytes = 0;
+    std::vector<Variable> shared;
     std::map<std::string, std::unique_ptr<Kernel>> kernels;
 };
 
@@ -37,7 +49,7 @@ std::set<Kernel*> kernels;
 size_t imageBytes(const void* image) {
     auto header = static_cast<const ElfW(Ehdr)*>(image);
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_type != ET_DYN) {
-        refuse(INVALID_IMAGE, "what is loaded was not compiled by the simulated NVRTC (another machine's kernel cache?)");
+        refuse(INVALID_IMAGE, "what is loaded was not compiled by the simulated NVRTC (another machine's cache?)");
     }
     return header->e_shoff + static_cast<size_t>(header->e_shnum) * header->e_shentsize;
 }
@@ -69,6 +81,51 @@ void readLayout(Module& module) {
     }
 }
 
+std::string demangled(const char* symbol) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    std::string name = text == nullptr ? symbol : text;
+    free(text);
+    return name;
+}
+
+// The variables in shared memory, from the symbols in the object.
+std::vector<Variable> sharedVariables(const char* image) {
+    std::vector<Variable> variables;
+    auto header = reinterpret_cast<const ElfW(Ehdr)*>(image);
+    auto sections = reinterpret_cast<const ElfW(Shdr)*>(image + header->e_shoff);
+    for (int i = 0; i < header->e_shnum; ++i) {
+        const auto& section = sections[i];
+        if (section.sh_type != SHT_SYMTAB) {
+            continue;
+        }
+        auto symbols = reinterpret_cast<const ElfW(Sym)*>(image + section.sh_offset);
+        const char* names = image + sections[section.sh_link].sh_offset;
+        for (size_t s = 0; s < section.sh_size / sizeof *symbols; ++s) {
+            if ((symbols[s].st_info & 0xf) == STT_TLS && symbols[s].st_size > 0) {
+                variables.push_back({symbols[s].st_value, symbols[s].st_size, demangled(names + symbols[s].st_name)});
+            }
+        }
+    }
+    return variables;
+}
+
+void needArchitecture(const Module& module) {
+    auto architecture = static_cast<const int*>(dlsym(module.handle, "sim_architecture"));
+    int device = config().capability;
+    if (architecture == nullptr || *architecture / 10 != device / 10 || *architecture > device) {
+        refuse(NO_BINARY_FOR_GPU, format("%s was compiled for sm_%d, the device is %d.%d", module.program.c_str(),
+            architecture == nullptr ? 0 : *architecture, device / 10, device % 10));
+    }
+}
+
+void closeModule(const Module& module) {
+    if (module.handle != nullptr) {
+        dlclose(module.handle);
+    }
+    close(module.file);
+}
+
 }  // namespace
 
 Module* loadModule(const void* image) {
@@ -79,12 +136,19 @@ Module* loadModule(const void* image) {
     module->handle = dlopen(format("/proc/self/fd/%d", module->file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module->handle == nullptr) {
         std::string reason = dlerror();
-        close(module->file);
+        closeModule(*module);
         refuse(INVALID_IMAGE, "the program cannot be loaded: " + reason);
     }
     auto program = static_cast<const char*>(dlsym(module->handle, "sim_program"));
     module->program = program == nullptr ? "" : program;
+    try {
+        needArchitecture(*module);
+    } catch (...) {
+        closeModule(*module);
+        throw;
+    }
     readLayout(*module);
+    module->shared = sharedVariables(static_cast<const char*>(image));
     modules.insert(module.get());
     return module.release();
 }
@@ -96,8 +160,7 @@ void unloadModule(Module* module) {
     for (auto& [name, kernel] : module->kernels) {
         kernels.erase(kernel.get());
     }
-    dlclose(module->handle);
-    close(module->file);
+    closeModule(*module);
     delete module;
 }
 
@@ -107,7 +170,8 @@ Kernel* kernelOf(Module* module, const char* name) {
     }
     auto& kernel = module->kernels[name];
     if (kernel == nullptr) {
-        auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, (std::string("sim_kernel_") + name).c_str()));
+        std::string symbol = std::string("sim_kernel_") + name;
+        auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, symbol.c_str()));
         if (entry == nullptr) {
             refuse(NOT_FOUND, format("no kernel %s in %s", name, module->program.c_str()));
         }
@@ -139,6 +203,19 @@ StaticShared staticShared(const Kernel& kernel) {
     dlinfo(kernel.module->handle, RTLD_DI_TLS_MODID, &number);
     index.module = number;
     return {reinterpret_cast<uintptr_t>(__tls_get_addr(&index)), kernel.module->sharedBytes};
+}
+
+size_t staticSharedBytes(const Kernel& kernel) {
+    return kernel.module->sharedBytes;
+}
+
+std::string staticSharedName(const Kernel& kernel, size_t offset) {
+    for (const Variable& variable : kernel.module->shared) {
+        if (offset - variable.offset < variable.bytes) {
+            return format("byte %zu of %s in static shared memory", offset - variable.offset, variable.name.c_str());
+        }
+    }
+    return format("byte %zu of the static shared memory", offset);
 }
 
 bool inModule(const Kernel& kernel, uintptr_t address) {

@@ -39,6 +39,10 @@ struct StaticShared {
     size_t bytes;
 };
 StaticShared staticShared(const Kernel& kernel);
+size_t staticSharedBytes(const Kernel& kernel);
+
+// A byte of it, for messages: "byte 4 of sum::parts".
+std::string staticSharedName(const Kernel& kernel, size_t offset);
 
 // Whether the address is a constant or a variable of the kernel's module.
 bool inModule(const Kernel& kernel, uintptr_t address);

@@ -1,4 +1,5 @@
-// What the machine knows of each four bytes of device memory: what was written, and by whom it was last written and read.
+// What the machine knows of each four bytes of device memory: what was written, and by whom it was last written and
+// read.
 #pragma once
 
 #include <cstddef>

@@ -32,6 +32,9 @@ uint32_t now[MOST_THREADS / WARP];         // per warp
 uint32_t sinceBarrier[MOST_THREADS / WARP];
 uint32_t sinceBlock[MOST_THREADS / WARP];
 
+Failure unwritten;
+bool anyUnwritten = false;
+
 struct Access {
     uint16_t thread;
     int warp;
@@ -78,28 +81,41 @@ void noteReader(Cell& cell, const Access& access) {
     cell.reader = access.thread;
 }
 
-[[noreturn]] void race(int other, const char* verb, size_t offset, const char* kind, const void* pc) {
-    Thread* me = self;
-    bool sameWarp = other / WARP == me->warp();
-    failThreadAt(LAUNCH_FAILED, format("race on byte %zu of the %s shared memory: this thread %s it, thread %d touched it "
-        "and no %s stands between", offset, kind, verb, other, sameWarp ? "__syncwarp" : "__syncthreads"), pc);
+enum class Kind { STATIC, DYNAMIC };
+
+// A byte of shared memory and the instruction that touches it, for messages.
+struct Spot {
+    size_t offset;
+    Kind kind;
+    const void* pc;
+    std::string name() const {
+        return kind == Kind::STATIC ? staticSharedName(*launch.kernel, offset)
+            : format("byte %zu of the dynamic shared memory", offset);
+    }
+};
+
+[[noreturn]] void race(int other, const char* verb, const Spot& spot) {
+    anyUnwritten = false;
+    bool sameWarp = other / WARP == self->warp();
+    failThreadAt(LAUNCH_FAILED, format("race on %s: this thread %s it, thread %d touched it and no %s "
+        "stands between", spot.name().c_str(), verb, other, sameWarp ? "__syncwarp" : "__syncthreads"), spot.pc);
 }
 
-void check(Cell& cell, const Access& access, size_t offset, const char* kind, const void* pc) {
+void check(Cell& cell, const Access& access, const Spot& spot) {
     bool reads = access.use == Use::READ || access.use == Use::ATOMIC;
     const char* verb = access.use == Use::READ ? "reads" : "writes";
     if (cell.written == IN_FLIGHT && access.use != Use::ASYNC_END) {
-        failThreadAt(LAUNCH_FAILED, format("%s byte %zu of the %s shared memory, which cp_async of thread %d still "
-            "fills: cp_async_wait is missing", verb, offset, kind, cell.writer), pc);
+        failThreadAt(LAUNCH_FAILED, format("%s %s, which cp_async of thread %d still fills: "
+            "cp_async_wait is missing", verb, spot.name().c_str(), cell.writer), spot.pc);
     }
     bool written = cell.written >= sinceBlock[cell.writer / WARP] && cell.written != 0;
-    if (reads && !written) {
-        failThreadAt(LAUNCH_FAILED, format("reads byte %zu of the %s shared memory, which nothing wrote", offset, kind),
-            pc);
+    if (reads && !written && !anyUnwritten) {
+        unwritten = failureAt(LAUNCH_FAILED, "reads " + spot.name() + ", which nothing wrote", spot.pc);
+        anyUnwritten = true;
     }
     bool bothAtomic = cell.atomic && access.use == Use::ATOMIC;
     if (written && access.use != Use::ASYNC_END && !bothAtomic && unordered(access, cell.writer, cell.written)) {
-        race(cell.writer, verb, offset, kind, pc);
+        race(cell.writer, verb, spot);
     }
     if (access.use == Use::READ) {
         noteReader(cell, access);
@@ -107,7 +123,7 @@ void check(Cell& cell, const Access& access, size_t offset, const char* kind, co
     }
     int reader = conflictWithReaders(cell, access);
     if (reader != NO_ONE) {
-        race(reader, verb, offset, kind, pc);
+        race(reader, verb, spot);
     }
     cell.written = access.use == Use::ASYNC_BEGIN ? IN_FLIGHT : now[access.warp];
     cell.writer = access.thread;
@@ -134,6 +150,7 @@ void openShared() {
 }
 
 void beginShared() {
+    anyUnwritten = false;
     for (int w = 0; w < MOST_THREADS / WARP; ++w) {
         sinceBlock[w] = sinceBarrier[w] = ++now[w];
     }
@@ -147,7 +164,14 @@ void forgetShared(uintptr_t a, size_t bytes) {
     }
 }
 
+const Failure* unwrittenRead() {
+    return anyUnwritten ? &unwritten : nullptr;
+}
+
 void blockMet() {
+    if (anyUnwritten) {
+        failBlock(unwritten);
+    }
     for (int w = 0; w < MOST_THREADS / WARP; ++w) {
         sinceBarrier[w] = ++now[w];
     }
@@ -164,16 +188,15 @@ bool nearShared(uintptr_t a) {
 void noteShared(uintptr_t a, size_t bytes, Use use, const void* pc) {
     bool fixed = a - staticRange.base < staticRange.bytes;
     const SharedRange& range = fixed ? staticRange : dynamicRange;
-    const char* kind = fixed ? "static" : "dynamic";
     size_t offset = a - range.base;
     if (offset >= range.bytes || bytes > range.bytes - offset) {
         failThreadAt(ILLEGAL_ADDRESS, format("%s byte %td of %zu bytes of %s shared memory", use == Use::READ ? "reads"
-            : "writes", static_cast<ptrdiff_t>(offset), range.bytes, kind), pc);
+            : "writes", static_cast<ptrdiff_t>(offset), range.bytes, fixed ? "static" : "dynamic"), pc);
     }
     Access access{static_cast<uint16_t>(self->number), self->warp(), use};
     Cell* first = cells[fixed ? 0 : 1] + offset;
     for (size_t i = 0; i < bytes; ++i) {
-        check(first[i], access, offset + i, kind, pc);
+        check(first[i], access, {offset + i, fixed ? Kind::STATIC : Kind::DYNAMIC, pc});
     }
 }
 

@@ -1,9 +1,11 @@
-// Shared memory of the running block, and what is known of each of its bytes: whether it was written, and who touched it
-// since the last barrier.
+// Shared memory of the running block, and what is known of each of its bytes: whether it was written, and who touched
+// it since the last barrier.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "errors.h"
 
 namespace sim {
 
@@ -30,8 +32,12 @@ void forgetShared(uintptr_t a, size_t bytes);
 void blockMet();
 void warpMet(int warp);
 
-// Whether the address is in or near shared memory; noteShared then checks an access of the running thread and fails it if
-// it may not be.
+// A read of what nothing wrote fails the block no sooner than at its next barrier, for a write that comes before that
+// shows it to be a race. This is what is to be reported, or null.
+const Failure* unwrittenRead();
+
+// Whether the address is in or near shared memory; noteShared then checks an access of the running thread and fails it
+// if it may not be.
 bool nearShared(uintptr_t a);
 
 enum class Use { READ, WRITE, ATOMIC, ASYNC_BEGIN, ASYNC_END };

@@ -220,6 +220,25 @@ void synchronizeAll() {
     }
 }
 
+void dropQueued(int device) {
+    for (auto& stream : streams) {
+        if (stream->device != device) {
+            continue;
+        }
+        for (Operation& operation : stream->queue) {
+            if (operation.drop) {
+                operation.drop();
+            }
+        }
+        stream->queue.clear();
+        stream->after.clear();
+        stream->done = stream->issued;
+        raise(known, *stream, stream->issued);
+        stream->live = stream.get() == streams[device].get();
+    }
+    learn({});
+}
+
 bool poll(Stream* stream, uint32_t sequence) {
     bool ended = stream->done >= sequence;
     if (!ended) {

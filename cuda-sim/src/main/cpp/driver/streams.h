@@ -72,6 +72,9 @@ void synchronize(const Event& event);
 void synchronizeDevice(int device);
 void synchronizeAll();
 
+// Forgets what the streams of a device have not run; the streams are destroyed.
+void dropQueued(int device);
+
 // Runs at most one operation of a stream; whether the stream has then come as far as `sequence`.
 bool poll(Stream* stream, uint32_t sequence);
 

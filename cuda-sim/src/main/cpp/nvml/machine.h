@@ -1,4 +1,5 @@
-// The devices of the machine as NVML counts them: all of them, in the machine's order, whatever CUDA_VISIBLE_DEVICES says.
+// The devices of the machine as NVML counts them: all of them, in the machine's order, whatever CUDA_VISIBLE_DEVICES
+// says.
 #pragma once
 
 #include <cstddef>

@@ -69,9 +69,6 @@ SIM_API int nvrtcDestroyProgram(Program** program) {
 SIM_API int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
     try {
         Options read = readOptions(count, options);
-        program->source += "\n#line 1 \"sim_title.h\"\nextern \"C\" { extern __attribute__((visibility(\"default\"))) "
-            "const char sim_program[]; const char sim_program[] = R\"title(" + program->name + read.definitions
-            + ")title\"; }\n";
         return code(compile(*program, read));
     } catch (const std::exception& problem) {
         program->log += problem.what();

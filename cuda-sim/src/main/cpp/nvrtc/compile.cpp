@@ -1,5 +1,5 @@
-// Compiles with the host's compiler, in a folder of its own that is gone afterwards: preprocess, find the kernels, append
-// their entries, compile, link.
+// Compiles with the host's compiler, in a folder of its own that is gone afterwards: preprocess, find the kernels,
+// append their entries, compile, link.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -105,9 +105,18 @@ void writeSources(const Program& program, const Options& options, const Folder& 
     write(folder.path / "sim_math.h", {sim_text_math, sim_text_math_end});
     write(folder.path / "sim_vectors.h", {sim_text_vectors, sim_text_vectors_end});
     for (const Header& header : program.headers) {
-        write(folder.path / header.name, header.name == PTX ? std::string(sim_text_ptx, sim_text_ptx_end) : header.text);
+        bool twin = header.name == PTX;
+        write(folder.path / header.name, twin ? std::string(sim_text_ptx, sim_text_ptx_end) : header.text);
     }
     write(folder.path / program.name, program.source);
+}
+
+// What the driver asks of the program as a whole.
+std::string titleOf(const Program& program, const Options& options) {
+    return "#pragma GCC visibility push(default)\nextern \"C\" {\n"
+        "extern const char sim_program[]; const char sim_program[] = R\"title(" + program.name + options.definitions
+        + ")title\";\nextern const int sim_architecture; const int sim_architecture = "
+        + std::to_string(options.architecture) + ";\n}\n#pragma GCC visibility pop\n";
 }
 
 }  // namespace
@@ -130,11 +139,12 @@ Result compile(Program& program, const Options& options) {
         return Result::COMPILATION;
     }
     std::string text = contents(folder.path / "sim_program.ii");
-    text += "\n# 1 \"sim_entries.h\"\n" + entriesOf(text);
+    text += "\n# 1 \"sim_entries.h\"\n" + entriesOf(text) + titleOf(program, options);
     write(folder.path / "sim_program.ii", text);
     if (!run(folder, {compiler(), "-std=c++17", "-fpreprocessed", "-O2", "-g1", "-w", "-fPIC", "-ffp-contract=off",
-            "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-plt", "-fno-strict-aliasing",
-            "-fsanitize=thread,alignment,bounds,integer-divide-by-zero", "--param=tsan-instrument-func-entry-exit=0",
+            "-fvisibility=hidden", "-fno-gnu-unique", "-fno-exceptions", "-fno-rtti", "-fno-plt",
+            "-fno-strict-aliasing", "-fsanitize=thread,alignment,bounds,integer-divide-by-zero",
+            "--param=tsan-instrument-func-entry-exit=0",
             "-c", "sim_program.ii", "-o", "sim_program.o"}, program.log)
         || !run(folder, {compiler(), "-shared", "-nostdlib", "-Wl,-z,now", "sim_program.o", "-o", "sim_program.so", "-L"
             + libraryFolder(), "-l:libcuda.so.1", "-lm", "-lc"}, program.log)) {

@@ -26,10 +26,10 @@ std::string definition(const std::string& kernel, const std::string& bounds) {
         "const SimKernel sim_kernel_" + kernel + " = SimEntry<&" + kernel + ">::describe(" + bounds + "); }\n";
 }
 
-// The entry of the kernel whose mark stands at `mark`: its name is the first word before a parenthesis that is neither an
-// attribute nor the bounds within one. Empty if it is only declared.
+// The entry of the kernel whose mark stands at `mark`: its name is the first word before a parenthesis that is neither
+// an attribute nor the bounds within one. Empty if it is only declared.
 std::string entry(const std::string& text, size_t mark) {
-    static const std::string BOUNDS = "sim_launch_bounds(";
+    static const std::string BOUNDS = "sim_launch_bounds((";
     std::string bounds;
     size_t i = mark;
     while (i < text.size() && text[i] != ')') {  // the rest of the mark's own attribute

@@ -39,7 +39,8 @@ Options readOptions(int count, const char* const* options) {
     for (int i = 0; i < count; ++i) {
         std::string option = options[i];
         if (starts(option, "--std") || starts(option, "-std")) {
-            read.arguments.push_back("-std=" + value(option, starts(option, "--") ? "--std" : "-std", count, options, i));
+            const char* name = starts(option, "--") ? "--std" : "-std";
+            read.arguments.push_back("-std=" + value(option, name, count, options, i));
         } else if (starts(option, "--gpu-architecture") || starts(option, "-arch")) {
             std::string name = value(option, starts(option, "--") ? "--gpu-architecture" : "-arch", count, options, i);
             size_t digits = name.find('_');
@@ -51,8 +52,8 @@ Options readOptions(int count, const char* const* options) {
                 + (equals == std::string::npos ? "1" : macro.substr(equals + 1)) + "\n";
             read.definitions += " -D" + macro;
         } else if (starts(option, "-U") || starts(option, "--undefine-macro")) {
-            read.macros += "#undef " + value(option, starts(option, "-U") ? "-U" : "--undefine-macro", count, options, i)
-                + "\n";
+            const char* name = starts(option, "-U") ? "-U" : "--undefine-macro";
+            read.macros += "#undef " + value(option, name, count, options, i) + "\n";
         } else if (starts(option, "-I") || starts(option, "--include-path")) {
             read.arguments.push_back("-I" + value(option, starts(option, "-I") ? "-I" : "--include-path", count,
                 options, i));

@@ -142,7 +142,7 @@ final class DoctorCommand implements Callable<Integer> {
                 }
             });
         } catch (UserException closed) {
-            return Optional.of(closed.getMessage());
+            return closed.getMessage().lines().findFirst(); // what follows is a compiler's log
         }
     }
 

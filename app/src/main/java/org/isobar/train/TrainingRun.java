@@ -86,8 +86,8 @@ public final class TrainingRun {
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
-        try (Device device = config.device().open(DeviceOptions.of(config.threads(), config.ranks(),
-            System.getenv()), log::info)) {
+        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), System.getenv());
+        try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             try (RunMemory memory = new RunMemory(device, plan(device))) {
                 member.run(device, communicators -> {

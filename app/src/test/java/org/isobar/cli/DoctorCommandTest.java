@@ -75,14 +75,16 @@ class DoctorCommandTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         ISOBAR_SIM_GPUS=1    | GPU 0             .*, compute capability 9\\.0, [0-9.]+ GiB, [0-9.]+ GiB of it free
+        ISOBAR_SIM_GPUS=1    | GPU training:     yes\\.
         ISOBAR_SIM_GPUS=4    | GPU 3             .*
         ISOBAR_SIM_GPUS=0    | GPU training:     no, because .*
-        ISOBAR_SIM_DRIVER=12080 | GPU training:     no, because the driver runs programs of CUDA 12\\.8 and older, .*
-        CUDA_VISIBLE_DEVICES= | GPU training:     no, because CUDA_VISIBLE_DEVICES='' hides every GPU: .*
+        ISOBAR_SIM_DRIVER=12080 | GPU training:     no, because the NVIDIA driver runs CUDA 12\\.8 and older, .*
+        CUDA_VISIBLE_DEVICES= | GPU training:     no, because CUDA_VISIBLE_DEVICES='' shows no GPU: .*
         """)
     void theSimulatedMachineIsSeen(String variable, String expected) throws Exception {
         assertTrue(Files.isRegularFile(SIMULATOR.resolve("libcuda.so.1")), "no simulated machine in " + SIMULATOR);
         environment.put("LD_LIBRARY_PATH", SIMULATOR.toString());
+        environment.put("PATH", System.getenv("PATH")); // its NVRTC calls g++
         String[] parts = variable.split("=", 2);
         environment.put(parts[0], parts[1]);
         String output = run();

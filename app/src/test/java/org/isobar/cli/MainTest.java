@@ -46,7 +46,6 @@ class MainTest {
         train --num_iters            | isobar: Missing required parameter for option '--num_iters' (N).
         train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number of at least 1.
         train --config=demi          | has no preset 'demi'. Did you mean 'demo'?
-        train --device=cuda          | device is 'cuda' (--device), but the CUDA back end is not built yet
         config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4
         """)
     void whatTheUserCanMendExitsWithTwo(String line, String expected) {

@@ -54,7 +54,6 @@ class ConfigErrorsTest {
         embed_dim=100           | but embed_dim is '100' (--set) and the heads share it evenly; num_heads can be 1, 2,
         patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
         n_out_channels=21       | n_out_channels is '21' (--set), but n_in_channels is '20' (line
-        device=cuda             | device is 'cuda' (--set), but the CUDA back end is not built yet; use --device cpu.
         tensor_parallel=2       | world size 1 is not divisible by tp x cp x pp = 2 x 1 x 1 = 2; choose a multiple
         tensor_parallel=4       | tensor_parallel is '4' (--set), but num_heads is '6' (line
         context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
@@ -130,6 +129,16 @@ class ConfigErrorsTest {
     void threadsThatAreNone() {
         assertEquals("ISOBAR_THREADS is 'all', but it is a number of threads: a whole number of at least 1.",
             message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
+    }
+
+    @Test
+    void severalGpusAreSaidNotToBeThereYet() {
+        ConfigRequest two = new ConfigRequest(PRESETS, "demo", Map.of("RANK", "0", "WORLD_SIZE", "2",
+            "MASTER_ADDR", "127.0.0.1"));
+        String message = message(two.with("device", "cuda"));
+        assertTrue(message.contains("device is 'cuda' (--device), but several GPUs are not built yet; start one "
+            + "process, or use --device cpu."), message);
+        assertEquals(2, ConfigLoader.load(two.with("device", "cpu")).ranks().worldSize());
     }
 
     private static ConfigRequest request(Path file, String preset) {

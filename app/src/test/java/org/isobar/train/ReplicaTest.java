@@ -12,9 +12,12 @@ import java.util.function.ToDoubleFunction;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.LossScaling;
 import org.isobar.device.Span;
 import org.isobar.distributed.Communicators;
 import org.isobar.nn.Pass;
+import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -71,6 +74,33 @@ class ReplicaTest {
         }));
     }
 
+    /** Scaled so far that gradients overflow at first: such steps move nothing, the others what they would without. */
+    @Test
+    void stepsThatOverflowMoveNothing() {
+        double[] losses = train(PLAIN, 2, 4);
+        with(PLAIN, 2, new GradScaler(0x1p140, LossScaling.DYNAMIC), fixture -> {
+            for (int step = 0; fixture.replica.progress().taken() < losses.length; step++) {
+                double expected = losses[(int) fixture.replica.progress().taken()];
+                assertEquals(expected, fixture.step(step), 1e-6 * expected);
+                assertTrue(step < 40, "hardly a good step");
+            }
+            long skipped = fixture.replica.progress().skipped();
+            assertTrue(skipped > 1, "no overflow");
+            assertEquals(Math.scalb(1.0, 140 - (int) skipped), fixture.replica.progress().scale());
+            return 0;
+        });
+    }
+
+    /** Gradients are asked for as they are, whatever the loss was multiplied by. */
+    @Test
+    void gradientsComeWithoutTheScale() {
+        float[] plain = new float[1];
+        float[] scaled = new float[1];
+        with(PLAIN, 2, fixture -> fixture.firstGradient(plain));
+        with(PLAIN, 2, GradScaler.DYNAMIC, fixture -> fixture.firstGradient(scaled));
+        assertEquals(plain[0], scaled[0], 1e-5f * Math.abs(plain[0]));
+    }
+
     private static double[] train(VitConfig config, int threads, int steps) {
         double[] losses = new double[steps];
         with(config, threads, fixture -> {
@@ -83,13 +113,18 @@ class ReplicaTest {
     }
 
     private static double with(VitConfig config, int threads, ToDoubleFunction<Fixture> body) {
+        return with(config, threads, GradScaler.NONE, body);
+    }
+
+    private static double with(VitConfig config, int threads, GradScaler scaler, ToDoubleFunction<Fixture> body) {
         MemoryPlan plan = MemoryPlan.of(config, BATCH);
         try (Device device = new CpuDevice(threads)) {
             device.reserve(plan.footprint());
             try (Replica.Memory memory = Replica.Memory.of(device, plan);
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
                 Replica replica = new Replica(device, config, BATCH, memory,
-                    Communicators.alone(device.ops()::copy), GradientSync.Options.DEFAULT);
+                    Communicators.alone(device.ops()::copy), new Replica.Options(DType.F32,
+                        new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT));
                 replica.initialize(5);
                 return body.applyAsDouble(new Fixture(replica, images));
             }
@@ -120,6 +155,13 @@ class ReplicaTest {
 
         double step(long step) {
             return replica.trainStep(input, target, new Replica.StepContext(5, step, Span.whole(BATCH), 3e-3));
+        }
+
+        double firstGradient(float[] value) {
+            double loss = gradients(0);
+            replica.device().download(MemorySegment.ofArray(value), replica.parameters().gradients().slice(0, 1));
+            assertNotEquals(0, value[0]);
+            return loss;
         }
 
         double gradients(long step) {

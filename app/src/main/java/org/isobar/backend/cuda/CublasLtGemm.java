@@ -14,12 +14,14 @@ import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
  * The three products of a linear layer, by cuBLASLt: see {@link org.isobar.device.TensorOps}. Sums are accumulated in
  * single precision. How a product is computed is settled at its first call; later ones of the same shape, types and
- * alignment allocate nothing. cuBLASLt adds a bias; GELU is ours, since cuBLASLt's is the tanh form.
+ * alignment allocate nothing. GELU is ours, since cuBLASLt's is the tanh form. A bias is added by cuBLASLt, before the
+ * sum is rounded; a kernel of ours can add it later, with GELU, only to a sum that is kept in single precision.
  */
 final class CublasLtGemm implements AutoCloseable {
     private final CudaContext context;
@@ -52,7 +54,7 @@ final class CublasLtGemm implements AutoCloseable {
             case Epilogue.None none -> forward(y, x, weight);
             case Epilogue.Bias(Tensor bias) -> forward(y, x, weight, bias);
             case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
-                if (context.options().fusion() == Fusion.FUSED) {
+                if (context.options().fusion() == Fusion.FUSED && y.dtype() == DType.F32) {
                     forward(preActivation, x, weight);
                     gelu.biasGelu(y, preActivation, bias);
                 } else {

@@ -108,7 +108,7 @@ final class Gpu implements AutoCloseable {
     private static String name(int device) {
         try (BytePointer text = new BytePointer(LONGEST_NAME)) {
             Cuda.check(cuDeviceGetName(text, LONGEST_NAME, device), "cuDeviceGetName");
-            return text.getString();
+            return text.limit(0).getString(); // up to the end that the driver wrote
         }
     }
 

@@ -111,7 +111,7 @@ final class KernelCompiler {
             try (BytePointer log = new BytePointer(Math.max(1, size.get()))) {
                 log.put(0, (byte) 0);
                 check(nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog");
-                return log.getString().strip();
+                return log.limit(0).getString().strip(); // up to the end that NVRTC wrote
             }
         }
     }

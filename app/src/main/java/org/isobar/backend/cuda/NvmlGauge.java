@@ -12,8 +12,6 @@ import static org.bytedeco.cuda.global.nvml.nvmlShutdown;
 import org.bytedeco.cuda.nvml.nvmlDevice_st;
 import org.bytedeco.cuda.nvml.nvmlMemory_t;
 import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.javacpp.PointerPointer;
 import org.bytedeco.javacpp.SizeTPointer;
 import org.isobar.device.MemoryGauge;
 
@@ -67,6 +65,12 @@ final class NvmlGauge implements MemoryGauge, AutoCloseable {
         return source.read().free();
     }
 
+    /** Who is asked. */
+    @Override
+    public String toString() {
+        return source.toString();
+    }
+
     @Override
     public void close() {
         source.close();
@@ -76,21 +80,24 @@ final class NvmlGauge implements MemoryGauge, AutoCloseable {
     private static final class Nvml implements Source {
         private static final int BUS_ID_BYTES = 32;
 
-        private final nvmlDevice_st device;
+        private final nvmlDevice_st device = new nvmlDevice_st();
         private final nvmlMemory_t memory = new nvmlMemory_t();
 
         Nvml(int cudaDevice) {
             check(nvmlInit_v2(), "nvmlInit_v2");
-            try (BytePointer busId = new BytePointer(BUS_ID_BYTES);
-                    PointerPointer<Pointer> found = new PointerPointer<>(1)) {
+            try (BytePointer busId = new BytePointer(BUS_ID_BYTES)) {
                 Cuda.check(cuDeviceGetPCIBusId(busId, BUS_ID_BYTES, cudaDevice), "cuDeviceGetPCIBusId");
-                check(nvmlDeviceGetHandleByPciBusId_v2(busId.getString(), found), "nvmlDeviceGetHandleByPciBusId_v2");
-                device = new nvmlDevice_st(found.get());
+                check(nvmlDeviceGetHandleByPciBusId_v2(busId, device), "nvmlDeviceGetHandleByPciBusId_v2");
                 read();
             } catch (CudaException failure) {
                 close();
                 throw failure;
             }
+        }
+
+        @Override
+        public String toString() {
+            return "NVML";
         }
 
         @Override
@@ -116,6 +123,11 @@ final class NvmlGauge implements MemoryGauge, AutoCloseable {
     private static final class Driver implements Source {
         private final SizeTPointer free = new SizeTPointer(1);
         private final SizeTPointer total = new SizeTPointer(1);
+
+        @Override
+        public String toString() {
+            return "the driver";
+        }
 
         @Override
         public Memory read() {

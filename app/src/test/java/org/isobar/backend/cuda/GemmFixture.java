@@ -116,9 +116,12 @@ final class GemmFixture implements AutoCloseable {
 
     @Override
     public void close() {
-        gemm.close();
-        transfers.close();
-        arena.close();
+        stack.gpu().release(() -> {
+            stack.compute().synchronize();
+            gemm.close();
+            transfers.close();
+            arena.close();
+        });
         stack.close();
     }
 }

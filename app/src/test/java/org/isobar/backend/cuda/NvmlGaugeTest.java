@@ -15,6 +15,7 @@ class NvmlGaugeTest {
     void allocationsShowAndTheWatermarkStays() {
         CudaLibraries.load();
         try (Gpu gpu = new Gpu(0); NvmlGauge gauge = NvmlGauge.open(gpu.device())) {
+            assertEquals("NVML", gauge.toString());
             long before = gauge.highWatermark();
             long free = gauge.available();
             try (DeviceMemory memory = new DeviceMemory(gpu, "test", BYTES)) {

@@ -1,0 +1,169 @@
+package org.isobar.optim;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.function.Consumer;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.device.Arena;
+import org.isobar.device.Device;
+import org.isobar.device.LossScaling;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.Shard;
+import org.isobar.nn.Initializer;
+import org.isobar.nn.Layout;
+import org.isobar.nn.ParameterStore;
+import org.isobar.nn.Scoped;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.junit.jupiter.api.Test;
+
+/** Steps of the optimizer, and what scaled losses do to them: PyTorch's {@code GradScaler}, decided on the device. */
+class AdamTest {
+    private static final GradScaler SCALED = new GradScaler(1024, new LossScaling(2, 0.5, 3));
+
+    @Test
+    void startsAsPyTorchDoes() {
+        assertEquals(new GradScaler(65536, new LossScaling(2, 0.5, 2000)), GradScaler.of(DType.F16));
+        assertEquals(GradScaler.NONE, GradScaler.of(DType.BF16));
+        assertEquals(GradScaler.NONE, GradScaler.of(DType.F32));
+        with(GradScaler.DYNAMIC, Adam.Launch.ONCE, fixture ->
+            assertEquals(new Adam.Progress(0, 0, 65536), fixture.adam.progress()));
+    }
+
+    @Test
+    void anOverflowSkipsTheStepAndHalvesTheScale() {
+        with(SCALED, Adam.Launch.ONCE, fixture -> {
+            fixture.step(1e-3, 1024);
+            float[] weights = fixture.weights();
+            fixture.poison(Float.POSITIVE_INFINITY);
+            assertArrayEquals(weights, fixture.weights());
+            assertEquals(new Adam.Progress(1, 1, 512), fixture.adam.progress());
+            fixture.poison(Float.NaN);
+            assertArrayEquals(weights, fixture.weights());
+            assertEquals(new Adam.Progress(1, 2, 256), fixture.adam.progress());
+        });
+    }
+
+    /** The learning rate goes on with the schedule; Adam's count, and so its bias correction, does not. */
+    @Test
+    void theStepAfterASkippedOneIsTheOneThatWasMissed() {
+        float[][] weights = new float[2][];
+        with(GradScaler.NONE, Adam.Launch.ONCE, fixture -> {
+            fixture.step(1e-3, 1);
+            fixture.step(7e-4, 1);
+            weights[0] = fixture.weights();
+        });
+        with(SCALED, Adam.Launch.ONCE, fixture -> {
+            fixture.step(1e-3, 1024);
+            fixture.poison(Float.NEGATIVE_INFINITY);
+            fixture.step(7e-4, 512); // a power of two: dividing by it is exact
+            weights[1] = fixture.weights();
+        });
+        assertArrayEquals(weights[0], weights[1]);
+    }
+
+    @Test
+    void theScaleDoublesAfterARowOfGoodSteps() {
+        with(SCALED, Adam.Launch.ONCE, fixture -> {
+            fixture.step(1e-3, 1024);
+            fixture.step(1e-3, 1024);
+            fixture.poison(Float.NaN); // the row begins again
+            for (int i = 0; i < 3; i++) {
+                assertEquals(512, fixture.adam.progress().scale());
+                fixture.step(1e-3, 512);
+            }
+            assertEquals(new Adam.Progress(5, 1, 1024), fixture.adam.progress());
+            fixture.step(1e-3, 1024);
+            fixture.step(1e-3, 1024);
+            assertEquals(1024, fixture.adam.progress().scale());
+            fixture.step(1e-3, 1024);
+            assertEquals(2048, fixture.adam.progress().scale());
+        });
+    }
+
+    @Test
+    void unscaledLossesAreNotLookedAt() {
+        with(GradScaler.NONE, Adam.Launch.ONCE, fixture -> {
+            fixture.poison(Float.NaN);
+            assertEquals(new Adam.Progress(1, 0, 1), fixture.adam.progress());
+        });
+    }
+
+    @Test
+    void oneLaunchAndOneForEachTensorGiveTheSameBits() {
+        float[][] weights = new float[2][];
+        for (Adam.Launch launch : Adam.Launch.values()) {
+            with(SCALED, launch, fixture -> {
+                float[] before = fixture.weights();
+                for (int i = 0; i < 4; i++) {
+                    fixture.step(1e-3 / (i + 1), 1024 << i / 3);
+                }
+                weights[launch.ordinal()] = fixture.weights();
+                assertFalse(Arrays.equals(before, weights[launch.ordinal()]));
+            });
+        }
+        assertArrayEquals(weights[0], weights[1]);
+    }
+
+    private static void with(GradScaler scaler, Adam.Launch launch, Consumer<Fixture> body) {
+        try (Device device = new CpuDevice(2); Arena arena = device.arena("parameters", 1 << 21)) {
+            body.accept(new Fixture(device, arena, new Adam.Options(scaler, launch)));
+        }
+    }
+
+    /** Two parameters of odd sizes and their optimizer; gradients are random numbers, the same in each fixture. */
+    private static final class Fixture {
+        private final Device device;
+        private final ParameterStore store = new ParameterStore();
+        private final Adam adam;
+        private final Random random = new Random(1);
+
+        Fixture(Device device, Arena arena, Adam.Options options) {
+            this.device = device;
+            Communicators alone = Communicators.alone(device.ops()::copy);
+            Scoped root = Scoped.root(store, Layout.of(alone, 1));
+            root.declare("weight", new Initializer.Normal(1), Shard.whole(), 37, 291);
+            root.declare("bias", new Initializer.Normal(1), Shard.whole(), 5);
+            Tensor values = arena.f32(store.elements());
+            store.bind(values, arena.f32(store.elements()));
+            store.initialize(device, 3);
+            adam = new Adam(device, store, arena, options, alone.along(Axis.values()));
+        }
+
+        /** A step whose gradients come multiplied by {@code scale}. */
+        void step(double learningRate, double scale) {
+            float[] gradients = new float[Math.toIntExact(store.elements())];
+            for (int i = 0; i < gradients.length; i++) {
+                gradients[i] = (float) (scale * (float) random.nextGaussian());
+            }
+            step(learningRate, gradients);
+        }
+
+        /** A step of which one gradient, the last, is {@code value}. */
+        void poison(float value) {
+            float[] gradients = new float[Math.toIntExact(store.elements())];
+            gradients[gradients.length - 1] = value;
+            step(1e-2, gradients);
+        }
+
+        private void step(double learningRate, float[] gradients) {
+            device.upload(store.gradients(), MemorySegment.ofArray(gradients));
+            adam.setLearningRate(learningRate);
+            adam.unscale();
+            adam.step();
+        }
+
+        float[] weights() {
+            float[] weights = new float[Math.toIntExact(store.elements())];
+            device.download(MemorySegment.ofArray(weights), store.values());
+            return weights;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.device.Device;
+import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.tensor.DType;
+import org.isobar.vit.VitConfig;
+import org.junit.jupiter.api.Test;
+
+/** Too little memory is refused, and what is proposed instead does fit. */
+class MemoryCheckTest {
+    private static final VitConfig BASE = new VitConfig(360, 720, 8, 20, 20, 384, 12, 8, 1536, 0);
+    private static final long SAMPLE = 2L * 20 * 360 * 720 * 4;
+    private static final int SLOTS = 6;
+    private static final long PROGRAM = 128L << 20;
+
+    @Test
+    void theCpuAlsoHoldsTheProgram() {
+        try (Device device = new CpuDevice(1)) {
+            MemoryCheck.Run run = run(1, DType.F32);
+            long needed = MemoryPlan.of(BASE, 1).bytes() + SLOTS * SAMPLE + PROGRAM;
+            assertEquals(MemoryPlan.of(BASE, 1), MemoryCheck.require(device, run, needed));
+            String message = refusal(device, run, needed - 1);
+            assertTrue(message.matches("this run needs 1\\.\\d\\d GB of memory \\(0\\.\\d\\d parameters and optimizer, "
+                + "0\\.\\d\\d activations, 0\\.\\d\\d temporaries, 0\\.23 batches, 0\\.13 the program\\) and "
+                + "1\\.\\d\\d GB are free; no batch is small enough: lower embed_dim or depth, or raise patch_size"),
+                message);
+        }
+    }
+
+    @Test
+    void aSmallerBatchThatFitsIsFound() {
+        try (Device device = new CpuDevice(1)) {
+            long available = MemoryPlan.of(BASE, 5).bytes() + 5 * SLOTS * SAMPLE + PROGRAM;
+            String message = refusal(device, run(16, DType.F32), available);
+            assertTrue(message.contains("; it fits with --local_batch_size 5; or lower embed_dim"), message);
+            MemoryCheck.require(device, run(5, DType.F32), available);
+            refusal(device, run(6, DType.F32), available);
+        }
+    }
+
+    /** The dry run knows every type and has nothing of the program: as a GPU. */
+    @Test
+    void halfPrecisionIsProposedWhereTheDeviceHasIt() {
+        try (Device device = new DryRunDevice()) {
+            long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE;
+            String message = refusal(device, run(16, DType.F32), available);
+            assertTrue(message.matches(".* free; it fits with --local_batch_size \\d+, or with --amp_mode bf16; .*"),
+                message);
+            assertEquals(MemoryPlan.of(BASE, 16, DType.BF16),
+                MemoryCheck.require(device, run(16, DType.BF16), available));
+            String tighter = refusal(device, run(16, DType.F32), available - 1);
+            assertTrue(tighter.contains("or with --amp_mode bf16 --local_batch_size 15; "), tighter);
+        }
+    }
+
+    private static MemoryCheck.Run run(int batch, DType compute) {
+        return new MemoryCheck.Run(BASE, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0,
+            SAMPLE, SLOTS);
+    }
+
+    private static String refusal(Device device, MemoryCheck.Run run, long available) {
+        return assertThrows(OutOfDeviceMemoryException.class, () -> MemoryCheck.require(device, run, available))
+            .getMessage();
+    }
+}

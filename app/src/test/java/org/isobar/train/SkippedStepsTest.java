@@ -1,0 +1,30 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Optional;
+
+import org.isobar.optim.Adam;
+import org.junit.jupiter.api.Test;
+
+/** What the log is told of steps that moved nothing. */
+class SkippedStepsTest {
+    @Test
+    void anEpochTellsItsOwnAndTheRunAll() {
+        SkippedSteps steps = new SkippedSteps();
+        assertEquals(Optional.of("Gradients overflowed: 2 of 12 steps skipped, the loss scale is 16384.0"),
+            steps.epoch(new Adam.Progress(10, 2, 16384)));
+        assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(22, 2, 16384)));
+        assertEquals(Optional.of("Gradients overflowed: 1 of 12 steps skipped, the loss scale is 8192.0"),
+            steps.epoch(new Adam.Progress(33, 3, 8192)));
+        assertEquals(Optional.of("Gradients overflowed: 3 of 36 steps in all skipped, the loss scale is 8192.0"),
+            steps.total());
+    }
+
+    @Test
+    void nothingIsToldWhereNothingWasSkipped() {
+        SkippedSteps steps = new SkippedSteps();
+        assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(12, 0, 65536)));
+        assertEquals(Optional.empty(), steps.total());
+    }
+}
