@@ -44,6 +44,8 @@ final class ResidualCases {
             List.of(Span.whole(2), new Span(1, 3, 20), new Span(2, 3, 145)))));
         cases.add(dropout(a, "of wide rows", 1, 2, 5000, new Dropout(0.2, KEY,
             List.of(Span.whole(1), Span.whole(2), new Span(1, 1, 5001)))));
+        cases.add(dropout(a, "of rows that begin at each of four neighbours", 1, 4, 2048, new Dropout(0.2, KEY,
+            List.of(Span.whole(1), Span.whole(4), new Span(3, 1, 5001)))));
         cases.add(dropoutInPlace(a));
         return cases;
     }

@@ -5,12 +5,12 @@ import java.util.List;
 /**
  * How a kernel of attention cuts its work: sizes of tiles as definitions of {@code attention_tiles.cuh}.
  *
- * <p>A warp owns 16 {@code rowTiles} tokens; with more of them it reads the tiles that pass by less often, and needs more
- * registers: for each row tile and channel, a lane has half a register for every sum and a quarter (in single precision
- * half) for every operand that is kept. No kernel may spill, and none takes more than the 99 KB of shared memory that a
- * block may have on every device from 8.0 on; so large heads have smaller tiles, read operands again rather than keep
- * them, or have one row tile and twice the warps. Two blocks of four warps, or one of eight, fill the registers of a
- * multiprocessor.
+ * <p>A warp owns 16 {@code rowTiles} tokens. With more of them it reads the tiles that pass by less often, but needs
+ * more registers: for each row tile and channel, a lane has half a register for every sum and a quarter (in single
+ * precision half) for every operand that is kept. No kernel may spill, and none takes more than the 99 KB of shared
+ * memory that a block may have on every device from 8.0 on; so large heads have smaller tiles, read operands again
+ * rather than keep them, or have one row tile and twice the warps. Two blocks of four warps, or one of eight, fill the
+ * registers of a multiprocessor.
  *
  * @param rowTiles of 16 tokens that each warp owns
  * @param warps    of a block

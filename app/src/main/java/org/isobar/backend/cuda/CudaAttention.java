@@ -57,11 +57,6 @@ final class CudaAttention {
         return variants;
     }
 
-    /** What it needs besides its arguments, with {@link QueryGradient#DETERMINISTIC}. */
-    static long workspaceBytes(Footprint footprint) {
-        return workspaceBytes(footprint, QueryGradient.DETERMINISTIC);
-    }
-
     /** What it needs besides its arguments. */
     static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
         return footprint.attention().stream().mapToLong(shape -> Math.max(

@@ -99,7 +99,7 @@ public final class CudaDevice implements Device {
 
     @Override
     public long workspaceBytes(Footprint footprint) {
-        return CudaTensorOps.workspaceBytes(footprint);
+        return CudaTensorOps.workspaceBytes(footprint, stack.context().options());
     }
 
     /** Those of two batches: one that is worked on, one that arrives. */

@@ -47,10 +47,10 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
     }
 
     /** Bytes that operations of that footprint need besides their arguments. */
-    static long workspaceBytes(Footprint footprint) {
+    static long workspaceBytes(Footprint footprint, CudaOptions options) {
         return LongStream.of(CudaColumnSums.workspaceBytes(footprint), CudaLayerNorm.workspaceBytes(footprint),
             CudaLoss.workspaceBytes(footprint), CublasLtGemm.workspaceBytes(footprint),
-            CudaAttention.workspaceBytes(footprint)).max().orElseThrow();
+            CudaAttention.workspaceBytes(footprint, options.gradient())).max().orElseThrow();
     }
 
     /** Which kernels run, in words: a line for each choice there was. */

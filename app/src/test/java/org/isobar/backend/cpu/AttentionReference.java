@@ -5,7 +5,7 @@ import org.isobar.device.Dropout;
 import org.isobar.random.Philox;
 
 /** Attention and its gradients as the formulas have them, with whole matrices and in double precision. */
-final class AttentionReference {
+public final class AttentionReference {
     private final AttentionShape shape;
     private final Dropout dropout;
     private final float[] q;
@@ -16,7 +16,8 @@ final class AttentionReference {
     private final double[] dq;
     private final double[] dkv;
 
-    AttentionReference(AttentionShape shape, Dropout dropout, float[] q, float[] kv, float[] dOut) {
+    /** Works everything out. */
+    public AttentionReference(AttentionShape shape, Dropout dropout, float[] q, float[] kv, float[] dOut) {
         this.shape = shape;
         this.dropout = dropout;
         this.q = q;
@@ -35,19 +36,23 @@ final class AttentionReference {
         }
     }
 
-    double[] out() {
+    /** Row-major, as the operation lays it out. */
+    public double[] out() {
         return out;
     }
 
-    double[] lse() {
+    /** Row-major, as the operation lays it out. */
+    public double[] lse() {
         return lse;
     }
 
-    double[] dq() {
+    /** Row-major, as the operation lays it out. */
+    public double[] dq() {
         return dq;
     }
 
-    double[] dkv() {
+    /** Row-major, as the operation lays it out. */
+    public double[] dkv() {
         return dkv;
     }
 

@@ -59,7 +59,7 @@ final class BareDevice implements Device {
 
     @Override
     public void reserve(Footprint footprint) {
-        stack.workspace().reserve(CudaTensorOps.workspaceBytes(footprint));
+        stack.workspace().reserve(CudaTensorOps.workspaceBytes(footprint, stack.context().options()));
     }
 
     @Override
