@@ -21,8 +21,8 @@ import org.junit.jupiter.api.TestFactory;
 
 /**
  * The contract and the golden cases on a GPU, in every type: once as {@code --enable_jit} has it, in TF32; once with a
- * kernel for each operation, in full single precision, with the faster gradient of queries. The same bits come out twice
- * but for the latter.
+ * kernel for each operation, in full single precision, with the faster gradient of queries. The same bits come out
+ * twice but for the latter.
  */
 @Tag("cuda")
 class CudaContractTest {
