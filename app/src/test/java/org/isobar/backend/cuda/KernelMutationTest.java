@@ -31,6 +31,10 @@ class KernelMutationTest {
     private static final long SECONDS = 120;
 
     private static List<Mutation> mutations() {
+        return Stream.of(ofElements(), ofSums(), ofAttention()).flatMap(List::stream).toList();
+    }
+
+    private static List<Mutation> ofElements() {
         return List.of(
             new Mutation("elementwise.cuh", "first + CHUNK < n ? first + CHUNK : n", "first + CHUNK", "gelu"),
             new Mutation("fill.cu", "(y + i)", "(y)", "fill"),
@@ -46,7 +50,11 @@ class KernelMutationTest {
             new Mutation("normalize.cu", "std[blockIdx.y % channels]", "std[blockIdx.y / channels]", "normalize"),
             new Mutation("patches.cu", "int x = i / count;", "int x = i % s.columns;", "unpatchify"),
             new Mutation("patches.cu", "tile[c][x] = image[pixel]; });\n        __syncthreads();",
-                "tile[c][x] = image[pixel]; });", "patchify"),
+                "tile[c][x] = image[pixel]; });", "patchify"));
+    }
+
+    private static List<Mutation> ofSums() {
+        return List.of(
             new Mutation("bias.cu", "blockIdx.y * width", "blockIdx.y", "biasBackward"),
             new Mutation("columns.cuh", "if (left + at < width)", "if (left + at <= width)", "biasBackward"),
             new Mutation("partial_sums.cu", "    __syncthreads();\n", "", "biasBackward"),
@@ -63,7 +71,11 @@ class KernelMutationTest {
             new Mutation("weighted_rmse.cu", "if (row < height)", "if (row <= height)", "weightedRmse"),
             new Mutation("scaling.cu", "store(gradient + i, value)", "store(gradient, value)", "unscale"),
             new Mutation("scaling.cu", "next.good_steps >= interval", "next.good_steps > interval", "advance"),
-            new Mutation("adam.cu", "chunk += gridDim.x", "chunk += 2 * gridDim.x", "adam"),
+            new Mutation("adam.cu", "chunk += gridDim.x", "chunk += 2 * gridDim.x", "adam"));
+    }
+
+    private static List<Mutation> ofAttention() {
+        return List.of(
             new Mutation("attention_forward.cu", "* LN2 + logf(sum)", "+ logf(sum)", "attention"),
             new Mutation("attention_plain.cu", "sample * keys * 2 * heads", "sample * keys * heads", "attention"),
             new Mutation("attention_backward_queries.cu",
