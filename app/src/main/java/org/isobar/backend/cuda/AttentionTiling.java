@@ -91,6 +91,11 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         };
     }
 
+    /** Of all kernels without tensor cores: their products are long code, so as few as may be are unrolled. */
+    static AttentionTiling withoutTensorCores(int headDim) {
+        return new AttentionTiling(1, headDim < 128 ? 4 : 2, 16, 0, 2);
+    }
+
     private static IllegalArgumentException notTiled(int headDim) {
         return new IllegalArgumentException("no tiles for heads of " + headDim + " channels");
     }
