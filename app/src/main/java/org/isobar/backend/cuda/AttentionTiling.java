@@ -75,7 +75,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
     static AttentionTiling backwardKeys(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48 -> new AttentionTiling(2, 4, 64, 2, 2);
-            case 64 -> new AttentionTiling(2, 4, 32, 1, 2);
+            case 64 -> new AttentionTiling(2, 4, 64, 0, 2);
             case 80 -> new AttentionTiling(1, 8, 64, 2, 1);
             case 96 -> new AttentionTiling(1, 8, 32, 2, 1);
             case 128 -> new AttentionTiling(1, 8, 16, 1, 1);

@@ -225,7 +225,7 @@ __device__ __forceinline__ void dot_products(Sum (&sums)[ROW_TILES][N], const Ow
     for (int i = 0; i < ROW_TILES * N * 4; ++i) {
         sums[i / 4 / N][i / 4 % N][i % 4] = 0;
     }
-    constexpr int UNROLLED = IN_REGISTERS || HEAD_STEPS < 8 ? HEAD_STEPS : 4;  // else addresses take too many registers
+    constexpr int UNROLLED = IN_REGISTERS || HEAD_STEPS < 8 ? HEAD_STEPS : 32 / HEAD_STEPS;  // for registers
 #pragma unroll UNROLLED
     for (int step = 0; step < HEAD_STEPS; ++step) {
         unsigned a[ROW_TILES][4];
