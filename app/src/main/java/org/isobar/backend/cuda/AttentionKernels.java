@@ -37,8 +37,12 @@ final class AttentionKernels {
 
     /** One way in which such a kernel is compiled. */
     record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking) {
+        private boolean isFull() {
+            return dtype == DType.F32 && single == SinglePrecision.FULL;
+        }
+
         AttentionTiling tiling() {
-            return switch (pass) {
+            return isFull() ? AttentionTiling.withoutTensorCores(headDim) : switch (pass) {
                 case FORWARD -> AttentionTiling.forward(dtype.bytes(), headDim);
                 case BACKWARD_QUERIES -> AttentionTiling.backwardQueries(dtype.bytes(), headDim);
                 case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> AttentionTiling.backwardKeys(dtype.bytes(), headDim);
@@ -62,7 +66,7 @@ final class AttentionKernels {
             List<String> defines = new ArrayList<>(List.of(TypedKernel.define(dtype), "HEAD_DIM=" + headDim,
                 "DROPOUT=" + masking.ordinal()));
             defines.addAll(tiling().defines());
-            if (dtype == DType.F32 && single == SinglePrecision.FULL) {
+            if (isFull()) {
                 defines.add("FULL");
             }
             String function = switch (pass) {

@@ -75,7 +75,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
     static AttentionTiling backwardKeys(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48 -> new AttentionTiling(2, 4, 64, 2, 2);
-            case 64 -> new AttentionTiling(2, 4, 32, 1, 2);
+            case 64 -> new AttentionTiling(2, 4, 64, 0, 2);
             case 80 -> new AttentionTiling(1, 8, 64, 2, 1);
             case 96 -> new AttentionTiling(1, 8, 32, 2, 1);
             case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
@@ -89,6 +89,11 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
             case 128 -> new AttentionTiling(1, 2, 16, 0, 2);
             default -> throw notTiled(headDim);
         };
+    }
+
+    /** Of all kernels without tensor cores: their products are long code, so as few as may be are unrolled. */
+    static AttentionTiling withoutTensorCores(int headDim) {
+        return new AttentionTiling(1, headDim < 128 ? 4 : 2, 16, 0, 2);
     }
 
     private static IllegalArgumentException notTiled(int headDim) {

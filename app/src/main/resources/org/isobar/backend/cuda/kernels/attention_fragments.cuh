@@ -42,17 +42,20 @@ __device__ __forceinline__ void multiply(bf16_t, Sum& sum, const unsigned (&a)[4
 // Single precision without tensor cores: the same fragments, each lane fetching from others what its sums are made of.
 __device__ __forceinline__ void multiply(float, Sum& sum, const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #pragma unroll
-    for (int k = 0; k < 8; ++k) {
-        int left = (lane() & ~3) + k % 4;
-        int right = lane_column() * 4 + k % 4;
-        float upper = __uint_as_float(__shfl_sync(ALL_LANES, a[k / 4 * 2], left));
-        float lower = __uint_as_float(__shfl_sync(ALL_LANES, a[k / 4 * 2 + 1], left));
-        float even = __uint_as_float(__shfl_sync(ALL_LANES, k < 4 ? b0 : b1, right));
-        float odd = __uint_as_float(__shfl_sync(ALL_LANES, k < 4 ? b0 : b1, right + 4));
-        sum[0] = fmaf(upper, even, sum[0]);
-        sum[1] = fmaf(upper, odd, sum[1]);
-        sum[2] = fmaf(lower, even, sum[2]);
-        sum[3] = fmaf(lower, odd, sum[3]);
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll 1  // or the shuffles of many products are under way at once, and their results take too many registers
+        for (int k = 0; k < 4; ++k) {
+            int left = (lane() & ~3) + k;
+            int right = lane_column() * 4 + k;
+            float upper = __uint_as_float(__shfl_sync(ALL_LANES, a[2 * half], left));
+            float lower = __uint_as_float(__shfl_sync(ALL_LANES, a[2 * half + 1], left));
+            float even = __uint_as_float(__shfl_sync(ALL_LANES, half == 0 ? b0 : b1, right));
+            float odd = __uint_as_float(__shfl_sync(ALL_LANES, half == 0 ? b0 : b1, right + 4));
+            sum[0] = fmaf(upper, even, sum[0]);
+            sum[1] = fmaf(upper, odd, sum[1]);
+            sum[2] = fmaf(lower, even, sum[2]);
+            sum[3] = fmaf(lower, odd, sum[3]);
+        }
     }
 }
 
@@ -222,7 +225,7 @@ __device__ __forceinline__ void dot_products(Sum (&sums)[ROW_TILES][N], const Ow
     for (int i = 0; i < ROW_TILES * N * 4; ++i) {
         sums[i / 4 / N][i / 4 % N][i % 4] = 0;
     }
-    constexpr int UNROLLED = IN_REGISTERS || HEAD_STEPS < 8 ? HEAD_STEPS : 4;  // else addresses take too many registers
+    constexpr int UNROLLED = IN_REGISTERS || HEAD_STEPS < 8 ? HEAD_STEPS : 32 / HEAD_STEPS;  // for registers
 #pragma unroll UNROLLED
     for (int step = 0; step < HEAD_STEPS; ++step) {
         unsigned a[ROW_TILES][4];

@@ -57,7 +57,8 @@ struct Tokens {
 // Starts to copy N tokens from `first` on to a tile (N, HEAD_DIM); those behind the last become zero.
 template <int N>
 __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
-#pragma unroll
+    constexpr int UNROLLED = N * HEAD_CHUNKS > 6 * THREADS ? 1 : 6;  // addresses of many rows would take many registers
+#pragma unroll UNROLLED
     for (int begin = 0; begin < N * HEAD_CHUNKS; begin += THREADS) {
         int i = begin + threadIdx.x;
         if (N * HEAD_CHUNKS % THREADS == 0 || i < N * HEAD_CHUNKS) {
