@@ -256,6 +256,12 @@ SIM_API int cuCtxSynchronize() {
 SIM_API int cuProfilerStart() { return SUCCESS; }
 SIM_API int cuProfilerStop() { return SUCCESS; }
 
+// The real NVRTC asks for a table of the driver's cache, and crashes where the driver lacks even the function.
+SIM_API int cuGetExportTable(const void** table, const void*) {
+    *table = nullptr;
+    return NOT_FOUND;
+}
+
 SIM_API int sim_device_count(void) {
     return static_cast<int>(config().devices.size());
 }
