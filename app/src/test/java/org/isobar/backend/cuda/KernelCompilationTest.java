@@ -43,7 +43,7 @@ class KernelCompilationTest {
         compiler = new KernelCompiler();
     }
 
-    /** Not the simulated machine's, which lends its driver alone, for the bindings to be loaded. */
+    /** Not the simulated machine's. */
     @Test
     void theCompilerIsTheRedistributableOne() throws IOException {
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
