@@ -10,8 +10,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * A learned tensor with its gradient: the values that the optimizer moves, in single precision, and these as products
- * read them. Several weights of the PyTorch {@code state_dict} may lie in it one behind the
- * other along the outermost dimension, so that one product serves them all; they keep their own names as parts.
+ * read them. Several weights of the PyTorch {@code state_dict} may lie in it one behind the other along the outermost
+ * dimension, so that one product serves them all; they keep their own names as parts.
  */
 public final class Parameter {
     private final List<Part> parts;

@@ -18,9 +18,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * All parameters of a model, in flat ranges of the same layout: values, gradients and, where products are computed in
- * half precision, a copy of the values in that type. They lie in reverse order of declaration, which
- * is the order in which backward completes them, so that consecutive gradients can be reduced together while backward
- * goes on.
+ * half precision, a copy of the values in that type. They lie in reverse order of declaration, which is the order in
+ * which backward completes them, so that consecutive gradients can be reduced together while backward goes on.
  *
  * <p>Layers declare first; {@link #bind} then gives every parameter its place.
  */

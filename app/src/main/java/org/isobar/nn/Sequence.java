@@ -114,8 +114,7 @@ public final class Sequence {
 
     /** Room (B, T, W) for the whole of which {@code part} (B, Tl, W) is this rank's: itself where it is all. */
     public Tensor room(Tensor part, Arena.Scope scratch) {
-        return isAlone() ? part : scratch.allocate(part.dtype(), batch(part), tokens,
-            part.shape().extent(2));
+        return isAlone() ? part : scratch.allocate(part.dtype(), batch(part), tokens, part.shape().extent(2));
     }
 
     /** {@code part} (B, Tl, W) {@code = this rank's part of whole} (B, T, W), where that is not the same memory. */

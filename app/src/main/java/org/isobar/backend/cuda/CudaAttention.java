@@ -12,9 +12,6 @@ import org.isobar.tensor.Tensor;
 
 /** Attention: heads that there are tiles for, or heads of any size. */
 final class CudaAttention {
-    /** Bytes that one access of a tile moves; tensors begin at their multiples. */
-    private static final int ACCESS_BYTES = 16;
-
     private final TiledAttention tiled;
     private final PlainAttention plain;
 
@@ -43,7 +40,7 @@ final class CudaAttention {
     }
 
     private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
-        return hasTiles(shape) && Arrays.stream(tensors).allMatch(tensor -> tensor.address() % ACCESS_BYTES == 0);
+        return hasTiles(shape) && Arrays.stream(tensors).allMatch(ElementGrid::aligned);
     }
 
     private static boolean hasTiles(AttentionShape shape) {

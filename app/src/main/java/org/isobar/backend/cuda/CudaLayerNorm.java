@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -174,15 +175,8 @@ final class CudaLayerNorm {
     }
 
     private boolean compiledForWidth(long width, Tensor... rows) {
-        if (context.options().fusion() != Fusion.FUSED || width % PACK != 0 || width > WIDEST) {
-            return false;
-        }
-        for (Tensor tensor : rows) {
-            if (!ElementGrid.aligned(tensor)) {
-                return false;
-            }
-        }
-        return true;
+        return context.options().fusion() == Fusion.FUSED && width % PACK == 0 && width <= WIDEST
+            && Arrays.stream(rows).allMatch(ElementGrid::aligned);
     }
 
     private OneWidth oneWidth(long width) {

@@ -24,6 +24,8 @@ import org.isobar.fault.UserException;
 final class CudaLibraries {
     private static final List<String> HOMES = List.of("CUDA_HOME", "CUDA_PATH");
     private static final Path INSTALLED = Path.of("/usr/local");
+    private static final String UNPACKING = "They are unpacked in ~/.javacpp, which must be writable and not mounted "
+        + "noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR";
 
     private CudaLibraries() { }
 
@@ -76,9 +78,6 @@ final class CudaLibraries {
         }
     }
 
-    private static final String UNPACKING = "They are unpacked in ~/.javacpp, which must be writable and not mounted "
-        + "noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR";
-
     /** Directories of libraries of the toolkits here, the one that the environment names first, then the newest. */
     private static Stream<Path> toolkits() {
         List<Path> homes = new ArrayList<>();
@@ -89,8 +88,7 @@ final class CudaLibraries {
             installed.forEach(found::add);
             found.sort(Comparator.comparing(Path::toString).reversed());
             homes.addAll(found);
-        } catch (IOException none) {
-            return homes.stream().map(home -> home.resolve("lib64"));
+        } catch (IOException none) { // those of the environment, then
         }
         return homes.stream().map(home -> home.resolve("lib64"));
     }

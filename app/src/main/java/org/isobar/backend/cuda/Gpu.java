@@ -2,7 +2,6 @@ package org.isobar.backend.cuda;
 
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
-import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 import static org.bytedeco.cuda.global.cudart.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 import static org.bytedeco.cuda.global.cudart.cuCtxSetCurrent;
 import static org.bytedeco.cuda.global.cudart.cuDeviceGet;
@@ -29,7 +28,6 @@ final class Gpu implements AutoCloseable {
     private final String name;
     private final int capability;
     private final int multiprocessors;
-    private final int sharedBytes;
     private final CudaVersion driver;
     private final CUctx_st context = new CUctx_st();
 
@@ -54,7 +52,6 @@ final class Gpu implements AutoCloseable {
             throw new UserException("--device cuda: " + CudaReport.tooOld(toString()));
         }
         multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-        sharedBytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
         Cuda.check(cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
         makeCurrent();
     }
@@ -81,11 +78,6 @@ final class Gpu implements AutoCloseable {
     /** Streaming multiprocessors. */
     int multiprocessors() {
         return multiprocessors;
-    }
-
-    /** The most shared memory that a block can have. */
-    int sharedBytes() {
-        return sharedBytes;
     }
 
     /** From here on, this thread's calls of the driver are about this GPU. */

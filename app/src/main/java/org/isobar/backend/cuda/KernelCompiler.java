@@ -13,12 +13,14 @@ import static org.bytedeco.cuda.global.nvrtc.nvrtcVersion;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
 import org.bytedeco.cuda.nvrtc._nvrtcProgram;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerPointer;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.SizeTPointer;
 import org.isobar.fault.UserException;
 
@@ -74,16 +76,11 @@ final class KernelCompiler {
      */
     CompiledKernel compile(KernelSource source, List<String> options) {
         _nvrtcProgram program = new _nvrtcProgram();
-        String[] names = source.headers().keySet().toArray(String[]::new);
-        String[] texts = source.headers().values().toArray(String[]::new);
-        try (BytePointer text = new BytePointer(source.text());
-                BytePointer file = new BytePointer(source.file());
-                PointerPointer<BytePointer> headerTexts = new PointerPointer<>(texts);
-                PointerPointer<BytePointer> headerNames = new PointerPointer<>(names);
-                PointerPointer<BytePointer> arguments = new PointerPointer<>(options.toArray(String[]::new))) {
-            check(nvrtcCreateProgram(program, text, file, names.length, headerTexts, headerNames),
+        try (PointerScope _ = new PointerScope()) { // frees the strings, too, that arrays point to
+            check(nvrtcCreateProgram(program, new BytePointer(source.text()), new BytePointer(source.file()),
+                source.headers().size(), strings(source.headers().values()), strings(source.headers().keySet())),
                 "nvrtcCreateProgram");
-            int result = nvrtcCompileProgram(program, options.size(), arguments);
+            int result = nvrtcCompileProgram(program, options.size(), strings(options));
             String log = log(program);
             if (result != NVRTC_SUCCESS) {
                 throw new CudaException("kernel " + source.file() + " does not compile (" + describe(result)
@@ -93,6 +90,10 @@ final class KernelCompiler {
         } finally {
             nvrtcDestroyProgram(program);
         }
+    }
+
+    private static PointerPointer<BytePointer> strings(Collection<String> strings) {
+        return new PointerPointer<>(strings.toArray(String[]::new));
     }
 
     private static byte[] image(_nvrtcProgram program) {

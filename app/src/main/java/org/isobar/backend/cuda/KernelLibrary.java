@@ -2,10 +2,6 @@ package org.isobar.backend.cuda;
 
 import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_INVALID_IMAGE;
 import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_NO_BINARY_FOR_GPU;
-import static org.bytedeco.cuda.global.cudart.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-import static org.bytedeco.cuda.global.cudart.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-import static org.bytedeco.cuda.global.cudart.cuFuncGetAttribute;
-import static org.bytedeco.cuda.global.cudart.cuFuncSetAttribute;
 import static org.bytedeco.cuda.global.cudart.cuModuleGetFunction;
 import static org.bytedeco.cuda.global.cudart.cuModuleLoadData;
 import static org.bytedeco.cuda.global.cudart.cuModuleUnload;
@@ -20,8 +16,8 @@ import org.bytedeco.cuda.cudart.CUmod_st;
 import org.bytedeco.javacpp.BytePointer;
 
 /**
- * The kernels of one device: from memory, else from the disk's cache, else compiled. Every kernel may ask for all the
- * shared memory that a block can have. Belongs to the thread that issues the operations.
+ * The kernels of one device: from memory, else from the disk's cache, else compiled. Belongs to the thread that issues
+ * the operations.
  */
 final class KernelLibrary implements Kernels, AutoCloseable {
     /** A file compiled in one way; its functions are loaded together. */
@@ -65,10 +61,6 @@ final class KernelLibrary implements Kernels, AutoCloseable {
         String name = variant.function() + " of " + variant.file() + " " + variant.defines();
         CUfunc_st function = new CUfunc_st();
         Cuda.check(cuModuleGetFunction(function, module, variant.function()), "cuModuleGetFunction: " + name);
-        int[] fixed = {0};
-        Cuda.check(cuFuncGetAttribute(fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function), "cuFuncGetAttribute");
-        Cuda.check(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            gpu.sharedBytes() - fixed[0]), "cuFuncSetAttribute: " + name);
         return new Kernel(name, function);
     }
 

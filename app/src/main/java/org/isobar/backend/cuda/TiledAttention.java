@@ -58,16 +58,12 @@ final class TiledAttention {
     }
 
     private static long padded(AttentionShape shape) {
-        return ceilDiv(shape.queries(), PADDING) * PADDING;
+        return Math.ceilDiv(shape.queries(), PADDING) * PADDING;
     }
 
     /** Elements of the queries. */
     private static long queries(AttentionShape shape) {
         return shape.batch() * shape.queries() * shape.heads() * shape.headDim();
-    }
-
-    private static long ceilDiv(long x, long y) {
-        return Math.ceilDiv(x, y);
     }
 
     void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
@@ -86,7 +82,7 @@ final class TiledAttention {
         long rows = shape.batch() * padded(shape) * shape.heads();
         context.launcher().call(statistics.of(q.dtype())).int64(workspace).int64(sums).tensor(out).tensor(dOut)
             .tensor(lse).int32(shape.queries()).int32(padded(shape)).int32(shape.heads()).int32(shape.headDim())
-            .int64(rows).launch(ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
+            .int64(rows).launch(Math.ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
 
         Variant variant = variant(AttentionKernels.keysPass(gradient), q.dtype(), shape, dropout);
         KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(dkv).int64(sums);
@@ -95,7 +91,7 @@ final class TiledAttention {
         if (atomic) {
             long chunks = queries(shape) / GRADIENT_CHUNK;
             context.launcher().call(queryGradient.of(dq.dtype())).tensor(dq).int64(sums).float32(shape.scale())
-                .int64(chunks).launch(ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
+                .int64(chunks).launch(Math.ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
         } else {
             variant = variant(Pass.BACKWARD_QUERIES, q.dtype(), shape, dropout);
             launcher = context.launcher().call(kernels.of(variant)).tensor(dq);
@@ -118,7 +114,7 @@ final class TiledAttention {
     /** Launches a block for so many of {@code tokens} as it owns, for each head of each sample. */
     private static void launch(KernelLauncher launcher, Variant variant, long tokens, AttentionShape shape) {
         AttentionTiling tiling = variant.tiling();
-        launcher.launch(ceilDiv(tokens, tiling.rows()), shape.heads(), shape.batch(), tiling.threads(),
+        launcher.launch(Math.ceilDiv(tokens, tiling.rows()), shape.heads(), shape.batch(), tiling.threads(),
             variant.sharedBytes());
     }
 }
