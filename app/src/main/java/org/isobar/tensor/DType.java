@@ -21,4 +21,24 @@ public enum DType {
     public int bytes() {
         return bytes;
     }
+
+    /**
+     * The bits of {@code value} in this type, in the low ones of the result: rounded to nearest, ties to even; to 16
+     * bits by way of single precision.
+     */
+    public long bits(double value) {
+        return switch (this) {
+            case F16 -> Short.toUnsignedLong(Float.floatToFloat16((float) value));
+            case BF16 -> upperHalf(Float.floatToIntBits((float) value));
+            case F32 -> Integer.toUnsignedLong(Float.floatToRawIntBits((float) value));
+            case F64 -> Double.doubleToRawLongBits(value);
+        };
+    }
+
+    /** A binary32 rounded to its upper 16 bits. */
+    private static long upperHalf(int bits) {
+        int tie = bits >>> Short.SIZE & 1;
+        int rounded = Float.isNaN(Float.intBitsToFloat(bits)) ? bits : bits + 0x7FFF + tie;
+        return rounded >>> Short.SIZE;
+    }
 }

@@ -1,9 +1,10 @@
 package org.isobar.train;
 
+import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -87,10 +88,6 @@ public final class MemoryCheck {
 
     private static long sum(Map<String, Long> parts) {
         return parts.values().stream().mapToLong(Long::longValue).sum();
-    }
-
-    private static String gigabytes(long bytes) {
-        return String.format(Locale.ROOT, "%.2f", bytes / 0x1p30);
     }
 
     private String advice() {

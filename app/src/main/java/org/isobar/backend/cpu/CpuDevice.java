@@ -1,5 +1,7 @@
 package org.isobar.backend.cpu;
 
+import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
@@ -21,7 +23,6 @@ import org.isobar.tensor.Tensor;
  */
 public final class CpuDevice implements Device {
     private static final long ALIGNMENT = org.isobar.device.Arena.ALIGNMENT;
-    private static final double GIB = 1L << 30;
 
     private final WorkerPool pool;
     private final Workspace workspace = new Workspace();
@@ -75,8 +76,9 @@ public final class CpuDevice implements Device {
             available = 0;
         }
         memory.close();
-        throw new OutOfDeviceMemoryException(String.format("not enough memory for %s: %.2f GB are needed, this machine "
-            + "has %.2f GB left; a smaller batch or a smaller model needs less", name, bytes / GIB, available / GIB));
+        throw new OutOfDeviceMemoryException("not enough memory for " + name + ": " + gigabytes(bytes)
+            + " GB are needed, this machine has " + gigabytes(available)
+            + " GB left; a smaller batch or a smaller model needs less");
     }
 
     @Override

@@ -31,8 +31,7 @@ final class CpuElementwise {
                 part.fill((byte) 0);
             } else {
                 switch (y.dtype()) {
-                    case F16 -> fillHalf(part, Float.floatToFloat16((float) value));
-                    case BF16 -> fillHalf(part, bfloat16((float) value));
+                    case F16, BF16 -> fillHalf(part, (short) y.dtype().bits(value));
                     case F32 -> fillF32(part, (float) value);
                     default -> fillF64(part, value);
                 }
@@ -187,13 +186,6 @@ final class CpuElementwise {
         for (long i = 0; i < n; i++) {
             y.setAtIndex(ValueLayout.JAVA_SHORT, i, bits);
         }
-    }
-
-    /** The upper half of a number, rounded to nearest, ties to even. */
-    private static short bfloat16(float value) {
-        int bits = Float.floatToIntBits(value);
-        int rounded = Float.isNaN(value) ? bits : bits + 0x7fff + (bits >>> 16 & 1);
-        return (short) (rounded >>> 16);
     }
 
     private static void fillF64(MemorySegment y, double value) {

@@ -45,7 +45,7 @@ final class CudaElementwise {
     }
 
     void fill(Tensor y, double value) {
-        long bits = bits(y.dtype(), value);
+        long bits = y.dtype().bits(value);
         if (bits == 0) {
             Cuda.check(cuMemsetD8Async(y.address(), (byte) 0, y.bytes(), stream), "cuMemsetD8Async");
             return;
@@ -75,22 +75,5 @@ final class CudaElementwise {
         Kernel kernel = context.kernels().kernel("transpose_outer.cu", "transpose_outer_" + word);
         context.launcher().call(kernel).tensor(y).tensor(x).int64(x.shape().extent(0)).int64(x.shape().extent(1))
             .int64(rowBytes / word).launch(ElementGrid.blocks(x.bytes() / word), ElementGrid.THREADS);
-    }
-
-    /** The bits of {@code value} in the given type, rounded to nearest, ties to even. */
-    private static long bits(DType dtype, double value) {
-        return switch (dtype) {
-            case F64 -> Double.doubleToRawLongBits(value);
-            case F32 -> Integer.toUnsignedLong(Float.floatToRawIntBits((float) value));
-            case F16 -> Short.toUnsignedLong(Float.floatToFloat16((float) value));
-            case BF16 -> upperHalf(Float.floatToIntBits((float) value));
-        };
-    }
-
-    /** A binary32 rounded to its upper 16 bits. */
-    private static long upperHalf(int bits) {
-        int tie = bits >>> Short.SIZE & 1;
-        int lower = bits + 0x7FFF + tie;
-        return (Float.isNaN(Float.intBitsToFloat(bits)) ? bits : lower) >>> Short.SIZE;
     }
 }

@@ -3,6 +3,7 @@ package org.isobar.backend.cuda;
 import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_OUT_OF_MEMORY;
 import static org.bytedeco.cuda.global.cudart.cuMemFreeHost;
 import static org.bytedeco.cuda.global.cudart.cuMemHostAlloc;
+import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.lang.foreign.MemorySegment;
 
@@ -11,8 +12,6 @@ import org.isobar.device.OutOfDeviceMemoryException;
 
 /** Host memory that a GPU copies from by itself, while the host does something else. */
 final class PinnedMemory implements AutoCloseable {
-    private static final double GIB = 1L << 30;
-
     private final Gpu gpu;
     private final Pointer pointer = new Pointer();
     private final MemorySegment segment;
@@ -28,8 +27,8 @@ final class PinnedMemory implements AutoCloseable {
         gpu.makeCurrent();
         int result = cuMemHostAlloc(pointer, bytes, 0);
         if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-            throw new OutOfDeviceMemoryException(String.format("the host gives no %.2f GB of pinned memory for input; "
-                + "a smaller batch or fewer loader threads (num_data_workers) need less", bytes / GIB));
+            throw new OutOfDeviceMemoryException("the host gives no " + gigabytes(bytes) + " GB of pinned memory "
+                + "for input; a smaller batch or fewer loader threads (num_data_workers) need less");
         }
         Cuda.check(result, "cuMemHostAlloc");
         segment = MemorySegment.ofAddress(pointer.address()).reinterpret(bytes);
