@@ -24,6 +24,6 @@ final class TrainCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         return TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch),
-            JobSecret.of(launch.environment()), Screen.standard(launch.environment()));
+            JobSecret.of(launch.environment()), launch.environment(), Screen.standard(launch.environment()));
     }
 }

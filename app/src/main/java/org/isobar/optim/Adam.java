@@ -88,7 +88,7 @@ public final class Adam {
         return control.scale();
     }
 
-    /** Sets the learning rate of the steps that follow; to be called while the device has nothing else to do. */
+    /** Sets the learning rate of the steps that are issued from now on. */
     public void setLearningRate(double learningRate) {
         device.upload(control.learningRate(), MemorySegment.ofArray(new double[] {learningRate}));
     }

@@ -3,6 +3,7 @@ package org.isobar.train;
 import org.isobar.data.Batch;
 import org.isobar.data.Era5Dataset;
 import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
 
 /** Stops a run whose loss is NaN or infinite, and says whether the data or the training is to blame. */
 final class FiniteLoss {
@@ -28,7 +29,15 @@ final class FiniteLoss {
             throw new UserException("the loss is " + loss + " " + when + ", sample " + sample + ": "
                 + origin.dataset.firstNonFinite(sample)
                     .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
-                    .orElse("the data are finite, so training has diverged; lower lr, or lengthen warmup"));
+                    .orElse(ofFiniteData(origin.replica.compute())));
         }
+    }
+
+    /** Loss scaling is no help against what overflows forward. */
+    private static String ofFiniteData(DType compute) {
+        return compute == DType.F16
+            ? "the data are finite, so training has diverged or a number has left the range of fp16; take --amp_mode "
+                + "bf16, lower lr, or lengthen warmup"
+            : "the data are finite, so training has diverged; lower lr, or lengthen warmup";
     }
 }

@@ -195,6 +195,11 @@ public final class Replica {
         return parameters;
     }
 
+    /** The type that products are computed in. */
+    public DType compute() {
+        return compute;
+    }
+
     /** The device that this replica lives on. */
     public Device device() {
         return device;

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -34,15 +35,18 @@ import org.isobar.vit.VitConfig;
 public final class TrainingRun {
     private final RunConfig config;
     private final JobSecret secret;
+    private final Map<String, String> environment;
     private final Screen screen;
     private final RunLog log;
     private final VitConfig model;
     private final Path directory;
     private final int rank;
 
-    private TrainingRun(RunConfig config, JobSecret secret, Screen screen, RunLog log) {
+    private TrainingRun(RunConfig config, JobSecret secret, Map<String, String> environment, Screen screen,
+        RunLog log) {
         this.config = config;
         this.secret = secret;
+        this.environment = environment;
         this.screen = screen;
         this.log = log;
         model = config.model();
@@ -53,14 +57,15 @@ public final class TrainingRun {
     /**
      * Trains as configured; returns the exit code: 0, 2 after a user's mistake, 1 after any other failure.
      *
-     * @param secret proves to the job's other processes that this is one of them
+     * @param secret      proves to the job's other processes that this is one of them
+     * @param environment of this process, in which the device is opened
      */
-    public static int run(RunConfig config, JobSecret secret, Screen screen) {
+    public static int run(RunConfig config, JobSecret secret, Map<String, String> environment, Screen screen) {
         boolean first = config.ranks().rank() == 0;
         String who = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
         try (RunLog log = new RunLog(screen, first ? RunLog.Audience.EVERYTHING : RunLog.Audience.ERRORS)) {
             try {
-                new TrainingRun(config, secret, screen, log).run();
+                new TrainingRun(config, secret, environment, screen, log).run();
                 return 0;
             } catch (UserException mistake) {
                 log.error(who + mistake.getMessage());
@@ -86,7 +91,7 @@ public final class TrainingRun {
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
-        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), System.getenv());
+        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), environment);
         try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             try (RunMemory memory = new RunMemory(device, plan(device))) {

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 
 import org.isobar.config.RunConfig;
 import org.isobar.distributed.JobSecret;
@@ -103,7 +104,7 @@ class BadOutputTest {
             sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(), sound.threads(),
             sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        assertEquals(1, TrainingRun.run(config, JobSecret.none(), Screen.plain(screen)));
+        assertEquals(1, TrainingRun.run(config, JobSecret.none(), Map.of(), Screen.plain(screen)));
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);
         assertTrue(log.endsWith(screen.toString(StandardCharsets.UTF_8)), log);

@@ -5,11 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 
+import org.isobar.data.NpyFile;
 import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -51,5 +54,17 @@ class CudaTrainingTest {
             }
         }
         assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
+    }
+
+    /** Fields so far from their mean that F16 does not hold them; all others do. */
+    @Test
+    void whatLeavesTheRangeOfHalfPrecisionInForwardIsTold() throws IOException {
+        NpyFile right = NpyFile.read(data.resolve("tiny/stats/global_stds.npy"));
+        Path small = data.resolve("small.npy");
+        new NpyFile(right.dtype(), right.shape(), Arrays.stream(right.values()).map(std -> std / 1e6).toArray())
+            .write(small);
+        TinyRun run = TinyRun.of(data, logs, "device=cuda", "amp_mode=fp16", "global_stds_path=" + small);
+        assertEquals(2, run.code(), run.screen());
+        assertTrue(run.log().contains("a number has left the range of fp16; take --amp_mode bf16"), run.log());
     }
 }

@@ -47,7 +47,7 @@ record TinyRun(int code, String screen, Path directory) {
     /** The same with something between the run and its screen. */
     static TinyRun of(Path data, Path logs, UnaryOperator<OutputStream> between, String... settings) {
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        int code = TrainingRun.run(config(data, logs, settings), JobSecret.none(),
+        int code = TrainingRun.run(config(data, logs, settings), JobSecret.none(), System.getenv(),
             Screen.plain(between.apply(screen)));
         return new TinyRun(code, screen.toString(StandardCharsets.UTF_8), directory(logs));
     }
