@@ -7,6 +7,7 @@ import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
@@ -25,8 +26,13 @@ final class HostDevice implements Device {
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
+        java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofShared();
+        MemorySegment segment = memory.allocate(shape.elements() * dtype.bytes(), 64);
         open.incrementAndGet();
-        return new Buffer(dtype, shape);
+        return new InPlaceBuffer(segment, new Tensor(new Block(segment), 0, dtype, shape), () -> {
+            memory.close();
+            open.decrementAndGet();
+        });
     }
 
     @Override
@@ -67,44 +73,15 @@ final class HostDevice implements Device {
     @Override
     public void close() { }
 
-    private final class Buffer implements HostBuffer {
-        private final java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofShared();
-        private final MemorySegment segment;
-        private final Tensor tensor;
-
-        Buffer(DType dtype, Shape shape) {
-            segment = memory.allocate(shape.elements() * dtype.bytes(), 64);
-            Storage storage = new Storage() {
-                @Override
-                public long address() {
-                    return segment.address();
-                }
-
-                @Override
-                public long bytes() {
-                    return segment.byteSize();
-                }
-            };
-            tensor = new Tensor(storage, 0, dtype, shape);
+    private record Block(MemorySegment memory) implements Storage {
+        @Override
+        public long address() {
+            return memory.address();
         }
 
         @Override
-        public MemorySegment segment() {
-            return segment;
-        }
-
-        @Override
-        public Tensor toDevice() {
-            return tensor;
-        }
-
-        @Override
-        public void release() { }
-
-        @Override
-        public void close() {
-            memory.close();
-            open.decrementAndGet();
+        public long bytes() {
+            return memory.byteSize();
         }
     }
 }

@@ -7,6 +7,7 @@ import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
@@ -82,7 +83,8 @@ final class ReferenceDevice implements Device {
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         Arena room = arena("host buffer", Arena.align(shape.elements() * dtype.bytes()));
-        return new Buffer(room, room.allocate(dtype, shape.extents()));
+        Tensor tensor = room.allocate(dtype, shape.extents());
+        return new InPlaceBuffer(memory(tensor), tensor, room::close);
     }
 
     @Override
@@ -105,26 +107,6 @@ final class ReferenceDevice implements Device {
 
     @Override
     public void close() { }
-
-    private record Buffer(Arena room, Tensor tensor) implements HostBuffer {
-        @Override
-        public MemorySegment segment() {
-            return ReferenceDevice.memory(tensor);
-        }
-
-        @Override
-        public Tensor toDevice() {
-            return tensor;
-        }
-
-        @Override
-        public void release() { }
-
-        @Override
-        public void close() {
-            room.close();
-        }
-    }
 
     private record Block(MemorySegment memory) implements Storage {
         @Override

@@ -9,6 +9,7 @@ import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.TensorOps;
@@ -63,7 +64,7 @@ public final class CpuDevice implements Device {
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
         CpuStorage storage = allocate(memory, "input", shape.elements() * dtype.bytes());
-        return new CpuHostBuffer(memory, new Tensor(storage, 0, dtype, shape));
+        return new InPlaceBuffer(storage.segment(), new Tensor(storage, 0, dtype, shape), memory::close);
     }
 
     private static CpuStorage allocate(Arena memory, String name, long bytes) {
@@ -125,26 +126,5 @@ public final class CpuDevice implements Device {
     public void close() {
         pool.close();
         workspace.close();
-    }
-
-    /** Memory that the loader writes and operations read. */
-    private record CpuHostBuffer(Arena memory, Tensor tensor) implements HostBuffer {
-        @Override
-        public MemorySegment segment() {
-            return Segments.of(tensor);
-        }
-
-        @Override
-        public Tensor toDevice() {
-            return tensor;
-        }
-
-        @Override
-        public void release() { }
-
-        @Override
-        public void close() {
-            memory.close();
-        }
     }
 }

@@ -9,6 +9,7 @@ import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
@@ -86,23 +87,7 @@ public final class DryRunDevice implements Device {
         long bytes = shape.elements() * dtype.bytes();
         hostBytes += bytes;
         Tensor tensor = new Tensor(new Nowhere(bytes), 0, dtype, shape);
-        return new HostBuffer() {
-            @Override
-            public MemorySegment segment() {
-                return MemorySegment.NULL;
-            }
-
-            @Override
-            public Tensor toDevice() {
-                return tensor;
-            }
-
-            @Override
-            public void release() { }
-
-            @Override
-            public void close() { }
-        };
+        return new InPlaceBuffer(MemorySegment.NULL, tensor, () -> { });
     }
 
     /** Nothing to reserve. */

@@ -1,5 +1,7 @@
 package org.isobar.backend.cpu;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.random.Philox;
@@ -54,6 +56,18 @@ public final class AttentionReference {
     /** Row-major, as the operation lays it out. */
     public double[] dkv() {
         return dkv;
+    }
+
+    /** Fails unless ||actual - expected|| is at most {@code tolerance} times ||expected||. */
+    public static void assertClose(String name, double[] expected, float[] actual, double tolerance) {
+        double difference = 0;
+        double norm = 0;
+        for (int i = 0; i < expected.length; i++) {
+            difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+            norm += expected[i] * expected[i];
+        }
+        double error = Math.sqrt(difference / Math.max(norm, 1));
+        assertTrue(error <= tolerance, name + ": error " + error + ", tolerance " + tolerance); // NaN fails too
     }
 
     private void query(int b, int h, int t) {

@@ -3,7 +3,6 @@ package org.isobar.backend.cpu;
 import static org.isobar.backend.cpu.CpuFixture.EPSILON;
 import static org.isobar.backend.cpu.CpuFixture.values;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 
@@ -42,8 +41,8 @@ final class CpuAttentionTest {
         Results actual = results(2, shape, Dropout.NONE, 60);
         AttentionReference expected = reference(shape, Dropout.NONE, 60);
         double spread = 60; // scores, and with them the errors of their exponentials, are that much greater
-        assertClose("out", expected.out(), actual.out(), spread * tolerance(shape));
-        assertClose("lse", expected.lse(), actual.lse(), tolerance(shape));
+        AttentionReference.assertClose("out", expected.out(), actual.out(), spread * tolerance(shape));
+        AttentionReference.assertClose("lse", expected.lse(), actual.lse(), tolerance(shape));
     }
 
     @Test
@@ -103,23 +102,11 @@ final class CpuAttentionTest {
     }
 
     private static void assertClose(AttentionShape shape, String name, double[] expected, float[] actual) {
-        assertClose(name, expected, actual, tolerance(shape));
+        AttentionReference.assertClose(name, expected, actual, tolerance(shape));
     }
 
     /** The longest chain of roundings: the terms of a score and of the sums over keys and over queries, each once. */
     private static double tolerance(AttentionShape shape) {
         return EPSILON * (shape.headDim() + Math.max(shape.queries(), shape.keys()) + 8);
-    }
-
-    /** ||actual - expected|| / ||expected||. */
-    private static void assertClose(String name, double[] expected, float[] actual, double tolerance) {
-        double difference = 0;
-        double norm = 0;
-        for (int i = 0; i < expected.length; i++) {
-            difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
-            norm += expected[i] * expected[i];
-        }
-        double error = Math.sqrt(difference / Math.max(norm, 1));
-        assertTrue(error <= tolerance, name + ": error " + error + ", tolerance " + tolerance); // NaN fails too
     }
 }

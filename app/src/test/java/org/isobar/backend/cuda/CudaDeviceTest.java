@@ -23,6 +23,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Memory, transfers and input of a GPU, with what orders them. */
 @Tag("cuda")
@@ -50,19 +52,11 @@ class CudaDeviceTest {
         assertEquals(0, device.operandRoundoff(DType.BF16));
     }
 
-    @Test
-    void whatIsUploadedComesBack() {
-        float[] values = ascending(700_001); // several slots, the last of them partly filled
-        try (Arena arena = device.arena("values", Arena.align(4L * values.length))) {
-            Tensor tensor = arena.f32(values.length);
-            device.upload(tensor, MemorySegment.ofArray(values));
-            assertArrayEquals(values, CudaFixture.values(device, tensor));
-        }
-    }
-
-    @Test
-    void aDownloadLargerThanAllSlots() {
-        float[] values = ascending(2_400_003);
+    /** Several slots, the last of them partly filled; more than there are. */
+    @ParameterizedTest
+    @ValueSource(ints = {700_001, 2_400_003})
+    void whatIsUploadedComesBack(int elements) {
+        float[] values = ascending(elements);
         try (Arena arena = device.arena("values", Arena.align(4L * values.length))) {
             Tensor tensor = arena.f32(values.length);
             device.upload(tensor, MemorySegment.ofArray(values));
