@@ -11,18 +11,15 @@ import org.isobar.backend.cuda.CudaVersion;
 
 /** Prints what a machine has for GPUs. */
 final class CudaSheet {
-    private static final double GIB = 1L << 30;
-
     private CudaSheet() { }
 
     static void print(CudaReport report, Path kernelCache, FactSheet sheet) {
         sheet.line("NVIDIA driver", report.driver().map(CudaSheet::driver).orElse("none"));
         int number = 0;
         for (CudaReport.Gpu gpu : report.gpus()) {
-            sheet.line("GPU " + number++, "%s, compute capability %s, %.1f GiB, %s".formatted(gpu.name(),
-                gpu.computeCapability(), gpu.bytes() / GIB,
-                gpu.free().map(free -> "%.1f GiB of it free".formatted(free / GIB))
-                    .orElse("free: not known without NVML")));
+            sheet.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
+                + FactSheet.gibibytes(gpu.bytes()) + ", " + gpu.free().map(free -> FactSheet.gibibytes(free)
+                    + " of it free").orElse("free: not known without NVML"));
         }
         if (report.gpus().isEmpty()) {
             sheet.line("GPUs", "none");

@@ -32,7 +32,6 @@ final class DoctorCommand implements Callable<Integer> {
     private static final Duration DRIVER = Duration.ofSeconds(30);
     private static final Duration DEVICE = Duration.ofSeconds(60);
     private static final RankEnvironment ALONE = RankEnvironment.of(Map.of());
-    private static final double GIB = 1L << 30;
     /** What of the processor's features makes training on it fast, by the kernel's names. */
     private static final Map<String, String> FEATURES = features();
     /** Variables that change what the program does or finds. */
@@ -79,8 +78,8 @@ final class DoctorCommand implements Callable<Integer> {
                 .map(entry -> entry.getValue() + (features.contains(entry.getKey()) ? " yes" : " no"))
                 .reduce((one, other) -> one + ", " + other).orElseThrow();
         });
-        sheet.line("Memory", () -> "%.1f GiB, %.1f GiB of it available".formatted(HostMachine.totalMemory() / GIB,
-            HostMachine.availableMemory() / GIB));
+        sheet.line("Memory", () -> FactSheet.gibibytes(HostMachine.totalMemory()) + ", "
+            + FactSheet.gibibytes(HostMachine.availableMemory()) + " of it available");
     }
 
     private static Map<String, String> features() {

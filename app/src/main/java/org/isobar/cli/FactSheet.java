@@ -2,6 +2,7 @@ package org.isobar.cli;
 
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 
 import org.isobar.fault.UserException;
@@ -49,6 +50,11 @@ final class FactSheet {
             }
             out.println(line.toString().stripTrailing());
         }
+    }
+
+    /** A size of memory: "79.6 GiB". */
+    static String gibibytes(long bytes) {
+        return String.format(Locale.ROOT, "%.1f GiB", bytes / 0x1p30);
     }
 
     /** A line by itself, after an empty one. */

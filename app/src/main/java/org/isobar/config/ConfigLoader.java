@@ -92,9 +92,9 @@ public final class ConfigLoader {
     private TrainingConfig training() {
         return new TrainingConfig(settings.get(Keys.GLOBAL_BATCH_SIZE),
             settings.get(Keys.LOCAL_BATCH_SIZE).orElseThrow(), settings.get(Keys.NUM_ITERS),
-            settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED), settings.get(Keys.ENABLE_JIT),
-            settings.get(Keys.LR), settings.get(Keys.LR_SCHEDULE), settings.get(Keys.WARMUP),
-            settings.get(Keys.SEED), settings.get(Keys.DETERMINISTIC), settings.get(Keys.INIT_WEIGHTS));
+            settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED), settings.get(Keys.LR),
+            settings.get(Keys.LR_SCHEDULE), settings.get(Keys.WARMUP), settings.get(Keys.SEED),
+            settings.get(Keys.INIT_WEIGHTS));
     }
 
     private DataConfig data() {

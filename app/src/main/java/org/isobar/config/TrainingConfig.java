@@ -8,7 +8,6 @@ import java.util.Optional;
  *
  * @param globalBatchSize samples per step over all processes
  * @param localBatchSize samples per step of one data-parallel rank
- * @param deterministic whether two runs on the same machine give the same bits
  * @param initWeights a safetensors file to start from, instead of fresh weights drawn from {@code seed}
  */
 public record TrainingConfig(
@@ -17,10 +16,8 @@ public record TrainingConfig(
     int numIters,
     AmpMode ampMode,
     boolean enableFused,
-    boolean enableJit,
     double lr,
     LrSchedule lrSchedule,
     int warmup,
     long seed,
-    boolean deterministic,
     Optional<Path> initWeights) { }

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -213,10 +214,10 @@ public final class TrainingRun {
         if (scores.persistence() != null) {
             double score = scores.rmse()[0];
             double persistence = scores.persistence()[0];
-            String floor = DemoData.noiseFloor(config).stream().mapToObj(", noise floor %.4f"::formatted).findAny()
-                .orElse("");
-            log.info("RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s".formatted(score, persistence,
-                score / persistence, floor));
+            String floor = DemoData.noiseFloor(config).stream()
+                .mapToObj(value -> String.format(Locale.ROOT, ", noise floor %.4f", value)).findAny().orElse("");
+            log.info(String.format(Locale.ROOT, "RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s", score,
+                persistence, score / persistence, floor));
         }
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
