@@ -10,18 +10,16 @@ import java.util.Map;
 import org.bytedeco.cuda.cublas.cublasLtContext;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.javacpp.FloatPointer;
-import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
 import org.isobar.device.Write;
-import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
  * The three products of a linear layer, by cuBLASLt: see {@link org.isobar.device.TensorOps}. Sums are accumulated in
  * single precision. How a product is computed is settled at its first call; later ones of the same shape, types and
- * alignment allocate nothing. GELU is ours, since cuBLASLt's is the tanh form. A bias is added by cuBLASLt, before the
- * sum is rounded; a kernel of ours can add it later, with GELU, only to a sum that is kept in single precision.
+ * alignment allocate nothing. A bias is added by cuBLASLt, before the sum is rounded. GELU is ours, since cuBLASLt's is
+ * the tanh form.
  */
 final class CublasLtGemm implements AutoCloseable {
     private final CudaContext context;
@@ -54,13 +52,8 @@ final class CublasLtGemm implements AutoCloseable {
             case Epilogue.None none -> forward(y, x, weight);
             case Epilogue.Bias(Tensor bias) -> forward(y, x, weight, bias);
             case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
-                if (context.options().fusion() == Fusion.FUSED && y.dtype() == DType.F32) {
-                    forward(preActivation, x, weight);
-                    gelu.biasGelu(y, preActivation, bias);
-                } else {
-                    forward(preActivation, x, weight, bias);
-                    gelu.gelu(y, preActivation);
-                }
+                forward(preActivation, x, weight, bias);
+                gelu.gelu(y, preActivation);
             }
         }
     }

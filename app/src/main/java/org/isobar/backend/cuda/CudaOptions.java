@@ -13,7 +13,10 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
 
     /** {@code --enable_jit}. */
     public enum Fusion {
-        /** Residual and norm in one kernel, bias and GELU in one kernel, kernels compiled for the widths at hand. */
+        /**
+         * Residual and norm in one kernel, the gradients of GELU and of the bias before it in one kernel, norms
+         * compiled for the widths at hand.
+         */
         FUSED,
         /** One kernel for each operation, as eager PyTorch. */
         SEPARATE

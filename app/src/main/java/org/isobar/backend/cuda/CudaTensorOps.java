@@ -38,7 +38,7 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
         columnSums = new CudaColumnSums(context);
         residual = new CudaResidual(context, elementwise);
         layerNorm = new CudaLayerNorm(context, columnSums, residual);
-        gelu = new CudaGelu(context);
+        gelu = new CudaGelu(context, columnSums);
         attention = new CudaAttention(context);
         patches = new CudaPatches(context);
         losses = new CudaLoss(context);
@@ -154,8 +154,8 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        gelu.geluBackward(dx, y, dy, x);
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        gelu.biasGeluBackward(dx, y, dBias, dy, x);
     }
 
     @Override

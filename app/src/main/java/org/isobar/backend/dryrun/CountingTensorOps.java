@@ -117,8 +117,8 @@ final class CountingTensorOps implements TensorOps {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        see(dx, y, dy, x);
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        see(dx, y, dBias, dy, x);
     }
 
     /** Scores, then values. */
