@@ -2,6 +2,7 @@ package org.isobar.backend.cuda;
 
 import static org.bytedeco.cuda.global.cublas.cublasLtCreate;
 import static org.bytedeco.cuda.global.cublas.cublasLtDestroy;
+import static org.bytedeco.cuda.global.cublas.cublasLtGetVersion;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmul;
 
 import java.util.HashMap;
@@ -13,6 +14,7 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -45,6 +47,12 @@ final class CublasLtGemm implements AutoCloseable {
     /** Bytes of workspace that products may need: the same for all. */
     static long workspaceBytes(Footprint footprint) {
         return MatmulAlgorithm.MOST_WORKSPACE;
+    }
+
+    /** What computes products of tensors of that type, in words. */
+    String description(DType compute) {
+        return "products: cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion()) + " in "
+            + context.options().operands(compute) + ", which adds biases";
     }
 
     void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {

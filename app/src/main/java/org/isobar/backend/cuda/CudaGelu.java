@@ -33,6 +33,15 @@ final class CudaGelu {
             .flatMap(function -> TypedKernel.variants(FILE, function).stream()).toList();
     }
 
+    /** Which kernels run, in words. */
+    String description() {
+        return "GELU: its gradient and that of the bias before it in " + (isFused() ? "one kernel" : "a kernel each");
+    }
+
+    private boolean isFused() {
+        return context.options().fusion() == Fusion.FUSED;
+    }
+
     void gelu(Tensor y, Tensor x) {
         context.launcher().call(gelu.of(x.dtype())).tensor(y).tensor(x).int64(x.elements())
             .launch(ElementGrid.blocks(x.elements()), ElementGrid.THREADS);
@@ -40,7 +49,7 @@ final class CudaGelu {
 
     /** The same bits from one pass over memory as from two. */
     void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
-        if (context.options().fusion() == Fusion.FUSED) {
+        if (isFused()) {
             inOnePass(dx, y, dBias, dy, x);
         } else {
             context.launcher().call(geluBackward.of(x.dtype())).tensor(dx).tensor(y).tensor(dy).tensor(x)
