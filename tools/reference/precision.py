@@ -27,9 +27,10 @@ import vit_reference as vit
 
 PATH = golden.DIRECTORY / golden.PRECISION
 TOLERANCE = 0.01  # of --check, relative: three digits are written
-SHARES = [1 - i / 32 for i in range(16)]  # of the loss scale: under each, all gradients round otherwise
+SHARES = [1 - i / 32 for i in range(16)]  # factors that change all roundings and, in exact arithmetic, no result
 PRODUCTS = {F.linear, torch.conv2d, torch.Tensor.matmul, torch.Tensor.__matmul__}
 IN_HALF = {F.gelu, torch.Tensor.softmax, torch.Tensor.div, torch.Tensor.__truediv__}  # autocast leaves their type be
+WITHIN_ATTENTION = (PRODUCTS | IN_HALF) - {F.linear, torch.conv2d, F.gelu}
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,13 @@ class Rounded(torch.autograd.Function):
 class Emulation(TorchFunctionMode):
     """Autocast, as eager PyTorch has it: each operation of the type rounds its result, and the gradients it returns."""
 
-    def __init__(self, rounding):
-        self.operand, self.result = rounding.operand, rounding.result
+    def __init__(self, rounding, elsewhere=frozenset()):
+        """`elsewhere` are functions whose rounding is somebody else's."""
+        self.operand, self.result, self.elsewhere = rounding.operand, rounding.result, elsewhere
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function in self.elsewhere:
+            return function(*args, **kwargs or {})
         if function in PRODUCTS:
             return self.product(function, *args, **kwargs or {})
         if function in IN_HALF:
@@ -101,15 +105,21 @@ class Emulation(TorchFunctionMode):
 
 
 class FusedAttention(torch.autograd.Function):
-    """FlashAttention's roundings (Dao, 2023, algorithms 1 and 2): of operands and results, nothing between."""
+    """FlashAttention's roundings (Dao, 2023, algorithms 1 and 2): of operands and results, nothing between.
+
+    Probabilities are rounded before they are divided by their sum, relative to the largest score of the blocks so far:
+    `share` stands for what that makes of them.
+    """
 
     @staticmethod
-    def forward(ctx, q, k, v, rounding):
+    def forward(ctx, q, k, v, rounding, share):
         q, k, v = (rounding.result(x) for x in (q, k, v))
         scale = 1 / math.sqrt(q.shape[-1])
-        p = (rounding.operand(q) @ rounding.operand(k).mT * scale).softmax(-1)
-        out = rounding.result(rounding.operand(p) @ rounding.operand(v))
-        ctx.save_for_backward(q, k, v, p, out)
+        scores = rounding.operand(q) @ rounding.operand(k).mT * scale
+        p = share * (scores - scores.amax(-1, keepdim=True)).exp()
+        total = p.sum(-1, keepdim=True)
+        out = rounding.result(rounding.operand(p) @ rounding.operand(v) / total)
+        ctx.save_for_backward(q, k, v, p / total, out)
         ctx.rounding, ctx.scale = rounding, scale
         return out
 
@@ -122,7 +132,7 @@ class FusedAttention(torch.autograd.Function):
         ds = p * (operand(d_out) @ operand(v).mT - delta)
         dq = result(operand(ds) @ operand(k) * ctx.scale)
         dk = result(operand(ds).mT @ operand(q) * ctx.scale)
-        return dq, dk, result(operand(p).mT @ operand(d_out)), None
+        return dq, dk, result(operand(p).mT @ operand(d_out)), None, None
 
 
 class Scaled(torch.autograd.Function):
@@ -142,20 +152,22 @@ class Scaled(torch.autograd.Function):
 class Way:
     """One of PyTorch's ways to train in a type."""
     context: Callable  # makes the context in which the model runs
-    loss_scale: float
-    fused: Rounding = None  # of the attention; None: written out
+    rounding: Rounding
+    share: float
+    attention: str  # "written out" or "fused"
 
     def wrap(self, model):
-        if self.fused:
+        loss_scale = self.share * self.rounding.loss_scale
+        if self.attention == "fused":
             for block in model.blocks:
-                block.attn.mix = lambda q, k, v: FusedAttention.apply(q, k, v, self.fused)
+                block.attn.mix = lambda q, k, v: FusedAttention.apply(q, k, v, self.rounding, self.share)
         for parameter in model.parameters():
-            parameter.register_hook(lambda gradient: gradient / self.loss_scale)  # in single precision
+            parameter.register_hook(lambda gradient: gradient / loss_scale)  # in single precision
 
         def predict(image):
             with self.context():
                 prediction = model(image)
-            return Scaled.apply(prediction.float(), self.loss_scale)
+            return Scaled.apply(prediction.float(), loss_scale)
         return predict
 
     def run(self, name):
@@ -167,15 +179,17 @@ def autocast():
     return torch.autocast("cpu", dtype=torch.bfloat16)
 
 
-def ways(rounding, eager=None):
-    """Written out (in the context `eager`, or emulated) and fused, at every loss scale."""
-    def emulation():
-        return Emulation(rounding)
-    return [Way(context, rounding.loss_scale * share, fused) for share in SHARES
-            for context, fused in ((eager or emulation, None), (emulation, rounding))]
+def written_out(rounding, context=None):
+    """In `context`, or emulated."""
+    return [Way(context or (lambda: Emulation(rounding)), rounding, share, "written out") for share in SHARES]
 
 
-WAYS = {dtype: ways(rounding, autocast if dtype == "BF16" else None) for dtype, rounding in ROUNDINGS.items()}
+def fused(rounding):
+    return [Way(lambda: Emulation(rounding, WITHIN_ATTENTION), rounding, share, "fused") for share in SHARES]
+
+
+WAYS = {dtype: written_out(rounding, autocast if dtype == "BF16" else None) + fused(rounding)
+        for dtype, rounding in ROUNDINGS.items()}
 
 
 def kind(parameter):
@@ -254,9 +268,8 @@ def report(document):
         columns = ([key for key in numbers if key.endswith("outputs")], scored, others,
                    [key for key in numbers if "/weights/" in key])
         print(f"{dtype:22}", *(f"{max(numbers[key] for key in column):.1e}" for column in columns))
-    eager = {"BF16": [way for way in ways(ROUNDINGS["BF16"]) if not way.fused]}
-    real = {"BF16": [way for way in WAYS["BF16"] if not way.fused]}
-    emulated, autocasts = flat(measure(eager)), flat(measure(real))
+    emulated, autocasts = (flat(measure({"BF16": written_out(ROUNDINGS["BF16"], context)}))
+                           for context in (None, autocast))
     quotients = sorted(emulated[key] / autocasts[key] for key in autocasts)
     print("errors in bf16, emulated over PyTorch's, attention written out: "
           f"{quotients[0]:.2f} to {quotients[-1]:.2f}, nine of ten within {quotients[len(quotients) // 20]:.2f} and "
