@@ -55,9 +55,11 @@ class Attention(nn.Module):
 
     def forward(self, x):  # (B, T, E)
         q, k, v = (layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        return self.dropout(self.proj(self.mix(q, k, v).transpose(1, 2).flatten(2)))
+
+    def mix(self, q, k, v):  # (B, h, T, D): what fused kernels do in one
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])  # (B, h, T, T)
-        mixed = self.dropout(scores.softmax(-1)) @ v  # (B, h, T, D)
-        return self.dropout(self.proj(mixed.transpose(1, 2).flatten(2)))
+        return self.dropout(scores.softmax(-1)) @ v
 
 
 class Mlp(nn.Module):
@@ -159,7 +161,7 @@ def learning_rate(lr, step, num_iters, warmup):
 
 
 def train_step(model, optimizer, lr, image, target):
-    """One step of Adam with the given learning rate; returns the loss before it and the prediction."""
+    """One step of Adam with the given learning rate; returns the loss before it and what `model` predicted."""
     for group in optimizer.param_groups:
         group["lr"] = lr
     optimizer.zero_grad()

@@ -105,8 +105,8 @@ public final class GoldenCase {
             fill(input.segment(), i -> Math.sin(0.013 * i));
             fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));
             initialize(replica);
-            return new Run(replica, input.toDevice(), target.toDevice(), tensors, GoldenBounds.of(device, compute))
-                .deviations();
+            return new Run(replica, input.toDevice(), target.toDevice(), tensors,
+                GoldenBounds.of(device, compute, json("precision").get(name))).deviations();
         }
     }
 
@@ -157,7 +157,7 @@ public final class GoldenCase {
             compare("prediction", "output", replica.prediction(), bounds.output());
             compare("score of channel ", evaluation.rmse());
             replica.gradients(input, target, new Pass.None());
-            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds::ofGradient);
+            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds.gradient());
             int steps = gold.get("losses").size();
             JsonNode c = gold.get("config");
             LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
@@ -168,8 +168,7 @@ public final class GoldenCase {
                 compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
             }
             compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
-            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(),
-                weight -> bounds.weights());
+            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(), bounds.weight());
             return deviations;
         }
 
