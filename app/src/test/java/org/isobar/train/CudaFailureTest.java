@@ -82,10 +82,14 @@ class CudaFailureTest {
         assertTrue(Double.parseDouble(message.group(1)) > Double.parseDouble(message.group(2)), refused.error());
         assertFalse(refused.log().contains("begin data loader init"), refused.log());
         int single = Integer.parseInt(message.group(3));
-        train(SMALL, "--local_batch_size=" + (single + 1)).ended(2);
-        train(SMALL, "--local_batch_size=" + single, "--num_iters=" + 24 / single).ended(0);
-        train(SMALL, "--amp_mode=bf16", "--local_batch_size=" + message.group(4), "--num_iters=" + 24 / single)
-            .ended(0);
+        train(SMALL, twoSteps(single, "none")).ended(0);
+        train(SMALL, twoSteps(single + 1, "none")).ended(2);
+        train(SMALL, twoSteps(Integer.parseInt(message.group(4)), "bf16")).ended(0);
+    }
+
+    private static String[] twoSteps(int batch, String mode) {
+        return new String[] {"--local_batch_size=" + batch, "--amp_mode=" + mode, "--num_iters=2",
+            "--set=limit_nsamples=" + batch, "--set=limit_nsamples_val=" + batch};
     }
 
     private CudaRun train(Map<String, String> environment, String... options) throws Exception {
