@@ -37,12 +37,13 @@ class CudaFailureTest {
         TinyRun.synthesize(data);
     }
 
-    /** Of the kernels that validation shares with the scores before training, the third launch is the first in it. */
+    /** Two batches are scored before training: attention of two blocks runs four times there, the score twice. */
     @ParameterizedTest
-    @CsvSource({"forward, patchify_channel_first:3", "backward, relative_l2_loss_backward:5", "optimizer, adam:1",
+    @CsvSource({"forward, attention_forward:5", "backward, relative_l2_loss_backward:2", "optimizer, adam:2",
         "validation, sum_weighted_squares:3"})
     void aDeviceThatFailsEndsTheRun(String phase, String launch) throws Exception {
-        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2").ended(1);
+        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2",
+            "--num_iters=2", "--set=limit_nsamples=4", "--set=limit_nsamples_val=2").ended(1);
         String kernel = launch.substring(0, launch.indexOf(':'));
         assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
             + kernel + " .*"), run.error());
