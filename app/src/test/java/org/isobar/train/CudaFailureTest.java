@@ -39,7 +39,7 @@ class CudaFailureTest {
 
     /** Two batches are scored before training: attention of two blocks runs four times there, the score twice. */
     @ParameterizedTest
-    @CsvSource({"forward, attention_forward:5", "backward, relative_l2_loss_backward:2", "optimizer, adam:2",
+    @CsvSource({"forward, attention_plain:5", "backward, relative_l2_loss_backward:2", "optimizer, adam:2",
         "validation, sum_weighted_squares:3"})
     void aDeviceThatFailsEndsTheRun(String phase, String launch) throws Exception {
         CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2",
