@@ -22,4 +22,9 @@ public record DeviceOptions(OptionalInt threads, CudaOptions cuda, RankEnvironme
         return new DeviceOptions(threads, new CudaOptions(CudaOptions.Fusion.FUSED,
             CudaOptions.SinglePrecision.of(environment), CudaOptions.QueryGradient.DETERMINISTIC), ranks, environment);
     }
+
+    /** The same device, if it is a GPU, in another way. */
+    public DeviceOptions with(CudaOptions other) {
+        return new DeviceOptions(threads, other, ranks, environment);
+    }
 }

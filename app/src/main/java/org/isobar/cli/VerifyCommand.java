@@ -13,6 +13,10 @@ import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
+import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.backend.cuda.CudaOptions.Fusion;
+import org.isobar.backend.cuda.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
@@ -45,6 +49,9 @@ import picocli.CommandLine.Spec;
 final class VerifyCommand implements Callable<Integer> {
     /** Samples of each replica: several, for those of one lie differently in what is sent. */
     private static final int BATCH = 2;
+    /** The other way of a GPU: nothing of it is as {@link DeviceOptions#of} has it. */
+    private static final CudaOptions EAGER =
+        new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC);
 
     private final Launch launch;
     @Spec
@@ -82,9 +89,9 @@ final class VerifyCommand implements Callable<Integer> {
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
         OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
-        try (Device device = backend.open(DeviceOptions.of(count, ranks,
-            launch.environment()), out::println)) {
-            boolean holds = ranks.worldSize() == 1 ? arithmetic(device, out) : layout(device, ranks, grid, out);
+        DeviceOptions options = DeviceOptions.of(count, ranks, launch.environment());
+        try {
+            boolean holds = ranks.worldSize() == 1 ? arithmetic(options, out) : layout(options, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
             out.flush();
             return holds ? 0 : 1;
@@ -103,17 +110,46 @@ final class VerifyCommand implements Callable<Integer> {
         }
     }
 
-    private boolean layout(Device device, RankEnvironment ranks, ProcessGrid grid, PrintWriter out) {
-        out.println("Layout: " + grid);
+    private boolean layout(DeviceOptions options, ProcessGrid grid, PrintWriter out) {
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
-        JobMember member = new JobMember(ranks, grid, JobSecret.of(launch.environment()), facts, TimeLimits.DEFAULT);
+        JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
+            TimeLimits.DEFAULT);
         List<LayoutCheck.Result> results = new ArrayList<>();
-        member.run(device, communicators ->
-            results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));
+        try (Device device = backend.open(options, out::println)) {
+            out.println("Layout: " + grid);
+            member.run(device, communicators ->
+                results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));
+        }
         LayoutTable table = new LayoutTable(results);
         table.print(out);
         return table.holds();
+    }
+
+    /** A GPU does things in two ways. */
+    private boolean arithmetic(DeviceOptions options, PrintWriter out) {
+        boolean holds;
+        try (Device device = backend.open(options, out::println)) {
+            if (Backend.of(device) == Backend.CPU) {
+                return arithmetic(device, out);
+            }
+            out.println(words(options.cuda()));
+            holds = arithmetic(device, out);
+        }
+        try (Device device = backend.open(options.with(EAGER), line -> { })) {
+            out.println(words(EAGER));
+            return arithmetic(device, out) && holds;
+        }
+    }
+
+    private static String words(CudaOptions options) {
+        return switch (options.fusion()) {
+            case FUSED -> "Operations that follow one another share a kernel";
+            case SEPARATE -> "A kernel for each operation";
+        } + switch (options.single()) {
+            case TF32 -> ", products of F32 in TF32:";
+            case FULL -> ", products of F32 in full single precision:";
+        };
     }
 
     private static boolean arithmetic(Device device, PrintWriter out) {
