@@ -143,6 +143,12 @@ void addLaunches(Suite& suite) {
     suite.caught("a launch that the environment makes fail", {"kernel fill", "ISOBAR_SIM_FAIL"}, [] {
         oneBlockTooMany(RIGHT);
     }, {{"ISOBAR_SIM_FAIL", "launch:1"}});
+    suite.caught("a kernel that the environment makes fail", {"kernel fill", "launch 1 fails"}, [] {
+        oneBlockTooMany(RIGHT);
+    }, {{"ISOBAR_SIM_FAIL", "launch:fill:1"}});
+    suite.clean("another kernel than the one that the environment makes fail", [] {
+        oneBlockTooMany(RIGHT);
+    }, {{"ISOBAR_SIM_FAIL", "launch:fil:1"}});
 }
 
 }  // namespace test

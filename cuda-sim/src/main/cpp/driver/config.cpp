@@ -55,7 +55,10 @@ Config read() {
     c.driver = atoi(setting("ISOBAR_SIM_DRIVER", "13010").c_str());
     std::string fail = setting("ISOBAR_SIM_FAIL", "");
     if (fail.rfind("launch:", 0) == 0) {
-        c.failingLaunch = atol(fail.c_str() + strlen("launch:"));
+        std::string which = fail.substr(strlen("launch:"));
+        size_t colon = which.find(':');
+        c.failingKernel = colon == std::string::npos ? "" : which.substr(0, colon);
+        c.failingLaunch = atol(which.c_str() + (colon == std::string::npos ? 0 : colon + 1));
     }
     if (fail.rfind("alloc:", 0) == 0) {
         c.failingAllocation = atol(fail.c_str() + strlen("alloc:"));

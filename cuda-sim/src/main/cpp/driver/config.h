@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace sim {
@@ -12,6 +13,7 @@ struct Config {
     int capability = 90;         // 10 major + minor: ISOBAR_SIM_CAPABILITY
     int driver = 13010;          // ISOBAR_SIM_DRIVER
     long failingLaunch = 0;      // ISOBAR_SIM_FAIL=launch:N, N from 1; 0: none
+    std::string failingKernel;   // ISOBAR_SIM_FAIL=launch:KERNEL:N counts launches of that one alone
     long failingAllocation = 0;  // ISOBAR_SIM_FAIL=alloc:N
 };
 

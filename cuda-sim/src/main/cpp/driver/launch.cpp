@@ -51,12 +51,18 @@ void forEachBlock(Index grid) {
     }
 }
 
-void runLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShared, void** parameters) {
+void failIfAsked(const Kernel& kernel) {
     static long count = 0;
-    if (++count == config().failingLaunch) {
+    const std::string& named = config().failingKernel;
+    bool counts = named.empty() || kernel.title.rfind(named + " ", 0) == 0;
+    if (counts && ++count == config().failingLaunch) {
         breakDevice(ILLEGAL_ADDRESS, format("kernel %s: launch %ld fails, as ISOBAR_SIM_FAIL asks",
             kernel.title.c_str(), count));
     }
+}
+
+void runLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShared, void** parameters) {
+    failIfAsked(kernel);
     launch = {};
     launch.kernel = &kernel;
     launch.grid = grid;

@@ -2,6 +2,7 @@ package org.isobar.verify;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.DoubleStream;
 
 import org.isobar.device.LossScaling;
 import org.isobar.device.StepControl;
@@ -17,12 +18,14 @@ final class StepCases {
     static List<Case> cases() {
         List<Case> cases = new ArrayList<>();
         for (int n : Sizes.elements()) {
-            cases.add(unscale("of " + n, n, 65536, 0, 0));
+            cases.add(unscale("of " + n, n, 65536, 0));
             cases.add(unscale("of " + n + " with infinity at the end", n, 4, 0, Double.NEGATIVE_INFINITY));
         }
-        cases.add(unscale("by no power of two", 1000, 3, 0, 0));
+        cases.add(unscale("by no power of two", 1000, 3, 0));
         cases.add(unscale("with a NaN", 1000, 65536, 0, Double.NaN));
-        cases.add(unscale("after an overflow elsewhere", 1000, 65536, 1, 0));
+        cases.add(unscale("with hardly a finite number", 5000, 65536, 0,
+            DoubleStream.generate(() -> Double.POSITIVE_INFINITY).limit(4900).toArray()));
+        cases.add(unscale("after an overflow elsewhere", 1000, 65536, 1));
         cases.add(unscale("with a scale below 1 that makes a number infinite", 1000, 0x1p-10, 0, Float.MAX_VALUE));
 
         // learning rate, steps, overflow, scale, good steps, skipped
@@ -44,17 +47,17 @@ final class StepCases {
         return cases;
     }
 
-    /** @param last the last element of the gradient, where it is not 0 */
-    private static Case unscale(String variant, int n, double scale, double flag, double last) {
+    /** @param last the last elements of the gradient, where it overflows */
+    private static Case unscale(String variant, int n, double scale, double flag, double... last) {
         return new Case(DType.F32, "unscale", variant, bench -> {
             double[] values = bench.random("gradient", n);
-            values[n - 1] = last == 0 ? values[n - 1] : last;
+            System.arraycopy(last, 0, values, n - last.length, last.length);
             Probe gradient = bench.inOut(DType.F32, "gradient", values, n);
             Probe overflow = bench.inOut(DType.F64, "overflow", new double[] {flag}, 1);
             Probe scaling = bench.input(DType.F64, "scale", new double[] {scale}, 1);
             bench.ops().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
             bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale));
-            bench.expect(overflow, Expected.exactly(new double[] {last == 0 ? flag : 1}));
+            bench.expect(overflow, Expected.exactly(new double[] {last.length == 0 ? flag : 1}));
         });
     }
 

@@ -31,8 +31,8 @@ final class DeviceMemory implements Storage, AutoCloseable {
         int result = cuMemAlloc(place, Math.max(1, bytes));
         if (result == CUDA_ERROR_OUT_OF_MEMORY) {
             throw new OutOfDeviceMemoryException(String.format("not enough memory on the GPU for %s: %.2f GB are "
-                + "needed, %.2f GB are free; a smaller batch or a smaller model needs less", what, bytes / GIB,
-                free() / GIB));
+                + "needed, %.2f GB are free; nvidia-smi shows who else uses it, and a smaller batch or a smaller model "
+                + "needs less", what, bytes / GIB, free() / GIB));
         }
         Cuda.check(result, "cuMemAlloc");
         address = place[0];

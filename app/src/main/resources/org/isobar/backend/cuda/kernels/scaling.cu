@@ -2,25 +2,26 @@
 // passes through the host.
 #include "elementwise.cuh"
 
-// gradient *= 1 / scale; overflow becomes 1 if an element is not finite then. All who find one write the same.
+// gradient *= 1 / scale; overflow becomes 1 if an element is not finite then. As a rule very many are not: each block
+// that finds one writes once.
 //   gradient (n); overflow (1), scale (1) double
 extern "C" __global__ void unscale(float* gradient, double* overflow, const double* scale, long long n) {
     float factor = static_cast<float>(1 / *scale);
+    bool finite = true;
     for_each<4>(n, aligned(gradient), [&](long long i, auto count) {
         constexpr int N = decltype(count)::value;
         float value[N];
         load(value, gradient + i);
-        bool finite = true;
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             value[j] *= factor;
             finite = finite && fabsf(value[j]) <= LARGEST;
         }
         store(gradient + i, value);
-        if (!finite) {
-            *overflow = 1;
-        }
     });
+    if (__syncthreads_or(!finite) && threadIdx.x == 0) {
+        atomicExch(reinterpret_cast<unsigned long long*>(overflow), __double_as_longlong(1.0));
+    }
 }
 
 // The numbers of org.isobar.device.StepControl.

@@ -1,0 +1,102 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The program as a process of its own on a GPU that fails, or is too small: one message, and an end. */
+@Tag("simulated")
+class CudaFailureTest {
+    /** What does not fit in batches of 12 and in single precision; 512 MiB of it are the driver's own. */
+    private static final Map<String, String> SMALL = Map.of("ISOBAR_SIM_MEMORY", "547M");
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path logs;
+
+    @BeforeAll
+    static void synthesize() {
+        TinyRun.synthesize(data);
+    }
+
+    /** Of the kernels that validation shares with the scores before training, the third launch is the first in it. */
+    @ParameterizedTest
+    @CsvSource({"forward, patchify_channel_first:3", "backward, relative_l2_loss_backward:5", "optimizer, adam:1",
+        "validation, sum_weighted_squares:3"})
+    void aDeviceThatFailsEndsTheRun(String phase, String launch) throws Exception {
+        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2").ended(1);
+        String kernel = launch.substring(0, launch.indexOf(':'));
+        assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
+            + kernel + " .*"), run.error());
+        assertEquals(1, run.log().lines().filter(run.error()::equals).count(), run.log());
+        assertTrue(run.log().contains("Starting Training Loop"), run.log());
+        assertEquals(phase.equals("validation"), run.log().contains("Avg train loss"), run.log());
+        assertNothingCrashed();
+    }
+
+    @Test
+    void aKernelThatDoesNotCompileShowsTheWholeLog() throws Exception {
+        Path compiler = Files.writeString(logs.resolve("compiler"), """
+            #!/bin/sh
+            echo "elementwise.cuh(7): error: first trouble"
+            echo "elementwise.cuh(9): error: second trouble"
+            exit 1
+            """);
+        Files.setPosixFilePermissions(compiler, PosixFilePermissions.fromString("rwx------"));
+        CudaRun run = train(Map.of("ISOBAR_SIM_CXX", compiler.toString(), "ISOBAR_KERNEL_CACHE",
+            logs.resolve("cache").toString())).ended(1);
+        assertTrue(run.error().matches(".* - ERROR - the device failed: kernel \\w+\\.cu does not compile "
+            + "\\(NVRTC_ERROR_COMPILATION\\), with .*--gpu-architecture=sm_90.*:"), run.error());
+        String lines = "\nelementwise.cuh(7): error: first trouble\nelementwise.cuh(9): error: second trouble\n";
+        run.says(run.error() + lines);
+        assertTrue(run.log().contains(run.error() + lines), run.log());
+        assertNothingCrashed();
+    }
+
+    @Test
+    void whatDoesNotFitIsRefusedAndWhatIsProposedFits() throws Exception {
+        CudaRun refused = train(SMALL, "--local_batch_size=12").ended(2);
+        Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
+            + "activations, .* temporaries, .* workspace, .* batches\\) and (\\S+) GB are free; it fits with "
+            + "--local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+); or lower embed_dim")
+            .matcher(refused.error());
+        assertTrue(message.find(), refused.error());
+        assertTrue(Double.parseDouble(message.group(1)) > Double.parseDouble(message.group(2)), refused.error());
+        assertFalse(refused.log().contains("begin data loader init"), refused.log());
+        int single = Integer.parseInt(message.group(3));
+        train(SMALL, "--local_batch_size=" + (single + 1)).ended(2);
+        train(SMALL, "--local_batch_size=" + single, "--num_iters=" + 24 / single).ended(0);
+        train(SMALL, "--amp_mode=bf16", "--local_batch_size=" + message.group(4), "--num_iters=" + 24 / single)
+            .ended(0);
+    }
+
+    private CudaRun train(Map<String, String> environment, String... options) throws Exception {
+        return CudaRun.of(data, logs, environment,
+            Stream.concat(Stream.of("--device=cuda"), Stream.of(options)).toArray(String[]::new));
+    }
+
+    /** A Java that crashes leaves its report where it ran. */
+    private void assertNothingCrashed() throws IOException {
+        try (Stream<Path> files = Files.list(logs)) {
+            assertEquals(List.of(), files.filter(file -> file.getFileName().toString().startsWith("hs_err")).toList());
+        }
+    }
+}
