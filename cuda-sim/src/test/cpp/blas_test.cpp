@@ -46,6 +46,14 @@ void addBlas(Suite& suite) {
         spoilt([](Gemm& g) { g.result = F16; }));
     suite.planted("cublasLt: operand off its promised alignment", {name, "A at", "not aligned to 16 bytes"},
         spoilt([](Gemm& g) { g.offsetA = 1; }));
+    suite.planted("cublasLt: bias off its alignment", {name, "the bias at", "not aligned to 16 bytes"},
+        [](Program program) {
+            start();
+            Gemm gemm = product();
+            gemm.bias = true;
+            gemm.offsetBias = program == WRONG ? 4 : 8;
+            multiply(gemm);
+        });
     suite.planted("cublasLt: leading dimension too small", {name,
         "A is 16 x 64 with a leading dimension of 15, below 16"}, spoilt([](Gemm& g) { g.lessOfLd = 1; }));
     suite.planted("cublasLt: workspace too small", {name, "needs 1024 bytes of workspace, and has 1023"},

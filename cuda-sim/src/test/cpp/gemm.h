@@ -29,6 +29,7 @@ struct Gemm {
     float beta = 0;
     bool bias = false;
     int biasType = -1;
+    size_t offsetBias = 0;         // elements by which the bias is moved off its alignment
     uint64_t mostWorkspace = 0;    // what the heuristic may ask for
     uint64_t workspaceMissing = 0; // bytes that the call gives less than was asked for
     size_t workspaceOffset = 0;

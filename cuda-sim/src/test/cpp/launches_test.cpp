@@ -130,6 +130,8 @@ void addLaunches(Suite& suite) {
         "on 1 x 65536 x 1 blocks", "at most"}, tooManyRows);
     suite.planted("dynamic shared memory that was not asked for", {"launch of touch",
         "102400 bytes of dynamic shared memory"}, tooMuchSharedMemory);
+    suite.caught("more shared memory than a smaller device has", {"touch", "102400 bytes of dynamic shared memory",
+        "at most 101376"}, [] { tooMuchSharedMemory(RIGHT); }, {{"ISOBAR_SIM_CAPABILITY", "8.6"}});
     suite.planted("divergent barrier: some have ended", {"kernel divided", "block (0, 0, 0), thread (",
         "divergent barrier"}, divergentBarrier);
     suite.planted("divergent barrier: two of them", {"kernel divided", "block (0, 0, 0), thread (32, 0, 0)",

@@ -35,11 +35,25 @@ void* stream() {
     return stream;
 }
 
+namespace {
+
+// "sm_90": the device's own.
+std::string architecture() {
+    int major = 0;
+    int minor = 0;
+    need(cuDeviceGetAttribute(&major, 75, 0), "cuDeviceGetAttribute");
+    need(cuDeviceGetAttribute(&minor, 76, 0), "cuDeviceGetAttribute");
+    return "sm_" + std::to_string(10 * major + minor);
+}
+
+}  // namespace
+
 void* compile(const std::string& source, const char* name, int bug) {
     const char* header = "#error the simulated machine has its own ptx.cuh\n";
     const char* headerName = "ptx.cuh";
     std::string planted = "-DBUG=" + std::to_string(bug);
-    const char* options[] = {"--std=c++17", "--gpu-architecture=sm_90", planted.c_str()};
+    std::string device = "--gpu-architecture=" + architecture();
+    const char* options[] = {"--std=c++17", device.c_str(), planted.c_str()};
     void* program = nullptr;
     need(nvrtcCreateProgram(&program, source.c_str(), "test.cu", 1, &header, &headerName), "nvrtcCreateProgram");
     int result = nvrtcCompileProgram(program, 3, options);

@@ -11,6 +11,7 @@ namespace blas {
 namespace {
 
 constexpr uintptr_t WORKSPACE_ALIGNMENT = 256;
+constexpr uintptr_t BIAS_ALIGNMENT = 16;
 
 size_t rowsAfter(const Layout& layout, int32_t operation) {
     return operation == OP_N ? layout.rows : layout.cols;
@@ -105,6 +106,16 @@ Status checkPointer(const Problem& problem, const void* data, size_t alignment, 
     return SUCCESS;
 }
 
+// No preference tells the heuristic where the bias lies, so it may choose a kernel that reads sixteen bytes at once.
+Status checkBias(const Problem& problem) {
+    const void* bias = problem.desc->bias;
+    if (bias == nullptr || reinterpret_cast<uintptr_t>(bias) % BIAS_ALIGNMENT != 0) {
+        return refuse(problem, INVALID_VALUE, format("the bias at %p is not aligned to %zu bytes, which the heuristic "
+            "takes for granted", bias, BIAS_ALIGNMENT));
+    }
+    return SUCCESS;
+}
+
 Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     const void* const data[] = {buffers.a, buffers.b, buffers.c, buffers.d};
     const Layout* const layouts[] = {problem.a, problem.b, problem.c, problem.d};
@@ -119,8 +130,7 @@ Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo*
             return status;
         }
     }
-    bool bias = problem.desc->epilogue == BIAS;
-    return bias ? checkPointer(problem, problem.desc->bias, bytesOf(problem.d->type), "the bias") : SUCCESS;
+    return problem.desc->epilogue == BIAS ? checkBias(problem) : SUCCESS;
 }
 
 Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {

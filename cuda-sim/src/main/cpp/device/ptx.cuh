@@ -75,6 +75,12 @@ inline float exp2_fast(float x) {
     return y < 0x1p-126f ? 0.0f : y;
 }
 
+inline float reciprocal_fast(float x) {
+    float y = 1 / x;
+    bool subnormal = y < 0x1p-126f && y > -0x1p-126f;
+    return subnormal ? __builtin_copysignf(0, y) : y;
+}
+
 // ---- matrix products of a warp ----
 
 inline void mma_16816_bf16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], SIM_PLACE) {

@@ -31,7 +31,7 @@ const std::map<int, int> ATTRIBUTES = {
     {12, 65536}, {13, 1980000}, {14, 512},               // registers, kHz, alignment of textures
     {16, MULTIPROCESSORS}, {19, 1}, {31, 1}, {35, 0},
     {36, 2619000}, {37, 5120}, {38, 50 << 20}, {39, 2048}, {40, 3}, {41, 1},
-    {78, 1}, {81, 228 << 10}, {82, 65536}, {97, MOST_SHARED}, {106, 32}, {111, 1 << 10}};
+    {78, 1}, {82, 65536}, {106, 32}, {111, 1 << 10}};
 
 void setCurrent(Context* context) {
     if (!currentContexts.empty()) {
@@ -137,6 +137,12 @@ SIM_API int cuDeviceGetAttribute(int* value, int attribute, int device) {
         constexpr int MAJOR = 75;
         constexpr int MINOR = 76;
         constexpr int BUS = 33;
+        constexpr int SHARED_OF_MULTIPROCESSOR = 81;
+        constexpr int SHARED_OF_BLOCK = 97;
+        if (attribute == SHARED_OF_MULTIPROCESSOR || attribute == SHARED_OF_BLOCK) {
+            *value = mostShared() + (attribute == SHARED_OF_MULTIPROCESSOR ? 1 << 10 : 0);
+            return SUCCESS;
+        }
         if (attribute == MAJOR || attribute == MINOR) {
             *value = attribute == MAJOR ? config().capability / 10 : config().capability % 10;
             return SUCCESS;

@@ -45,7 +45,7 @@ SIM_API int cuFuncSetAttribute(void* function, int attribute, int value) {
     return guarded([&] {
         Kernel* kernel = checkedKernel(function);
         if (attribute == MOST_DYNAMIC_SHARED) {
-            size_t most = MOST_SHARED - staticSharedBytes(*kernel);
+            size_t most = mostShared() - staticSharedBytes(*kernel);
             if (value < 0 || static_cast<size_t>(value) > most) {
                 refuse(INVALID_VALUE, format("%s: %d bytes of dynamic shared memory asked for, at most %zu can be had",
                     kernel->title.c_str(), value, most));

@@ -73,4 +73,10 @@ const Config& config() {
     return *read_once;
 }
 
+int mostShared() {
+    int capability = config().capability;
+    bool small = capability == 86 || capability == 89 || capability >= 120;
+    return small ? 99 << 10 : capability < 90 ? 163 << 10 : MOST_SHARED;
+}
+
 }  // namespace sim

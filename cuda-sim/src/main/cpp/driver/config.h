@@ -23,6 +23,10 @@ constexpr int MULTIPROCESSORS = 132;
 constexpr int WARP = 32;
 constexpr int MOST_THREADS = 1024;
 constexpr int USUAL_SHARED = 48 << 10;  // bytes of a block, without asking
-constexpr int MOST_SHARED = 227 << 10;  // having asked
+constexpr int MOST_SHARED = 227 << 10;  // having asked, on any device
+
+// Having asked, on a device of this capability (CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability"); a multiprocessor has 1 KB more.
+int mostShared();
 
 }  // namespace sim

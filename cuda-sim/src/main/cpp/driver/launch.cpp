@@ -15,7 +15,6 @@ constexpr uint32_t MOST_BLOCKS_YZ = 65535;
 constexpr uint32_t MOST_THREADS_Z = 64;
 constexpr int THREADS_PER_MULTIPROCESSOR = 2048;
 constexpr int BLOCKS_PER_MULTIPROCESSOR = 32;
-constexpr size_t SHARED_PER_MULTIPROCESSOR = 228 << 10;
 constexpr size_t SHARED_RESERVED = 1 << 10;  // by the system, of each block
 
 // The values of a launch's parameters, each in sixteen bytes or more.
@@ -98,7 +97,7 @@ void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicSh
         refuse(LAUNCH_OUT_OF_RESOURCES, who + format("__launch_bounds__ allows %d threads", kernel.mostThreads));
     }
     size_t fixed = staticSharedBytes(kernel);
-    if (dynamicShared > kernel.mostDynamicShared || dynamicShared + fixed > MOST_SHARED) {
+    if (dynamicShared > kernel.mostDynamicShared || dynamicShared + fixed > static_cast<size_t>(mostShared())) {
         refuse(INVALID_VALUE, who + format("%zu bytes of dynamic shared memory, cuFuncSetAttribute allowed %zu",
             dynamicShared, kernel.mostDynamicShared));
     }
@@ -119,7 +118,8 @@ int blocksPerMultiprocessor(const Kernel& kernel, int threads, size_t dynamicSha
     int warps = (threads + WARP - 1) / WARP;
     int byThreads = THREADS_PER_MULTIPROCESSOR / (warps * WARP);
     size_t shared = staticSharedBytes(kernel) + dynamicShared + SHARED_RESERVED;
-    return std::min({byThreads, BLOCKS_PER_MULTIPROCESSOR, static_cast<int>(SHARED_PER_MULTIPROCESSOR / shared)});
+    int byShared = static_cast<int>((mostShared() + SHARED_RESERVED) / shared);
+    return std::min({byThreads, BLOCKS_PER_MULTIPROCESSOR, byShared});
 }
 
 }  // namespace sim

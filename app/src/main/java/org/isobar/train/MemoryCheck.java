@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-import org.isobar.backend.Backend;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.ProcessGrid;
@@ -20,7 +19,11 @@ import org.isobar.vit.VitConfig;
  * it tries other settings by dry runs, so that what it proposes does fit.
  */
 public final class MemoryCheck {
-    private static final long PROGRAM_BYTES = 128L << 20; // its heap and code grow by half of that after the check
+    /**
+     * What no plan counts. On a CPU heap and code grow by half of that after the check; a GPU's driver loads kernels,
+     * those of cuBLASLt above all, when they are first launched, and gives memory in pages of 2 MiB.
+     */
+    private static final long PROGRAM_BYTES = 128L << 20;
 
     private final Device device;
     private final Run run;
@@ -82,7 +85,7 @@ public final class MemoryCheck {
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
         parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots()));
-        parts.put("the program", Backend.of(device) == Backend.CPU ? PROGRAM_BYTES : 0);
+        parts.put("the program", PROGRAM_BYTES);
         return parts;
     }
 

@@ -47,11 +47,11 @@ class MemoryCheckTest {
         }
     }
 
-    /** The dry run knows every type and has nothing of the program: as a GPU. */
+    /** The dry run knows every type: as a GPU. */
     @Test
     void halfPrecisionIsProposedWhereTheDeviceHasIt() {
         try (Device device = new DryRunDevice()) {
-            long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE;
+            long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
             assertTrue(message.matches(".* free; it fits with --local_batch_size \\d+, or with --amp_mode bf16; .*"),
                 message);

@@ -24,6 +24,9 @@ import org.isobar.tensor.Tensor;
  * the tanh form.
  */
 final class CublasLtGemm implements AutoCloseable {
+    /** Of all addresses, cuBLASLt's heuristic is not told that of the bias: it takes for granted that it is aligned. */
+    private static final int BIAS_ALIGNMENT = 16;
+
     private final CudaContext context;
     private final CUstream_st stream;
     private final CudaGelu gelu;
@@ -79,7 +82,11 @@ final class CublasLtGemm implements AutoCloseable {
     }
 
     private void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
-        multiply(forwardKey(y, x, weight).withBias(bias), weight, x, y, bias.address());
+        if (MatmulKey.alignment(bias) < BIAS_ALIGNMENT) {
+            throw new IllegalArgumentException("a bias begins at a multiple of " + BIAS_ALIGNMENT + " bytes, not at "
+                + bias.address());
+        }
+        multiply(forwardKey(y, x, weight).withBias(), weight, x, y, bias.address());
     }
 
     private static MatmulKey forwardKey(Tensor y, Tensor x, Tensor weight) {

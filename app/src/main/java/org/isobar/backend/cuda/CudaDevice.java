@@ -1,5 +1,7 @@
 package org.isobar.backend.cuda;
 
+import static org.bytedeco.cuda.global.cudart.cuCtxSynchronize;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
@@ -144,6 +146,7 @@ public final class CudaDevice implements Device {
         }
         closed = true;
         stack.gpu().release(() -> {
+            cuCtxSynchronize(); // or pinned memory might be freed that is still copied; fails if the device has
             operations.close();
             transfers.close();
             places.close();

@@ -59,8 +59,20 @@ final class CudaLibraries {
         if (nvrtc.class.getResource("/org/bytedeco/cuda/" + Loader.getPlatform() + "/"
             + CudaComponent.NVRTC.fileName()) == null) {
             require(CudaComponent.NVRTC);
+            loadBuiltins();
         }
         bind(nvrtc.class);
+    }
+
+    /**
+     * NVRTC has a second library, which it opens by its mere name when it first compiles. It lies beside the first;
+     * where the loader does not look there, it has to be loaded already.
+     */
+    private static void loadBuiltins() {
+        find(CudaComponent.NVRTC.fileName()).ifPresent(compiler -> compiler.file(CudaComponent.NVRTC.function())
+            .flatMap(file -> CudaComponent.NVRTC.version(compiler)
+                .map(version -> file.resolveSibling("libnvrtc-builtins.so." + version)))
+            .filter(Files::isReadable).ifPresent(file -> SystemLibrary.open(file.toString())));
     }
 
     private static void require(CudaComponent component) {

@@ -23,7 +23,7 @@ import org.isobar.tensor.Tensor;
  * @param write      what becomes of the result's former contents
  * @param alignmentA of the first operand's address, in bytes: a power of two up to {@link Arena#ALIGNMENT}
  * @param alignmentB of the second operand's address
- * @param alignmentC of the result's address, and the bias's
+ * @param alignmentC of the result's address
  */
 record MatmulKey(Kind kind, long m, long n, long k, DType operands, DType result, Ending ending, Write write,
     int alignmentA, int alignmentB, int alignmentC) {
@@ -64,10 +64,9 @@ record MatmulKey(Kind kind, long m, long n, long k, DType operands, DType result
         BIAS
     }
 
-    /** The same product, to which {@code bias} is added. */
-    MatmulKey withBias(Tensor bias) {
-        return new MatmulKey(kind, m, n, k, operands, result, Ending.BIAS, write, alignmentA, alignmentB,
-            Math.min(alignmentC, alignment(bias)));
+    /** The same product, to which a bias is added. */
+    MatmulKey withBias() {
+        return new MatmulKey(kind, m, n, k, operands, result, Ending.BIAS, write, alignmentA, alignmentB, alignmentC);
     }
 
     /** The largest power of two, up to that of arenas, of which the tensor's address is a multiple. */

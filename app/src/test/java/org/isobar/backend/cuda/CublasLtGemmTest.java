@@ -84,7 +84,7 @@ class CublasLtGemmTest {
             Bounds bounds = new Bounds(dtype, single);
             for (DType result : List.of(dtype, DType.F32)) {
                 Tensor y = gpu.tensor(result, shift, m, n);
-                Tensor bias = gpu.tensor(result, shift, n);
+                Tensor bias = gpu.tensor(result, 0, n);
                 gpu.poison(y);
                 gpu.gemm().linear(y, x, weight, Epilogue.NONE);
                 bounds.check(gpu.download(y), result, m, k, xs::at, (row, column) -> weights.at(column, row),
@@ -138,6 +138,17 @@ class CublasLtGemmTest {
             sum += (i == 0 || i == pieces ? 1 : i % 2 == 0 ? 2 : 4) * Math.exp(-t * t / 2);
         }
         return x * (0.5 + sum * x / pieces / 3 / Math.sqrt(2 * Math.PI));
+    }
+
+    @Test
+    void aBiasIsAligned() {
+        try (GemmFixture gpu = new GemmFixture(SinglePrecision.TF32)) {
+            Tensor x = gpu.tensor(DType.BF16, 0, 24, 16);
+            Tensor weight = gpu.tensor(DType.BF16, 0, 8, 16);
+            Tensor y = gpu.tensor(DType.BF16, 0, 24, 8);
+            Epilogue.Bias shifted = new Epilogue.Bias(gpu.tensor(DType.BF16, 8, 8));
+            assertThrows(IllegalArgumentException.class, () -> gpu.gemm().linear(y, x, weight, shifted));
+        }
     }
 
     @Test

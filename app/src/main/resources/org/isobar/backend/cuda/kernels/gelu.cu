@@ -12,7 +12,7 @@ struct Normal {
 // Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.VectorMath has it: q P(q), q = 1 / (1 + 0.35 x),
 // with the polynomial P of degree eight of the smallest greatest relative error.
 __device__ __forceinline__ float mills_ratio(float x) {
-    float q = 1.0f / fmaf(0.35f, x, 1.0f);
+    float q = reciprocal_fast(fmaf(0.35f, x, 1.0f));
     float p = -0x1.2aee56p-4f;
     p = fmaf(p, q, 0x1.712788p-2f);
     p = fmaf(p, q, -0x1.47c526p-1f);

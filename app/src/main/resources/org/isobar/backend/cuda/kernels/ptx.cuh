@@ -65,6 +65,13 @@ __device__ __forceinline__ float exp2_fast(float x) {
     return y;
 }
 
+// 1 / x to 1 ulp, without the branch that exact division takes at the ends of the range; subnormals count as zero.
+__device__ __forceinline__ float reciprocal_fast(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 // ---- matrix products of a warp: d += a b, fragments in registers ----
 
 // (16, 16) x (16, 8), bf16; a row-major, b column-major.
