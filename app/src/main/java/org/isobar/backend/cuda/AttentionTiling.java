@@ -82,8 +82,8 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
             case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
             default -> throw notTiled(headDim);
         } : switch (headDim) {
-            case 32 -> new AttentionTiling(2, 4, 64, 2, 2);
-            case 48 -> new AttentionTiling(2, 4, 32, 0, 2);
+            case 32 -> new AttentionTiling(2, 4, 64, 1, 2);
+            case 48 -> new AttentionTiling(2, 4, 16, 0, 2);
             case 64 -> new AttentionTiling(1, 4, 32, 2, 2);
             case 80 -> new AttentionTiling(1, 4, 32, 1, 2);
             case 96 -> new AttentionTiling(1, 4, 16, 0, 2);
