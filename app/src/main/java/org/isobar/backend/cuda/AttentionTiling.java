@@ -10,7 +10,7 @@ import java.util.List;
  * precision half) for every operand that is kept. No kernel may spill, and none takes more than the 99 KB of shared
  * memory that a block may have on every device from 8.0 on; so large heads have smaller tiles, read operands again
  * rather than keep them, or have one row tile and twice the warps. Two blocks of four warps, or one of eight, fill the
- * registers of a multiprocessor.
+ * registers of a multiprocessor. The same sizes serve every device; code for 10.0 takes the most registers.
  *
  * @param rowTiles of 16 tokens that each warp owns
  * @param warps    of a block
