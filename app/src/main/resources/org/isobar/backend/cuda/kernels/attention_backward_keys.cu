@@ -87,7 +87,7 @@ __device__ __forceinline__ void store_slopes(T* tile, int row, int column, const
 // dq (Tq, D) += ds k of one tile: each warp takes some of its pieces of 16 queries and 8 PIECES channels.
 __device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys,
     int count) {
-    // As many as divide the head and leave registers enough: in single precision the sums of 96 channels take most.
+    // They divide the head; with six of 96 channels in single precision, code for 10.0 would spill.
     constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
         : HEAD_DIM == 80 ? 10 : 4;
     constexpr int PARTS = HEAD_DIM / 8 / PIECES;
