@@ -24,14 +24,16 @@ final class ConfigOptions {
 
     static void declare(CommandSpec spec) {
         option(spec, "FILE", "Presets (default: ./config/ViT.yaml, else the one beside the launcher).", FILE);
-        option(spec, "NAME", "Preset to run (default: base).", PRESET);
+        option(spec, "NAME", "Preset to run; demo needs no data (default: base).", PRESET);
         spec.addOption(OptionSpec.builder(SET).paramLabel("KEY=VALUE").type(List.class).auxiliaryTypes(String.class)
             .description("Set any key of the preset; may be repeated.").build());
 
         option(spec, "TAG", "Name of this run among those of its preset (default: 00).", "--run_num");
-        option(spec, "none|fp16|bf16", "Mixed precision.", "--amp_mode");
-        flag(spec, "Adam in one launch on a GPU, else one a tensor.", "--enable_fused");
-        flag(spec, "Fused and specialized kernels on a GPU, else one an operation.", "--enable_jit");
+        option(spec, "none|fp16|bf16", "Type of a GPU's matrix products and attention; weights stay in fp32. none: "
+            + "TF32, or fp32 with NVIDIA_TF32_OVERRIDE=0.", "--amp_mode");
+        flag(spec, "On a GPU, update all weights in one launch instead of one for each tensor.", "--enable_fused");
+        flag(spec, "On a GPU, let operations share kernels, compiled for the run's sizes, instead of one for each.",
+            "--enable_jit");
         option(spec, "N", "Samples per step and process; overrides global_batch_size.", "--local_batch_size");
         option(spec, "N", "Optimizer steps.", "--num_iters");
         option(spec, "N", "Threads that read ahead; 0 reads in the training thread.", "--num_data_workers");
@@ -50,11 +52,12 @@ final class ConfigOptions {
         option(spec, "SECONDS", "How long processes wait for each other at the start (default: 120).",
             "--start_timeout");
 
-        option(spec, "auto|cpu|cuda", "Where to compute (default: auto).", "--device");
-        option(spec, "N", "Compute threads (default: all cores).", "--threads");
+        option(spec, "auto|cpu|cuda", "Where to compute: cuda is an NVIDIA GPU, auto takes one if it can be used, else "
+            + "the CPU (default: auto).", "--device");
+        option(spec, "N", "Compute threads of the CPU (default: all cores).", "--threads");
         option(spec, "N", "Seed of weights, dropout and data order.", "--seed");
-        option(spec, "true|false", "The same bits each time; false allows a GPU faster sums (default: true).",
-            "--deterministic");
+        option(spec, "true|false", "The same bits in each run; false lets a GPU sum attention's gradients in "
+            + "any order, which takes fewer products (default: true).", "--deterministic");
         option(spec, "FILE", "Start from these weights (safetensors).", "--init_weights");
         option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
         option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");

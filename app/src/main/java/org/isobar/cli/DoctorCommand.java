@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
  * nothing of the machine but to run Java, and waits for nothing without end.
  */
 @Command(name = "doctor", mixinStandardHelpOptions = true,
-    description = "Say what this machine has, and what will work on it and what will not.")
+    description = "Say what this machine has, what will work on it, and what will not, why, and what to do.")
 final class DoctorCommand implements Callable<Integer> {
     private static final Duration PROGRAMS = Duration.ofSeconds(5);
     private static final Duration DRIVER = Duration.ofSeconds(30);

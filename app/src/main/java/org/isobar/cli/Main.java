@@ -22,7 +22,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * message; 1 a failure of ours, with its stack trace; 130 and 143 ended by SIGINT and SIGTERM.
  */
 @Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
-    mixinStandardHelpOptions = true, versionProvider = Main.Version.class, synopsisSubcommandLabel = "COMMAND")
+    mixinStandardHelpOptions = true, versionProvider = Main.Version.class, synopsisSubcommandLabel = "COMMAND",
+    footer = "Start with: isobar train --config=demo")
 public final class Main implements Runnable {
     private static final int OUR_FAILURE = 1;
     private static final int USER_CAN_MEND = 2;

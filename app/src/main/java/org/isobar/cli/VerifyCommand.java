@@ -50,7 +50,7 @@ final class VerifyCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--device", defaultValue = "auto", description = "auto, cpu or cuda.")
+    @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto", description = "What to check.")
     private Backend backend;
     @Option(names = "--threads", paramLabel = "N",
         description = "Compute threads (default: ISOBAR_THREADS, else all cores).")

@@ -144,11 +144,12 @@ public final class CheckedTensorOps implements TensorOps {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         DType a = computed(x);
-        new Arguments("geluBackward").outputInPlace("dx", dx, a, like(x), "dy").output("y", y, a, like(x))
-            .input("dy", dy, a, like(x)).input("x", x, a, like(x)).check();
-        ops.geluBackward(dx, y, dy, x);
+        new Arguments("biasGeluBackward").outputInPlace("dx", dx, a, like(x), "dy").output("y", y, a, like(x))
+            .output("dBias", dBias, flat(x.shape().extent(-1))).input("dy", dy, a, like(x)).input("x", x, a, like(x))
+            .check();
+        ops.biasGeluBackward(dx, y, dBias, dy, x);
     }
 
     @Override

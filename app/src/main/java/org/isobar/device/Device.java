@@ -1,6 +1,7 @@
 package org.isobar.device;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
@@ -43,6 +44,14 @@ public interface Device extends AutoCloseable {
     /** Bytes of this device that {@link #reserve} takes. */
     default long workspaceBytes(Footprint footprint) {
         return 0;
+    }
+
+    /**
+     * Which kernels steps of that footprint run, with products in {@code compute}, in words for the log: a line for
+     * each kind of operation that there was a choice for, none where a device has no choice.
+     */
+    default List<String> kernels(Footprint footprint, DType compute) {
+        return List.of();
     }
 
     /**

@@ -118,13 +118,23 @@ public interface TensorOps {
     void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
         Tensor gamma, Tensor beta, double epsilon);
 
-    // ---- activation; all A ----
+    // ---- activation; all A but the gradient of the bias ----
 
     /** {@code y = GELU(x) = x/2 (1 + erf(x / sqrt 2))}, the exact form; {@code y} may be {@code x}. */
     void gelu(Tensor y, Tensor x);
 
-    /** {@code dx = dy GELU'(x)} and, in the same pass, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
-    void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x);
+    /**
+     * Gradients of GELU and of the bias that is added right before it, and GELU itself again: {@code dx = dy GELU'(x)},
+     * {@code y = GELU(x)}, {@code db += sum over rows of dx}. The terms of that sum are dx as it is stored, in A, so
+     * that the last is {@link #biasBackward} of dx. {@code dx} may be {@code dy}.
+     *
+     * @param dx    (M, N), A
+     * @param y     (M, N), A
+     * @param dBias (N), F32
+     * @param dy    (M, N), A
+     * @param x     (M, N), A: the bias is in it
+     */
+    void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x);
 
     // ---- attention; never a Tq x Tk matrix in memory ----
 

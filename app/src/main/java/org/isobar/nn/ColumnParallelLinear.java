@@ -66,11 +66,26 @@ public final class ColumnParallelLinear implements Layer {
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor part = output == Output.CUT ? dy : columns.part(dy, scratch, pass.ops());
-            backwardInput(dx, part, Write.OVERWRITE, pass);
-            Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
-            backwardWeight(part, x, pass);
-            sum.await();
+            backward(dx, part, () -> slice.backwardWeight(part, x, pass), pass);
         }
+    }
+
+    /** Backward of {@link #forwardGelu}, its first part: see {@link Linear#backwardGelu}. */
+    void backwardGelu(Tensor dPreActivation, Tensor y, Tensor dy, Tensor preActivation, Pass pass) {
+        slice.backwardGelu(dPreActivation, y, dy, preActivation, pass);
+    }
+
+    /** Backward of {@link #forwardGelu}, its second part: the gradients of input and weight. */
+    void backwardBeforeGelu(Tensor dx, Tensor dPreActivation, Tensor x, Pass pass) {
+        backward(dx, dPreActivation, () -> slice.backwardWeightAlone(dPreActivation, x, pass), pass);
+    }
+
+    /** {@code dx} is summed while {@code weightGradients} are computed. */
+    private void backward(Tensor dx, Tensor dyPart, Runnable weightGradients, Pass pass) {
+        backwardInput(dx, dyPart, Write.OVERWRITE, pass);
+        Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
+        weightGradients.run();
+        sum.await();
     }
 
     /** This rank's contribution to {@code dx} from its slice of {@code dy}; still to be summed over tp. */

@@ -85,6 +85,18 @@ public final class Linear implements Layer {
         pass.ops().linear(y, x, weight.compute(), new Epilogue.BiasGelu(bias.compute(), preActivation));
     }
 
+    /**
+     * Backward through the GELU of {@link #forwardGelu} and the bias, whose gradient is complete then;
+     * {@link #backwardInput} and {@link #backwardWeightAlone} are to follow.
+     *
+     * @param dPreActivation written; may be {@code dy}
+     * @param y              written: the activation again
+     */
+    void backwardGelu(Tensor dPreActivation, Tensor y, Tensor dy, Tensor preActivation, Pass pass) {
+        pass.ops().biasGeluBackward(dPreActivation, y, bias.gradient(), dy, preActivation);
+        pass.complete(bias);
+    }
+
     /** {@code y = x W^T}, whatever the bias is for. */
     void forwardWithoutBias(Tensor y, Tensor x, Pass pass) {
         pass.ops().linear(y, x, weight.compute(), Epilogue.NONE);
@@ -103,11 +115,16 @@ public final class Linear implements Layer {
 
     /** The half of backward that adds to the gradients of weight and bias. */
     public void backwardWeight(Tensor dy, Tensor x, Pass pass) {
-        pass.ops().linearBackwardWeight(weight.gradient(), dy, x);
-        pass.complete(weight);
+        backwardWeightAlone(dy, x, pass);
         if (bias != null) {
             pass.ops().biasBackward(bias.gradient(), dy);
             pass.complete(bias);
         }
+    }
+
+    /** Adds to the gradient of the weight, whatever becomes of that of the bias. */
+    void backwardWeightAlone(Tensor dy, Tensor x, Pass pass) {
+        pass.ops().linearBackwardWeight(weight.gradient(), dy, x);
+        pass.complete(weight);
     }
 }

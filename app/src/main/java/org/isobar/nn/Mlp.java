@@ -11,7 +11,7 @@ import org.isobar.tensor.Tensor;
  * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel.
  *
  * <p>Kept: fc1's pre-activation. The GELU is computed again in backward, in the same pass over memory as its
- * derivative.
+ * derivative and the gradient of fc1's bias.
  */
 public final class Mlp implements Layer {
     private final long hidden;
@@ -58,10 +58,10 @@ public final class Mlp implements Layer {
             Tensor dh = scratch.allocate(pass.compute(), preActivation.shape().extents());
             fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
-            pass.ops().geluBackward(dh, h, dh, preActivation); // dh is now fc1's dy
+            fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation
             hiddenDropout.apply(h, pass);
             fc2.backwardWeight(dFc2, h, pass);
-            fc1.backward(dx, dh, x, pass);
+            fc1.backwardBeforeGelu(dx, dh, x, pass);
         }
     }
 }

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -89,7 +90,9 @@ public final class TrainingRun {
         DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), System.getenv());
         try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
-            try (RunMemory memory = new RunMemory(device, plan(device))) {
+            MemoryPlan plan = plan(device);
+            describe(device, plan);
+            try (RunMemory memory = new RunMemory(device, plan)) {
                 member.run(device, communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
@@ -113,6 +116,15 @@ public final class TrainingRun {
             device.memory().available() / (shared ? config.parallel().ranksOnNode() : 1));
     }
 
+    /** Says which kernels run, where there was a choice. */
+    private void describe(Device device, MemoryPlan plan) {
+        List<String> kernels = device.kernels(plan.footprint(), compute(device));
+        kernels.forEach(line -> log.info("Kernels: " + line));
+        if (!kernels.isEmpty()) {
+            log.info("Kernels: Adam: " + (launch(device) == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+        }
+    }
+
     /** What products are computed in: what was asked for, where the device knows it. */
     private DType compute(Device device) {
         DType wanted = config.training().ampMode().compute();
@@ -121,9 +133,12 @@ public final class TrainingRun {
 
     private Replica.Options options(Device device) {
         DType compute = compute(device);
-        Adam.Launch launch = config.training().enableFused() || Backend.of(device) == Backend.CPU
-            ? Adam.Launch.ONCE : Adam.Launch.PER_TENSOR;
-        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch), gradientSync());
+        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch(device)), gradientSync());
+    }
+
+    private Adam.Launch launch(Device device) {
+        return config.training().enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
+            : Adam.Launch.PER_TENSOR;
     }
 
     private void load(Device device, RunMemory memory, Communicators communicators) {

@@ -26,7 +26,7 @@ public final class TensorOpsContract {
 
     /** What the cases give to operations, and a little more. */
     private static Footprint footprint() {
-        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.copyOf(AttentionCases.shapes()));
+        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), Set.copyOf(AttentionCases.shapes()));
     }
 
     /** All cases of all types of the device, each independent of the others; the device makes room for them. */

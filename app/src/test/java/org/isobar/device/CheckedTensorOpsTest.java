@@ -113,10 +113,12 @@ class CheckedTensorOpsTest {
         Tensor x = memory.slice(0, 32);
         assertRefused("copy: argument 'y': expected memory apart from 'x', found bytes [0, 128) and [0, 128) of one "
             + "storage", () -> ops.copy(x, x));
-        assertRefused("geluBackward: argument 'dx': expected memory apart from 'y', found bytes [0, 128) and [0, 128) "
-            + "of one storage", () -> ops.geluBackward(x, x, f32(32), f32(32)));
-        assertRefused("geluBackward: argument 'dx': expected memory apart from 'x', found bytes [0, 128) and [0, 128) "
-            + "of one storage", () -> ops.geluBackward(x, f32(32), f32(32), x));
+        assertRefused("biasGeluBackward: argument 'dx': expected memory apart from 'y', found bytes [0, 128) and "
+            + "[0, 128) of one storage", () -> ops.biasGeluBackward(x, x, f32(32), f32(32), f32(32)));
+        assertRefused("biasGeluBackward: argument 'dx': expected memory apart from 'x', found bytes [0, 128) and "
+            + "[0, 128) of one storage", () -> ops.biasGeluBackward(x, f32(32), f32(32), f32(32), x));
+        assertRefused("biasGeluBackward: argument 'dx': expected memory apart from 'dBias', found bytes [0, 128) and "
+            + "[0, 128) of one storage", () -> ops.biasGeluBackward(x, f32(32), x, f32(32), f32(32)));
     }
 
     @Test
@@ -124,7 +126,7 @@ class CheckedTensorOpsTest {
         Tensor x = f32(2, 3, 4);
         Tensor other = f32(2, 3, 4);
         ops.gelu(x, x);
-        ops.geluBackward(x, f32(2, 3, 4), x, other);
+        ops.biasGeluBackward(x, f32(2, 3, 4), f32(4), x, other);
         ops.addPositions(x, x, f32(3, 4));
         ops.residual(x, x, other, Dropout.NONE);
         ops.residual(x, other, x, Dropout.NONE);

@@ -41,8 +41,10 @@ class CudaTrainingTest {
     @CsvSource({"none, false, 0x1p-11", "none, true, 0x1p-11", "fp16, true, 0x1p-11", "bf16, true, 0x1p-8",
         "bf16, false, 0x1p-8"})
     void lossesAreTheCpus(String mode, boolean jit, String roundoff) throws IOException {
-        EventFile found = TinyRun.of(data, logs, TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_jit=" + jit,
-            "enable_fused=" + jit).succeeded().events();
+        TinyRun run = TinyRun.of(data, logs, TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_jit=" + jit,
+            "enable_fused=" + jit).succeeded();
+        assertSaysWhichKernelsRun(run.log(), jit);
+        EventFile found = run.events();
         for (String score : SCORES) {
             for (int step = 0; step <= 24; step += 12) {
                 double tolerance = 4 * Double.parseDouble(roundoff) * (step == 0 ? 1 : 4);
@@ -51,5 +53,13 @@ class CudaTrainingTest {
             }
         }
         assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
+    }
+
+    /** Products, GELU, norms, attention and Adam, once each. */
+    private static void assertSaysWhichKernelsRun(String log, boolean jit) {
+        List<String> lines = log.lines().filter(line -> line.contains("Kernels: ")).toList();
+        assertEquals(5, lines.size(), lines::toString);
+        assertTrue(lines.get(1).endsWith(jit ? "in one kernel" : "in a kernel each"), lines::toString);
+        assertTrue(lines.get(4).endsWith(jit ? "Adam: one launch" : "Adam: one launch a tensor"), lines::toString);
     }
 }

@@ -119,9 +119,10 @@ class ReferenceTensorOps implements TensorOps {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         write(dx, ReferenceOps.geluBackward(read(dy), read(x)).values());
         gelu(y, x);
+        biasBackward(dBias, dx);
     }
 
     @Override

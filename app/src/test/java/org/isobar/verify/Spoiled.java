@@ -42,14 +42,16 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
                 new RoundsProducts()),
             new Spoiled("drops the last term", ALL, List.of("linear"), new DropsATerm()),
             new Spoiled("keeps gradients in 16 bits", NARROW,
-                List.of("linearBackwardWeight", "biasBackward", "layerNormBackward"), new NarrowGradients()),
+                List.of("linearBackwardWeight", "biasBackward", "biasGeluBackward", "layerNormBackward"),
+                new NarrowGradients()),
             new Spoiled("takes in operands by TF32, unsaid", SINGLE, List.of("linear", "attention",
                 "attentionBackward"), new RoundsOperands(11)),
             new Spoiled("rounds before gamma and beta", NARROW, List.of("layerNorm"), new RoundsBeforeGamma()),
             new Spoiled("keeps the stream in 16 bits", NARROW, List.of("residual", "residualLayerNorm",
                 "residualBackward"), new NarrowStream()),
             new Spoiled("rounds factors", NARROW, List.of("dropout"), new RoundsFactors()),
-            new Spoiled("is the tanh form", ALL, List.of("gelu", "geluBackward"), new TanhGelu()),
+            new Spoiled("is the tanh form", ALL, List.of("gelu", "biasGeluBackward"), new TanhGelu()),
+            new Spoiled("sums before rounding", NARROW, List.of("biasGeluBackward"), new SumsBeforeRounding()),
             new Spoiled("rounds scores", NARROW, List.of("attention", "attentionBackward"), attention(a ->
                 new RoundingAttention.Roundings(x -> x, to(a), to(a), to(a), x -> x))),
             new Spoiled("rounds the mean", NARROW, List.of("attentionBackward"), attention(a ->
@@ -223,6 +225,16 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         public void gelu(Tensor y, Tensor x) {
             write(y, Arrays.stream(read(x)).map(u ->
                 u / 2 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u * u * u)))).toArray());
+        }
+    }
+
+    private static final class SumsBeforeRounding extends ReferenceTensorOps {
+        @Override
+        public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+            double[] unrounded = ReferenceOps.geluBackward(read(dy), read(x)).values();
+            double[] sums = ReferenceProducts.columnSums(read(dBias), unrounded).values();
+            super.biasGeluBackward(dx, y, dBias, dy, x);
+            write(dBias, sums);
         }
     }
 

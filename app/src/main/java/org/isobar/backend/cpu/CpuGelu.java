@@ -38,6 +38,7 @@ final class CpuGelu {
             forward(slice(to, first, end), slice(from, first, end)));
     }
 
+    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
     void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
         MemorySegment dxs = Segments.of(dx);
         MemorySegment ys = Segments.of(y);

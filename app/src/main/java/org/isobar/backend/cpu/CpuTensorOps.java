@@ -92,8 +92,9 @@ final class CpuTensorOps implements TensorOps {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         gelu.geluBackward(dx, y, dy, x);
+        products.biasBackward(dBias, dx);
     }
 
     @Override

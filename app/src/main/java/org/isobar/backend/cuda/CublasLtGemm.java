@@ -2,6 +2,7 @@ package org.isobar.backend.cuda;
 
 import static org.bytedeco.cuda.global.cublas.cublasLtCreate;
 import static org.bytedeco.cuda.global.cublas.cublasLtDestroy;
+import static org.bytedeco.cuda.global.cublas.cublasLtGetVersion;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmul;
 
 import java.util.HashMap;
@@ -10,7 +11,6 @@ import java.util.Map;
 import org.bytedeco.cuda.cublas.cublasLtContext;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.javacpp.FloatPointer;
-import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
 import org.isobar.device.Write;
@@ -20,8 +20,8 @@ import org.isobar.tensor.Tensor;
 /**
  * The three products of a linear layer, by cuBLASLt: see {@link org.isobar.device.TensorOps}. Sums are accumulated in
  * single precision. How a product is computed is settled at its first call; later ones of the same shape, types and
- * alignment allocate nothing. GELU is ours, since cuBLASLt's is the tanh form. A bias is added by cuBLASLt, before the
- * sum is rounded; a kernel of ours can add it later, with GELU, only to a sum that is kept in single precision.
+ * alignment allocate nothing. A bias is added by cuBLASLt, before the sum is rounded. GELU is ours, since cuBLASLt's is
+ * the tanh form.
  */
 final class CublasLtGemm implements AutoCloseable {
     private final CudaContext context;
@@ -49,18 +49,19 @@ final class CublasLtGemm implements AutoCloseable {
         return MatmulAlgorithm.MOST_WORKSPACE;
     }
 
+    /** What computes products of tensors of that type, in words. */
+    String description(DType compute) {
+        return "products: cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion()) + " in "
+            + context.options().operands(compute) + ", which adds biases";
+    }
+
     void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         switch (epilogue) {
             case Epilogue.None none -> forward(y, x, weight);
             case Epilogue.Bias(Tensor bias) -> forward(y, x, weight, bias);
             case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
-                if (context.options().fusion() == Fusion.FUSED && y.dtype() == DType.F32) {
-                    forward(preActivation, x, weight);
-                    gelu.biasGelu(y, preActivation, bias);
-                } else {
-                    forward(preActivation, x, weight, bias);
-                    gelu.gelu(y, preActivation);
-                }
+                forward(preActivation, x, weight, bias);
+                gelu.gelu(y, preActivation);
             }
         }
     }

@@ -2,12 +2,14 @@ package org.isobar.backend.cuda;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 
 import org.isobar.backend.cuda.CudaOptions.QueryGradient;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Footprint;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** Attention: heads that there are tiles for, or heads of any size. */
@@ -43,11 +45,20 @@ final class CudaAttention {
     }
 
     private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
-        return hasTiles(shape) && Arrays.stream(tensors).allMatch(tensor -> tensor.address() % ACCESS_BYTES == 0);
+        return hasTiles(shape.headDim())
+            && Arrays.stream(tensors).allMatch(tensor -> tensor.address() % ACCESS_BYTES == 0);
     }
 
-    private static boolean hasTiles(AttentionShape shape) {
-        return shape.headDim() <= Integer.MAX_VALUE && AttentionKernels.HEAD_DIMS.contains((int) shape.headDim());
+    private static boolean hasTiles(long headDim) {
+        return headDim <= Integer.MAX_VALUE && AttentionKernels.HEAD_DIMS.contains((int) headDim);
+    }
+
+    /** Which kernels run for those extents and that type, in words: a line for each size of heads. */
+    List<String> description(Collection<AttentionShape> shapes, DType compute) {
+        return shapes.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
+            .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
+                ? tiled.description((int) headDim, compute)
+                : "plain kernels in single precision, for want of tiles")).toList();
     }
 
     /** Every way in which its kernels may be compiled. */
@@ -60,7 +71,7 @@ final class CudaAttention {
     /** What it needs besides its arguments. */
     static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
         return footprint.attention().stream().mapToLong(shape -> Math.max(
-            hasTiles(shape) ? TiledAttention.workspaceBytes(shape, gradient) : 0,
+            hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape, gradient) : 0,
             PlainAttention.workspaceBytes(shape))).max().orElse(0);
     }
 }

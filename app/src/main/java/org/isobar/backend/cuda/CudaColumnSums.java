@@ -11,7 +11,8 @@ import org.isobar.tensor.Tensor;
  * shape alone, and a second kernel adds up the chunks.
  */
 final class CudaColumnSums {
-    private static final int THREADS = 256;
+    /** Of a block. */
+    static final int THREADS = 256;
     /** Columns of a block. */
     private static final int TILE = 256;
     private static final long FEWEST_ROWS = 32;

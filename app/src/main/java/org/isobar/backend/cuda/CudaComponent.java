@@ -104,7 +104,7 @@ public enum CudaComponent {
     }
 
     /** "2.28.9" of 22809. */
-    private static String dotted(long number) {
+    static String dotted(long number) {
         return number / 10_000 + "." + number / 100 % 100 + "." + number % 100;
     }
 

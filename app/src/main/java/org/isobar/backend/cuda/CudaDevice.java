@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
@@ -100,6 +101,11 @@ public final class CudaDevice implements Device {
     @Override
     public long workspaceBytes(Footprint footprint) {
         return CudaTensorOps.workspaceBytes(footprint, stack.context().options());
+    }
+
+    @Override
+    public List<String> kernels(Footprint footprint, DType compute) {
+        return operations.description(footprint, compute);
     }
 
     /** Those of two batches: one that is worked on, one that arrives. */

@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -99,6 +100,13 @@ final class CudaLayerNorm {
 
     static long workspaceBytes(Footprint footprint) {
         return MOST_BLOCKS * 2 * footprint.widestRow() * Float.BYTES;
+    }
+
+    /** Which kernels run for rows of those widths, in words: a line for each. */
+    List<String> description(Collection<Long> rowWidths) {
+        return rowWidths.stream().sorted().map(width -> "norms of " + width + " channels: " + (compiledForWidth(width)
+            ? "with the residual in one kernel, all gradients in one, compiled for that width"
+            : "residual, norm, gradients of input and of weights in a kernel each, for any width")).toList();
     }
 
     void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {

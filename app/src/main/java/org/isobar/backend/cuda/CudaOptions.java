@@ -2,6 +2,8 @@ package org.isobar.backend.cuda;
 
 import java.util.Map;
 
+import org.isobar.tensor.DType;
+
 /**
  * How the operations of a GPU are carried out; none of it changes what they compute.
  *
@@ -13,7 +15,10 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
 
     /** {@code --enable_jit}. */
     public enum Fusion {
-        /** Residual and norm in one kernel, bias and GELU in one kernel, kernels compiled for the widths at hand. */
+        /**
+         * Residual and norm in one kernel, the gradients of GELU and of the bias before it in one kernel, norms
+         * compiled for the widths at hand.
+         */
         FUSED,
         /** One kernel for each operation, as eager PyTorch. */
         SEPARATE
@@ -30,6 +35,15 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
         public static SinglePrecision of(Map<String, String> environment) {
             return "0".equals(environment.get("NVIDIA_TF32_OVERRIDE")) ? FULL : TF32;
         }
+    }
+
+    /** What products of tensors of that type take in, in words. */
+    String operands(DType compute) {
+        return switch (compute) {
+            case F16 -> "fp16";
+            case BF16 -> "bf16";
+            default -> single == SinglePrecision.TF32 ? "TF32" : "full single precision";
+        };
     }
 
     /** How attention's backward pass sums over the keys. */

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 import org.bytedeco.cuda.cudart.CUstream_st;
-import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.device.AdamConstants;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
@@ -15,11 +14,11 @@ import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** The operations of a GPU: each stands in the class of its kind. */
 final class CudaTensorOps implements TensorOps, AutoCloseable {
-    private final CudaContext context;
     private final CudaElementwise elementwise;
     private final CublasLtGemm products;
     private final CudaColumnSums columnSums;
@@ -33,12 +32,11 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
 
     /** Operations on {@code stream}, that of the context's launcher, of the current CUDA context. */
     CudaTensorOps(CudaContext context, CUstream_st stream) {
-        this.context = context;
         elementwise = new CudaElementwise(context, stream);
         columnSums = new CudaColumnSums(context);
         residual = new CudaResidual(context, elementwise);
         layerNorm = new CudaLayerNorm(context, columnSums, residual);
-        gelu = new CudaGelu(context);
+        gelu = new CudaGelu(context, columnSums);
         attention = new CudaAttention(context);
         patches = new CudaPatches(context);
         losses = new CudaLoss(context);
@@ -53,16 +51,13 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
             CudaAttention.workspaceBytes(footprint, options.gradient())).max().orElseThrow();
     }
 
-    /** Which kernels run, in words: a line for each choice there was. */
-    List<String> description() {
+    /** Which kernels steps of that footprint run, in words: a line for each choice there was. */
+    List<String> description(Footprint footprint, DType compute) {
         List<String> lines = new ArrayList<>();
-        if (context.options().fusion() == Fusion.FUSED) {
-            lines.add("residual and norm in one kernel, bias and GELU in one kernel");
-            lines.add("norms compiled for their width, rows in registers, one pass backward");
-        } else {
-            lines.add("one kernel for each operation: bias, GELU, residual, norm");
-            lines.add("norms for any width, gradients of input and weights apart");
-        }
+        lines.add(products.description(compute));
+        lines.add(gelu.description());
+        lines.addAll(layerNorm.description(footprint.normWidths()));
+        lines.addAll(attention.description(footprint.attention(), compute));
         return lines;
     }
 
@@ -154,8 +149,8 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        gelu.geluBackward(dx, y, dy, x);
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        gelu.biasGeluBackward(dx, y, dBias, dy, x);
     }
 
     @Override

@@ -7,6 +7,7 @@ import org.isobar.backend.cuda.AttentionKernels.Masking;
 import org.isobar.backend.cuda.AttentionKernels.Pass;
 import org.isobar.backend.cuda.AttentionKernels.Variant;
 import org.isobar.backend.cuda.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.tensor.DType;
@@ -109,6 +110,25 @@ final class TiledAttention {
         launcher.tensor(q).tensor(kv).tensor(dOut).int64(statistics).int32(shape.queries()).int32(shape.keys())
             .int32(shape.heads()).int32(padded(shape)).float32(shape.scale()).float32(shape.scale() * LOG2_E);
         return AttentionMask.pass(launcher, dropout);
+    }
+
+    /** Which kernels run, in words: how they multiply, and their tiles, own tokens by those that pass by. */
+    String description(int headDim, DType compute) {
+        CudaOptions options = context.options();
+        boolean cores = compute != DType.F32 || options.single() == SinglePrecision.TF32;
+        String keys = tile(AttentionKernels.keysPass(options.gradient()), compute, headDim);
+        String backward = switch (options.gradient()) {
+            case DETERMINISTIC -> keys + " and " + tile(Pass.BACKWARD_QUERIES, compute, headDim)
+                + " backward, gradient of queries in fixed order";
+            case ATOMIC -> keys + " backward, gradient of queries by atomic additions";
+        };
+        return options.operands(compute) + (cores ? " on tensor cores" : "") + ", tiles of "
+            + tile(Pass.FORWARD, compute, headDim) + " forward, " + backward;
+    }
+
+    private String tile(Pass pass, DType compute, int headDim) {
+        AttentionTiling tiling = new Variant(pass, compute, context.options().single(), headDim, Masking.NONE).tiling();
+        return tiling.rows() + " x " + tiling.columns();
     }
 
     private Variant variant(Pass pass, DType dtype, AttentionShape shape, Dropout dropout) {

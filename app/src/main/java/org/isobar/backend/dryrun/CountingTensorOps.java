@@ -25,6 +25,7 @@ final class CountingTensorOps implements TensorOps {
     private long largestWeight;
     private long largestImages;
     private long imagePlanes;
+    private final Set<Long> normWidths = new HashSet<>();
     private final Set<AttentionShape> attention = new HashSet<>();
 
     double flops() {
@@ -32,13 +33,18 @@ final class CountingTensorOps implements TensorOps {
     }
 
     Footprint footprint() {
-        return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, attention);
+        return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, normWidths, attention);
     }
 
     private void see(Tensor... tensors) {
         for (Tensor tensor : tensors) {
             widestRow = Math.max(widestRow, tensor.shape().extent(-1));
         }
+    }
+
+    private void norm(Tensor gamma, Tensor... rows) {
+        normWidths.add(gamma.elements());
+        see(rows);
     }
 
     private void score(Tensor prediction, Tensor target) {
@@ -97,18 +103,18 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
-        see(y, x);
+        norm(gamma, y, x);
     }
 
     @Override
     public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
-        see(y, x);
+        norm(gamma, y, x);
     }
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
         Tensor invStd, Tensor gamma, Write write) {
-        see(dx, dGamma, dBeta, dy, x);
+        norm(gamma, dx, dGamma, dBeta, dy, x);
     }
 
     @Override
@@ -117,8 +123,8 @@ final class CountingTensorOps implements TensorOps {
     }
 
     @Override
-    public void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        see(dx, y, dy, x);
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        see(dx, y, dBias, dy, x);
     }
 
     /** Scores, then values. */
@@ -192,7 +198,7 @@ final class CountingTensorOps implements TensorOps {
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
-        see(y, z, x, branch);
+        norm(gamma, y, z, x, branch);
     }
 
     @Override

@@ -59,7 +59,9 @@ final class PointwiseBenchmark {
         Tensor wideOut = arena.f32(b, t, 4 * c);
         Tensor wideOut2 = arena.f32(b, t, 4 * c);
         time("gelu, 4 C wide", 2 * wide.bytes(), () -> ops.gelu(wideOut, wide));
-        time("geluBackward, 4 C wide", 4 * wide.bytes(), () -> ops.geluBackward(wideOut, wideOut2, wideGradient, wide));
+        Tensor dBias = arena.f32(4 * c);
+        time("biasGeluBackward, 4 C wide", 5 * wide.bytes(),
+            () -> ops.biasGeluBackward(wideOut, wideOut2, dBias, wideGradient, wide));
         Tensor x = random(b, t, c);
         Tensor dy = random(b, t, c);
         Tensor y = arena.f32(b, t, c);

@@ -72,7 +72,7 @@ final class AttentionFixture implements AutoCloseable {
         AttentionShape shape = in.shape();
         long[] queries = {shape.batch(), shape.queries(), shape.heads(), shape.headDim()};
         long[] keys = {shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim()};
-        device.reserve(new Footprint(1, 1, 1, 1, Set.of(shape)));
+        device.reserve(new Footprint(1, 1, 1, 1, Set.of(), Set.of(shape)));
         try (Arena arena = device.arena("attention", BYTES)) {
             Tensor q = upload(arena, in.q(), queries);
             Tensor kv = upload(arena, in.kv(), keys);

@@ -56,6 +56,14 @@ class CudaContractTest {
         return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
     }
 
+    /** The fused kernel sums what it stores, as it is stored. */
+    @TestFactory
+    Stream<DynamicTest> theGradientOfBiasAndGeluHasTheSameBitsFusedAndSeparate() {
+        TensorOpsContract.cases(separate); // which makes room for them there
+        return TensorOpsContract.cases(fused).stream().filter(one -> one.operation().equals("biasGeluBackward"))
+            .map(one -> dynamicTest(one.name(), () -> assertEquals(one.run(separate), one.run(fused))));
+    }
+
     @TestFactory
     Stream<DynamicTest> goldenCasesHold() {
         List<DynamicTest> tests = new ArrayList<>();

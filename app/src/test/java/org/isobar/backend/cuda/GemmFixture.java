@@ -30,17 +30,14 @@ final class GemmFixture implements AutoCloseable {
     private final CublasLtGemm gemm;
 
     GemmFixture(SinglePrecision single) {
-        this(single, Fusion.FUSED);
-    }
-
-    GemmFixture(SinglePrecision single, Fusion fusion) {
-        stack = new CudaStack(0, new CudaOptions(fusion, single, QueryGradient.DETERMINISTIC), System.getenv(),
+        stack = new CudaStack(0, new CudaOptions(Fusion.FUSED, single, QueryGradient.DETERMINISTIC), System.getenv(),
             warning -> { });
         stack.workspace().reserve(CublasLtGemm.workspaceBytes(null));
         transfers = new Transfers(stack.gpu(), stack.compute());
         DeviceMemory memory = new DeviceMemory(stack.gpu(), "test", BYTES);
         arena = new Arena("test", memory, memory::close);
-        gemm = new CublasLtGemm(stack.context(), stack.compute().handle(), new CudaGelu(stack.context()));
+        gemm = new CublasLtGemm(stack.context(), stack.compute().handle(),
+            new CudaGelu(stack.context(), new CudaColumnSums(stack.context())));
     }
 
     CublasLtGemm gemm() {

@@ -41,6 +41,8 @@ class KernelMutationTest {
             new Mutation("cast.cu", "store(y + i,", "store(y + i + 1,", "cast"),
             new Mutation("transpose_outer.cu", "place - column * rows", "place - column * columns", "transposeOuter"),
             new Mutation("gelu.cu", "x < 0 ?", "x <= 1 ?", "gelu"),
+            new Mutation("gelu.cu", "store(dx + i, gradient)", "store(dx, gradient)", "biasGeluBackward",
+                Fusion.SEPARATE),
             new Mutation("residual.cu", "fmaf(factor, term[j], sum[j])", "fmaf(factor, sum[j], term[j])", "residual"),
             new Mutation("philox.cuh", "start + sample * step", "start + sample", "residualBackward"),
             new Mutation("philox.cuh", "shift & 2 ? words[j + 3]", "shift & 2 ? words[j + 2]", "dropout"),
@@ -55,6 +57,9 @@ class KernelMutationTest {
 
     private static List<Mutation> ofSums() {
         return List.of(
+            new Mutation("gelu.cu", "i = row * width + column", "i = row * width", "biasGeluBackward", Fusion.FUSED),
+            new Mutation("gelu.cu", "partial + blockIdx.y * width", "partial + blockIdx.y", "biasGeluBackward",
+                Fusion.FUSED),
             new Mutation("bias.cu", "blockIdx.y * width", "blockIdx.y", "biasBackward"),
             new Mutation("columns.cuh", "if (left + at < width)", "if (left + at <= width)", "biasBackward"),
             new Mutation("partial_sums.cu", "    __syncthreads();\n", "", "biasBackward"),

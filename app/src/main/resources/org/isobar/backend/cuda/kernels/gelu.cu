@@ -1,6 +1,7 @@
 // GELU(x) = x Phi(x), exact, and its derivative Phi(x) + x phi(x), for distribution function Phi and density phi of the
 // normal distribution (Hendrycks and Gimpel, 2016). Both take one exponential, for 1 - Phi(x) is phi(x) times Mills'
 // ratio; no branch, and the smaller tail does not cancel. All tensors are of type T.
+#include "columns.cuh"
 #include "elementwise.cuh"
 
 struct Normal {
@@ -42,45 +43,49 @@ extern "C" __global__ void gelu(T* y, const T* x, long long n) {
     });
 }
 
-// u += bias in place, rounded to T as it is stored; y = GELU(u).
-//   y, u (M, N); bias (N)
-extern "C" __global__ void bias_gelu(T* y, T* u, const T* bias, long long n, long long columns) {
-    bool packs = columns % PACK == 0 && aligned(y, u, bias);
-    for_each<PACK>(n, packs, [&](long long i, auto count) {
-        constexpr int N = decltype(count)::value;
-        float value[N];
-        float shift[N];
-        load(value, u + i);
-        load(shift, bias + i % columns);
+// gradient *= GELU'(value), rounded to T as it is stored; value = GELU(value).
+template <int N>
+__device__ __forceinline__ void differentiate(float (&gradient)[N], float (&value)[N]) {
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            value[j] += shift[j];
-        }
-        store(u + i, value);
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            value[j] = to_float(from_float<T>(value[j]));
-            value[j] *= normal(value[j]).cumulative;
-        }
+    for (int j = 0; j < N; ++j) {
+        Normal at = normal(value[j]);
+        // A product by name is rounded before it is added to a sum; another might become a fused multiply-add.
+        gradient[j] = to_float(from_float<T>(__fmul_rn(gradient[j], fmaf(value[j], at.density, at.cumulative))));
+        value[j] *= at.cumulative;
+    }
+}
+
+// dx = dy GELU'(x), y = GELU(x).
+extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, long long n) {
+    for_each<PACK>(n, aligned(dx, y, dy, x), [&](long long i, auto count) {
+        float value[decltype(count)::value];
+        float gradient[decltype(count)::value];
+        load(value, x + i);
+        load(gradient, dy + i);
+        differentiate(gradient, value);
+        store(dx + i, gradient);
         store(y + i, value);
     });
 }
 
-// dx = dy (Phi(x) + x phi(x)), y = GELU(x).
-extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, long long n) {
-    for_each<PACK>(n, aligned(dx, y, dy, x), [&](long long i, auto count) {
-        constexpr int N = decltype(count)::value;
-        float value[N];
-        float gradient[N];
+// The same and, in the same pass, the first half of the gradient of the bias that x holds: partial sums over rows of
+// dx, to the bit as bias.cu makes them. dx may be dy.
+//   partial (chunks, N); dx, y, dy, x (M, N)
+extern "C" __global__ void __launch_bounds__(COLUMN_THREADS) bias_gelu_backward(float* partial, T* dx, T* y,
+    const T* dy, const T* x, long long rows, long long width, long long chunk) {
+    float* sums = partial + blockIdx.y * width;
+    auto terms = [&](auto& term, long long row, long long column) {
+        float value[sizeof(term[0]) / sizeof(float)];
+        long long i = row * width + column;
         load(value, x + i);
-        load(gradient, dy + i);
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            Normal at = normal(value[j]);
-            gradient[j] *= fmaf(value[j], at.density, at.cumulative);
-            value[j] *= at.cumulative;
-        }
-        store(dx + i, gradient);
+        load(term[0], dy + i);
+        differentiate(term[0], value);
+        store(dx + i, term[0]);
         store(y + i, value);
-    });
+    };
+    if (width % PACK == 0 && aligned(dx, y, dy, x)) {
+        column_sums<PACK, 1>(sums, rows, width, chunk, terms);
+    } else {
+        column_sums<1, 1>(sums, rows, width, chunk, terms);
+    }
 }
