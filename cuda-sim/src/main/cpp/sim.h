@@ -34,8 +34,8 @@ int sim_is_device_memory(const void* address, size_t bytes);
 
 // ---- the devices, for NVML and the runtime ----
 
-int sim_device_count(void);                                          // that the process sees
-int sim_device_ordinal(int device);                                  // number on the machine, before CUDA_VISIBLE_DEVICES
+int sim_device_count(void);                                        // that the process sees
+int sim_device_ordinal(int device);                                // number on the machine, before CUDA_VISIBLE_DEVICES
 const char* sim_device_name(void);
 void sim_device_uuid(int device, unsigned char uuid[16]);
 void sim_device_memory(int device, size_t* total, size_t* used);

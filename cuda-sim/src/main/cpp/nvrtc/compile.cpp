@@ -146,8 +146,8 @@ Result compile(Program& program, const Options& options) {
             "-fno-strict-aliasing", "-fsanitize=thread,alignment,bounds,integer-divide-by-zero",
             "--param=tsan-instrument-func-entry-exit=0",
             "-c", "sim_program.ii", "-o", "sim_program.o"}, program.log)
-        || !run(folder, {compiler(), "-shared", "-nostdlib", "-Wl,-z,now", "-Wl,-Bsymbolic", "sim_program.o", "-o", "sim_program.so", "-L"
-            + libraryFolder(), "-l:libcuda.so.1", "-lm", "-lc"}, program.log)) {
+        || !run(folder, {compiler(), "-shared", "-nostdlib", "-Wl,-z,now", "-Wl,-Bsymbolic", "sim_program.o", "-o",
+            "sim_program.so", "-L" + libraryFolder(), "-l:libcuda.so.1", "-lm", "-lc"}, program.log)) {
         return Result::COMPILATION;
     }
     program.object = contents(folder.path / "sim_program.so");

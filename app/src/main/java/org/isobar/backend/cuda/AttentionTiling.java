@@ -10,7 +10,7 @@ import java.util.List;
  * precision half) for every operand that is kept. No kernel may spill, and none takes more than the 99 KB of shared
  * memory that a block may have on every device from 8.0 on; so large heads have smaller tiles, read operands again
  * rather than keep them, or have one row tile and twice the warps. Two blocks of four warps, or one of eight, fill the
- * registers of a multiprocessor.
+ * registers of a multiprocessor. The same sizes serve every device; code for 10.0 takes the most registers.
  *
  * @param rowTiles of 16 tokens that each warp owns
  * @param warps    of a block
@@ -82,8 +82,8 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
             case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
             default -> throw notTiled(headDim);
         } : switch (headDim) {
-            case 32 -> new AttentionTiling(2, 4, 64, 2, 2);
-            case 48 -> new AttentionTiling(2, 4, 32, 0, 2);
+            case 32 -> new AttentionTiling(2, 4, 64, 1, 2);
+            case 48 -> new AttentionTiling(2, 4, 16, 0, 2);
             case 64 -> new AttentionTiling(1, 4, 32, 2, 2);
             case 80 -> new AttentionTiling(1, 4, 32, 1, 2);
             case 96 -> new AttentionTiling(1, 4, 16, 0, 2);

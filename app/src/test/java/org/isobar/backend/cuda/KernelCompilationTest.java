@@ -18,6 +18,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.isobar.tensor.DType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -58,11 +59,15 @@ class KernelCompilationTest {
     void kernelsOfHopperStayInRegistersAndAreInTheTable() throws Exception {
         KernelTable table = compileAll(90);
         List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
-        List<String> prose = committed.stream().takeWhile(line -> !line.startsWith("| kernel")).toList();
+        List<String> prose = committed.stream().takeWhile(line -> !line.startsWith("## ")).toList();
         List<String> document = Stream.concat(prose.stream(), table.markdown().stream()).toList();
         Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND, document, StandardCharsets.UTF_8);
         assertEquals(String.join("\n", Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8)),
             String.join("\n", document), "docs/kernels.md is not of these kernels: see its first paragraph");
+        String source = KernelSource.load("attention_forward.cu").text();
+        for (DType dtype : List.of(DType.BF16, DType.F16)) {
+            assertEquals(List.of(), table.forward(dtype).stream().filter(line -> !source.contains(line)).toList());
+        }
         assertEquals(List.of(), table.outsideRegisters());
     }
 
@@ -82,6 +87,27 @@ class KernelCompilationTest {
             compiler.compile(broken, KernelCompiler.options(90, List.of("TYPE=float")))).getMessage();
         assertTrue(message.contains("broken.cu(2)") && message.contains("identifier \"x\" is undefined")
             && message.contains("-DTYPE=float"), message);
+    }
+
+    /** Not a kernel's own stack alone, but that of a function that it calls too. */
+    @Test
+    void localMemoryIsSeen() {
+        KernelSource source = new KernelSource("local.cu", """
+            __device__ __noinline__ float at(const float* x, int i) {
+                float copy[64];
+                for (int j = 0; j < 64; ++j) {
+                    copy[j] = x[j];
+                }
+                return copy[i] + copy[i / 2];
+            }
+            extern "C" __global__ void indirect(float* x, int i) { x[0] = at(x, i); }
+            extern "C" __global__ void direct(float* x, int i) { x[0] = i; }
+            """, Map.of());
+        List<String> options = new ArrayList<>(KernelCompiler.options(90, List.of()));
+        options.add("--ptxas-options=-v");
+        Map<String, KernelUsage> usages = KernelUsage.of(compiler.compile(source, options).log());
+        assertEquals(256, usages.get("indirect").local(), usages::toString);
+        assertEquals(0, usages.get("direct").local(), usages::toString);
     }
 
     private static KernelTable compileAll(int capability) throws Exception {

@@ -2,88 +2,111 @@ package org.isobar.backend.cuda;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 
-/** What ptxas says of kernels, as the table of docs/kernels.md. */
+import org.isobar.backend.cuda.AttentionKernels.Masking;
+import org.isobar.backend.cuda.AttentionKernels.Pass;
+import org.isobar.backend.cuda.AttentionKernels.Variant;
+import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
+import org.isobar.tensor.DType;
+
+/** What ptxas says of kernels, as the tables of docs/kernels.md. */
 final class KernelTable {
-    private static final Pattern FUNCTION = Pattern.compile("Compiling entry function '(\\w+)' for");
-    private static final Pattern FRAME = Pattern.compile(
-        "(\\d+) bytes stack frame, (\\d+) bytes spill stores, (\\d+) bytes spill loads");
-    private static final Pattern USED = Pattern.compile("Used (\\d+) registers");
-    private static final Pattern SHARED = Pattern.compile("(\\d+) bytes smem");
+    private static final String TYPE = "TYPE=";
 
-    private final Map<String, Usage> rows = new TreeMap<>();
-
-    /**
-     * What one kernel uses.
-     *
-     * @param registers of each thread
-     * @param shared    bytes of static shared memory of each block
-     * @param stack     bytes of local memory of each thread
-     * @param spills    bytes stored to and loaded from local memory for want of registers
-     */
-    record Usage(int registers, int shared, int stack, int spills) {
-        /** Whether it does without local memory. */
-        boolean isInRegisters() {
-            return stack == 0 && spills == 0;
-        }
-    }
+    private final Map<KernelVariant, KernelUsage> usages = new ConcurrentHashMap<>();
 
     /** Adds a kernel by what the compiler's log says of it. */
-    synchronized void add(KernelVariant variant, String log) {
-        Usage usage = usages(log).get(variant.function());
+    void add(KernelVariant variant, String log) {
+        KernelUsage usage = KernelUsage.of(log).get(variant.function());
         if (usage == null) {
             throw new AssertionError("ptxas says nothing of " + variant + ":\n" + log);
         }
-        rows.put(name(variant), usage);
-    }
-
-    /** Usage by function. */
-    static Map<String, Usage> usages(String log) {
-        Map<String, Usage> usages = new TreeMap<>();
-        String function = null;
-        int stack = 0;
-        int spills = 0;
-        for (String line : log.split("\n")) {
-            Matcher begin = FUNCTION.matcher(line);
-            Matcher frame = FRAME.matcher(line);
-            Matcher used = USED.matcher(line);
-            if (begin.find()) {
-                function = begin.group(1);
-            } else if (frame.find()) {
-                stack = Integer.parseInt(frame.group(1));
-                spills = Integer.parseInt(frame.group(2)) + Integer.parseInt(frame.group(3));
-            } else if (used.find() && function != null) {
-                Matcher shared = SHARED.matcher(line);
-                usages.put(function, new Usage(Integer.parseInt(used.group(1)),
-                    shared.find() ? Integer.parseInt(shared.group(1)) : 0, stack, spills));
-                function = null;
-            }
-        }
-        return usages;
-    }
-
-    static String name(KernelVariant variant) {
-        return variant.function() + (variant.defines().isEmpty() ? "" : " " + String.join(" ", variant.defines()));
+        usages.put(variant, usage);
     }
 
     /** Kernels that use local memory. */
     Collection<String> outsideRegisters() {
-        return rows.entrySet().stream().filter(row -> !row.getValue().isInRegisters())
-            .map(row -> row.getKey() + ": " + row.getValue()).toList();
+        return usages.entrySet().stream().filter(kernel -> kernel.getValue().local() > 0)
+            .map(kernel -> name(kernel.getKey().function(), kernel.getKey().defines()) + ": " + kernel.getValue())
+            .sorted().toList();
     }
 
-    /** One row a kernel, sorted by name. */
+    /** Both tables under their headings. */
     List<String> markdown() {
-        List<String> lines = new ArrayList<>(List.of(
-            "| kernel | registers | shared, bytes | stack, bytes | spills, bytes |",
-            "|---|---:|---:|---:|---:|"));
-        rows.forEach((name, usage) -> lines.add("| `" + name + "` | " + usage.registers() + " | " + usage.shared()
-            + " | " + usage.stack() + " | " + usage.spills() + " |"));
+        List<String> lines = new ArrayList<>(List.of("## Attention in tiles", "",
+            "| kernel | type | channels | tiles | warps | kept | blocks | shared | registers | with dropout | local |",
+            "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"));
+        AttentionKernels.variants().stream().filter(variant -> variant.masking() == Masking.NONE)
+            .sorted(Comparator.comparing(Variant::pass).thenComparing(Variant::dtype).thenComparing(Variant::single)
+                .thenComparing(Variant::headDim))
+            .forEach(variant -> lines.add(attention(variant)));
+        lines.addAll(List.of("", "## All others", "",
+            "| kernel | registers | shared | local |",
+            "|---|---|---|---:|"));
+        others().forEach((name, types) -> lines.add("| `" + name + "` | " + cell(types, KernelUsage::registers) + " | "
+            + cell(types, KernelUsage::shared) + " | " + cell(types, KernelUsage::local) + " |"));
         return lines;
+    }
+
+    /** What the comment at the head of attention_forward.cu says of heads of each size. */
+    List<String> forward(DType dtype) {
+        return AttentionKernels.HEAD_DIMS.stream().map(headDim -> {
+            Variant plain = new Variant(Pass.FORWARD, dtype, SinglePrecision.TF32, headDim, Masking.NONE);
+            Variant masked = new Variant(Pass.FORWARD, dtype, SinglePrecision.TF32, headDim, Masking.DROPOUT);
+            return String.format("//     %3d   %3d x %2d         %2d KB             %d         %d", headDim,
+                plain.tiling().rows(), plain.tiling().columns(), plain.sharedBytes() >> 10,
+                usages.get(plain.kernel()).registers(), usages.get(masked.kernel()).registers());
+        }).toList();
+    }
+
+    private String attention(Variant variant) {
+        Variant masked = new Variant(variant.pass(), variant.dtype(), variant.single(), variant.headDim(),
+            Masking.DROPOUT);
+        KernelUsage usage = usages.get(variant.kernel());
+        KernelUsage dropout = usages.get(masked.kernel());
+        AttentionTiling tiling = variant.tiling();
+        return String.format("| `%s%s` | `%s%s` | %d | %d x %d | %d | %d | %d | %d | %d | %d | %d |",
+            variant.kernel().function(), variant.pass() == Pass.BACKWARD_KEYS_ATOMIC ? " ATOMIC" : "",
+            TypedKernel.name(variant.dtype()), variant.single() == SinglePrecision.FULL ? " FULL" : "",
+            variant.headDim(), tiling.rows(), tiling.columns(), tiling.warps(), tiling.kept(), tiling.blocks(),
+            variant.sharedBytes(), usage.registers(), dropout.registers(), Math.max(usage.local(), dropout.local()));
+    }
+
+    /** Usage by type of all kernels without tiles, by name; a kernel of no type has one entry. */
+    private Map<String, Map<String, KernelUsage>> others() {
+        Set<KernelVariant> tiled = AttentionKernels.variants().stream().map(Variant::kernel)
+            .collect(Collectors.toSet());
+        Map<String, Map<String, Map<String, KernelUsage>>> functions = new TreeMap<>();
+        KernelVariants.all().stream().filter(variant -> !tiled.contains(variant)).forEach(variant -> {
+            Map<Boolean, List<String>> defines = variant.defines().stream()
+                .collect(Collectors.partitioningBy(define -> define.startsWith(TYPE)));
+            String type = String.join("", defines.get(true)).replace(TYPE, "");
+            functions.computeIfAbsent(variant.function(), function -> new LinkedHashMap<>())
+                .computeIfAbsent(name(variant.function(), defines.get(false)), name -> new LinkedHashMap<>())
+                .put(type, usages.get(variant));
+        });
+        Map<String, Map<String, KernelUsage>> rows = new LinkedHashMap<>();
+        functions.values().forEach(rows::putAll);
+        return rows;
+    }
+
+    private static String name(String function, List<String> defines) {
+        return function + (defines.isEmpty() ? "" : " " + String.join(" ", defines));
+    }
+
+    /** The number, or one for each type where they differ. */
+    private static String cell(Map<String, KernelUsage> types, ToIntFunction<KernelUsage> number) {
+        List<String> numbers = types.values().stream().map(usage -> "" + number.applyAsInt(usage)).distinct().toList();
+        return numbers.size() == 1 ? numbers.getFirst() : types.entrySet().stream()
+            .map(type -> type.getKey() + " " + number.applyAsInt(type.getValue())).collect(Collectors.joining(", "));
     }
 }

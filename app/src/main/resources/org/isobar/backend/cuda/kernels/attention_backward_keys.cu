@@ -2,9 +2,9 @@
 //
 //     dv = (mask * p)^T dOut      ds = p * (mask * dOut v^T - delta)      dk = ds^T q / sqrt D
 //
-// A block owns ROWS keys of one head, WARP_ROWS to each warp, and passes over the queries, COLUMNS at a time. All is made
-// transposed, keys being the rows: so p^T and ds^T are left operands where they are, in registers (Dao, 2023, has queries
-// as rows and sends ds through shared memory).
+// A block owns ROWS keys of one head, WARP_ROWS to each warp, and passes over the queries, COLUMNS at a time. All is
+// made transposed, keys being the rows: so p^T and ds^T are left operands where they are, in registers (Dao, 2023, has
+// queries as rows and sends ds through shared memory).
 //
 //                     queries, dOut, lse and delta, two stages
 //                  +------------+------------+----
@@ -16,12 +16,12 @@
 //      |  ...   |  +---+
 //      +--------+
 //
-// With -DATOMIC the block also adds its part of dq: ds^T of the whole tile goes through shared memory, for there the keys
-// of all warps are summed over, and the sum to global memory by atomic additions, whose order is left to chance. That
-// saves the two products that attention_backward_queries.cu makes again.
+// With -DATOMIC the block also adds its part of dq: ds^T of the whole tile goes through shared memory, for there the
+// keys of all warps are summed over, and the sum to global memory by atomic additions, whose order is left to chance.
+// That saves the two products that attention_backward_queries.cu makes again.
 //
-// ds is made in single precision and only then rounded. In fp16 it may overflow under a loss scale that is too large, and
-// the infinity then reaches the gradients, as it should: the scaler looks for it there.
+// ds is made in single precision and only then rounded. In fp16 it may overflow under a loss scale that is too large,
+// and the infinity then reaches the gradients, as it should: the scaler looks for it there.
 #include "attention_mask.cuh"
 
 #ifndef ATOMIC
@@ -49,8 +49,8 @@ struct ColumnStatistics {
 
 // Scores become masked weights (without the mask's factor), dp becomes ds. Keys from `count` of the warp's rows on have
 // none; that matters only where their ds meets others.
-__device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, const ColumnStatistics& column, Kept kept,
-    int count, float scale, float mask_scale) {
+__device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, const ColumnStatistics& column,
+    Kept kept, int count, float scale, float mask_scale) {
 #pragma unroll
     for (int r = 0; r < ROW_TILES; ++r) {
 #pragma unroll
@@ -85,8 +85,11 @@ __device__ __forceinline__ void store_slopes(T* tile, int row, int column, const
 }
 
 // dq (Tq, D) += ds k of one tile: each warp takes some of its pieces of 16 queries and 8 PIECES channels.
-__device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys, int count) {
-    constexpr int PIECES = HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6 : HEAD_DIM == 80 ? 10 : 4;
+__device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys,
+    int count) {
+    // They divide the head; with six of 96 channels in single precision, code for 10.0 would spill.
+    constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
+        : HEAD_DIM == 80 ? 10 : 4;
     constexpr int PARTS = HEAD_DIM / 8 / PIECES;
 #pragma unroll 1
     for (int unit = threadIdx.x / WARP; unit < COLUMNS / 16 * PARTS; unit += WARPS) {
@@ -131,7 +134,8 @@ __device__ __forceinline__ void fetch_columns(T* tile, float2* columns, Tokens q
     cp_async_commit();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_keys(T* dkv, // (B, Tk, 2, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_keys(
+    T* dkv,           // (B, Tk, 2, H, D)
     float* dq_sums,   // (B, Tq, H, D), added to: with ATOMIC
     const T* q,       // (B, Tq, H, D)
     const T* kv,      // (B, Tk, 2, H, D)
@@ -190,8 +194,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             if (DROPOUT) {
                 kept = kept_of_keys(mask, row, first + c);
             }
-            weights_and_slopes(weights, dp, ColumnStatistics(columns + COLUMNS * stage + c), kept, keys - row, scale_log2,
-                mask_scale);
+            ColumnStatistics column(columns + COLUMNS * stage + c);
+            weights_and_slopes(weights, dp, column, kept, keys - row, scale_log2, mask_scale);
             Piece left[ROW_TILES];
             left_of(left, weights);
             add_product(dv, left, d_out_tile, c);

@@ -2,13 +2,13 @@
 //
 //     ds = p * (mask * dOut v^T - delta)        dq = ds k / sqrt D
 //
-// A block owns ROWS queries of one head, which its warps share out as in attention_forward.cu, and passes over the keys,
-// COLUMNS at a time. 16 of them are in registers at once:
+// A block owns ROWS queries of one head, which its warps share out as in attention_forward.cu, and passes over the
+// keys, COLUMNS at a time. 16 of them are in registers at once:
 //
 //     p (WARP_ROWS, 16) = exp2 of q k^T;  dp (WARP_ROWS, 16) = dOut v^T;  ds rounded to the type;  sums += ds k
 //
-// What attention_backward_keys.cu recomputes too; in exchange no sum is shared between blocks, and each is made in a fixed
-// order: the same bits each time.
+// What attention_backward_keys.cu recomputes too; in exchange no sum is shared between blocks, and each is made in a
+// fixed order: the same bits each time.
 #include "attention_mask.cuh"
 
 struct RowStatistics {
@@ -46,7 +46,8 @@ __device__ __forceinline__ void slopes_of(Pieces& dp, const Pieces& scores, cons
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_queries(T* dq, // (B, Tq, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_queries(
+    T* dq,            // (B, Tq, H, D)
     const T* q,       // (B, Tq, H, D)
     const T* kv,      // (B, Tk, 2, H, D)
     const T* d_out,   // (B, Tq, H, D)

@@ -1,7 +1,7 @@
 // Attention, forward: out = dropout(softmax(q k^T / sqrt D)) v and the log-sum-exp, never a Tq x Tk matrix in memory.
 //
-// A block owns ROWS queries of one head and passes over the keys, COLUMNS at a time (Dao, Fu, Ermon, Rudra, Re, 2022; the
-// order of loops and the division among warps by queries are those of Dao, 2023):
+// A block owns ROWS queries of one head and passes over the keys, COLUMNS at a time (Dao, Fu, Ermon, Rudra, Re, 2022;
+// the order of loops and the division among warps by queries are those of Dao, 2023):
 //
 //                     keys and values, two stages: one is read while the other arrives
 //                  +------------+------------+----
@@ -15,10 +15,21 @@
 //
 // The softmax is made on the way (Milakov and Gimelshein, 2018): for each query m, l and the sums of exp2(score - m)
 // and of exp2(score - m) v. Scores are in units of log 2, the factor log2(e) / sqrt(D) being part of the subtraction of
-// m. m need not be the largest score so far: sums are only rescaled once that is more than LAG above m, for weights up to
-// 2^LAG are as exact as weights up to 1 in every type; so this happens in a row's first tiles only.
+// m. m need not be the largest score so far: sums are only rescaled once that is more than LAG above m, for weights up
+// to 2^LAG are as exact as weights up to 1 in every type; so this happens in a row's first tiles only.
 //
-// attention_plain.cu has heads of other sizes; backend.cuda.AttentionTiling has the sizes of tiles and why.
+// In bf16 and fp16, of four warps and two row tiles to each, for compute capability 9.0:
+//
+//       D   ROWS x COLUMNS   shared memory   registers   with dropout
+//      32   128 x 64         24 KB             176         165
+//      48   128 x 64         36 KB             216         240
+//      64   128 x 64         48 KB             254         233
+//      80   128 x 32         40 KB             226         244
+//      96   128 x 32         48 KB             228         228
+//     128   128 x 32         64 KB             254         242
+//
+// So the registers of a multiprocessor are filled by two blocks. docs/kernels.md has the other types and kernels,
+// backend.cuda.AttentionTiling says why these sizes, and attention_plain.cu has heads of other sizes.
 #include "attention_mask.cuh"
 
 constexpr float LN2 = 0.693147181f;
@@ -130,7 +141,8 @@ __device__ __forceinline__ void finish(T* out, float* lse, T* tile, const RowSum
     write_rows(out + row * stride, stride, tile, own, min(WARP_ROWS, queries - row));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_forward(T* out, // (B, Tq, H, D)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_forward(
+    T* out,          // (B, Tq, H, D)
     float* lse,      // (B, H, Tq)
     const T* q,      // (B, Tq, H, D)
     const T* kv,     // (B, Tk, 2, H, D)

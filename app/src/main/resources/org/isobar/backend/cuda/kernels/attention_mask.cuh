@@ -1,6 +1,6 @@
 // Dropout of attention's probabilities: a mask over (B, H, Tq, Tk) of the whole job, of which this device has a part.
 // One evaluation of Philox has the bits of four neighbouring keys, but a lane holds two neighbours at most. So for each
-// piece of 16 x WARP_ROWS every lane works out some neighbouring keys of one query, and lanes hand each other the outcome.
+// piece of 16 x WARP_ROWS every lane works out some neighbouring keys of one query, and lanes tell each other.
 #pragma once
 
 #include "attention_fragments.cuh"

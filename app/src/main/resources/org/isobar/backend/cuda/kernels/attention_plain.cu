@@ -1,6 +1,6 @@
-// Attention for heads of any size, without tiles or tensor cores: a warp owns one query, or one key, and passes over the
-// others, 32 at a time. A lane works out the score of one; then the lanes share out the channels, and each adds up its own
-// over the 32. Rows and sums lie in shared memory, so that a head may have as many channels as it likes:
+// Attention for heads of any size, without tiles or tensor cores: a warp owns one query, or one key, and passes over
+// the others, 32 at a time. A lane works out the score of one; then the lanes share out the channels, and each adds up
+// its own over the 32. Rows and sums lie in shared memory, so that a head may have as many channels as it likes:
 //
 //     operands: two rows (D)     sums: two rows (D)     weights (32), slopes (32)     for each warp, single precision
 //

@@ -7,8 +7,8 @@ constexpr int CHUNK = 16 / static_cast<int>(sizeof(T));
 constexpr int GROUP = 8;  // lanes that share a row
 constexpr int THREADS = 256;
 
-// statistics[b, h, i] = (log2(e) lse, sum over channels of dOut out); rows behind the last query become (inf, 0), so that
-// no weight comes of them. With dq_sums, that is set to zero.
+// statistics[b, h, i] = (log2(e) lse, sum over channels of dOut out); rows behind the last query become (inf, 0), so
+// that no weight comes of them. With dq_sums, that is set to zero.
 extern "C" __global__ void __launch_bounds__(THREADS) attention_statistics(float2* statistics, // (B, H, padded)
     float* dq_sums,     // (B, Tq, H, D), or null
     const T* out,       // (B, Tq, H, D)

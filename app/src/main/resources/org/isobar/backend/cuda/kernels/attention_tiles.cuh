@@ -2,9 +2,9 @@
 //
 // A tile is (rows, COLS) of type T, a row after the other, in chunks of 16 bytes. ldmatrix reads one chunk of each of
 // eight neighbouring rows at a time, and is fast if these eight lie in eight different groups of four banks; so the
-// chunks of a row change places by an exclusive or with the row's number. With C chunks to a row and P the largest power
-// of two in C, at most 8, eight rows begin at 8 / P different groups already (48 columns of bf16: C = 6, P = 2), so only
-// the lower log2 P bits need to move, once in 8 / P rows:
+// chunks of a row change places by an exclusive or with the row's number. With C chunks to a row and P the largest
+// power of two in C, at most 8, eight rows begin at 8 / P different groups already (48 columns of bf16: C = 6, P = 2),
+// so only the lower log2 P bits need to move, once in 8 / P rows:
 //
 //     C = 8   row 0: 0 1 2 3 4 5 6 7        C = 6   rows 0-3: 0 1 2 3 4 5
 //             row 1: 1 0 3 2 5 4 7 6                rows 4-7: 1 0 3 2 5 4

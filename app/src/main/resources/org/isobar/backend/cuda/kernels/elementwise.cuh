@@ -7,8 +7,8 @@
 constexpr int THREADS = 256;
 constexpr int CHUNK = 2048; // elements of a block
 
-// Elements of a pack: 16 bytes. Where tensors of both sizes meet, those in single precision set it: with more in a pack,
-// neighbouring threads would leave gaps.
+// Elements of a pack: 16 bytes. Where tensors of both sizes meet, those in single precision set it: with more in a
+// pack, neighbouring threads would leave gaps.
 constexpr int PACK = 16 / sizeof(T);
 constexpr int MIXED_PACK = 4;
 

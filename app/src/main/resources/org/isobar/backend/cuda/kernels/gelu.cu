@@ -1,5 +1,5 @@
-// GELU(x) = x Phi(x), exact, and its derivative Phi(x) + x phi(x), with distribution function Phi and density phi of the
-// normal distribution (Hendrycks and Gimpel, 2016). Both come from one exponential, for 1 - Phi(x) is phi(x) times Mills'
+// GELU(x) = x Phi(x), exact, and its derivative Phi(x) + x phi(x), for distribution function Phi and density phi of the
+// normal distribution (Hendrycks and Gimpel, 2016). Both take one exponential, for 1 - Phi(x) is phi(x) times Mills'
 // ratio; no branch, and the smaller tail does not cancel. All tensors are of type T.
 #include "columns.cuh"
 #include "elementwise.cuh"
@@ -9,8 +9,8 @@ struct Normal {
     float cumulative;
 };
 
-// Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.VectorMath has it: q P(q), q = 1 / (1 + 0.35 x),
-// with the polynomial P of degree eight of the smallest greatest relative error.
+// Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.VectorMath has it: q P(q) with
+// q = 1 / (1 + 0.35 x) and the polynomial P of degree eight of the smallest greatest relative error.
 __device__ __forceinline__ float mills_ratio(float x) {
     float q = reciprocal_fast(fmaf(0.35f, x, 1.0f));
     float p = -0x1.2aee56p-4f;

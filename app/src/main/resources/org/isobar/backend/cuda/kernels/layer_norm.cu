@@ -66,8 +66,8 @@ __device__ __forceinline__ long long row_of_warp() {
     return static_cast<long long>(blockIdx.x) * ROW_WARPS + threadIdx.x / WARP;
 }
 
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm(T* y, float* mean, float* inv_std, const float* x,
-    const float* gamma, const float* beta, long long rows, int width, float epsilon) {
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm(T* y, float* mean, float* inv_std,
+    const float* x, const float* gamma, const float* beta, long long rows, int width, float epsilon) {
     long long row = row_of_warp();
     if (row >= rows) {
         return;
@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm(T* y, fl
 }
 
 // y again from statistics that are known.
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_recompute(T* y, const float* x, const float* mean,
-    const float* inv_std, const float* gamma, const float* beta, long long rows, int width) {
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_recompute(T* y, const float* x,
+    const float* mean, const float* inv_std, const float* gamma, const float* beta, long long rows, int width) {
     long long row = row_of_warp();
     if (row >= rows) {
         return;
@@ -149,8 +149,8 @@ __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>&
 
 #ifdef WIDTH
 
-// z = x + mask branch, y = norm(z): layer_norm behind the residual sum of residual.cu. A sample has `tokens` rows. z may
-// be x.
+// z = x + mask branch, y = norm(z): layer_norm behind the residual sum of residual.cu. A sample has `tokens` rows. z
+// may be x.
 //   z, x (M, C) float; branch (M, C) T
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm(T* y, float* z, float* mean,
     float* inv_std, const float* x, const T* branch, const float* gamma, const float* beta, long long rows,

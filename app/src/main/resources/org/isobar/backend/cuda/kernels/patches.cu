@@ -1,4 +1,4 @@
-// Images to tokens and back: a token is a patch of P x P pixels of each channel, tokens run over the patches row by row.
+// Images to tokens and back: a token is a patch of P x P pixels of each channel; tokens go over the patches row by row.
 //   tokens (B, T, C*P*P), of type T; image (B, C, H, W) float
 // A token's values are (c, p, q), channel first, or (p, q, c), channel last.
 #include "common.cuh"
@@ -15,7 +15,7 @@ __device__ __forceinline__ void convert(To* to, const From* from) {
 }
 
 // A block takes the lines of one channel of a row of patches, in the order of the tokens: it writes P*P values of each
-// token and reads all of its lines. Blocks: (row of patches, channel, sample). Calls move(value, pixel) for N neighbours.
+// token and reads its lines. Blocks: (row of patches, channel, sample). Calls move(value, pixel) for N neighbours.
 template <int N, typename Move>
 __device__ __forceinline__ void channel_first(int channels, int height, int width, int patch, Move move) {
     int in_row = patch / N;
@@ -61,8 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) unpatchify_channel_first(f
         });
 }
 
-// A block takes a stretch of one line of pixels of all channels, turned in shared memory: it touches neighbouring pixels
-// of each channel, and in the tokens P*C neighbours. Blocks: (stretch, line, sample).
+// A block takes a stretch of one line of pixels of all channels, turned in shared memory: it touches neighbouring
+// pixels of each channel, and in the tokens P*C neighbours. Blocks: (stretch, line, sample).
 struct Stretch {
     long long line; // first pixel of channel 0
     long long field;
@@ -81,7 +81,7 @@ __device__ __forceinline__ Stretch stretch(int channels, int height, int width, 
         min(STRETCH, width - left), y % patch};
 }
 
-// Calls move(c, x, pixel) for the pixels of channels `first` to `first + count`, neighbours in x for neighbouring threads.
+// Calls move(c, x, pixel) for pixels of channels `first` to `first + count`, neighbours in x for neighbouring threads.
 template <typename Move>
 __device__ __forceinline__ void each_pixel(Stretch s, int first, int count, Move move) {
     for (int i = threadIdx.x; i < count * STRETCH; i += THREADS) {

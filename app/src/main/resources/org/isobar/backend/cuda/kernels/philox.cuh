@@ -31,8 +31,8 @@ __device__ __forceinline__ unsigned philox_bits(PhiloxKey key, unsigned long lon
     return word == 0 ? words.x : word == 1 ? words.y : word == 2 ? words.z : words.w;
 }
 
-// The factor on one element: 0 where its bits are below the threshold, else `scale`. The threshold is one of 64 bits, for
-// it is 2^32 at most.
+// The factor on one element: 0 where its bits are below the threshold, else `scale`. The threshold is one of 64 bits,
+// for it is 2^32 at most.
 __device__ __forceinline__ float dropout_factor(PhiloxKey key, unsigned long long index, unsigned long long threshold,
     float scale) {
     return philox_bits(key, index) < threshold ? 0.0f : scale;

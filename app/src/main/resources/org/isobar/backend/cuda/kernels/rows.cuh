@@ -1,5 +1,6 @@
-// How a warp holds a row of a matrix; blocks of four warps, a row to each: each lane has the packs lane, lane + 32, ... With -DWIDTH=C, a multiple of 4, values that were
-// read stay in registers; without, the row is of any length and its values are read again, from the nearest cache.
+// How a warp holds a row of a matrix; blocks of four warps, a row to each: each lane has the packs lane, lane + 32, ...
+// With -DWIDTH=C, a multiple of 4, values that were read stay in registers; without, the row is of any length and its
+// values are read again, from the nearest cache.
 #pragma once
 
 #include "common.cuh"

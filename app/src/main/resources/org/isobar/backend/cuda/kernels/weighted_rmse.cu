@@ -1,14 +1,14 @@
-// Root-mean-square error of each channel with the weights of org.isobar.device.LatitudeWeights, w(j) = H cos(a(j)) / sum
-// of all cos(a(j)) with a(j) = radians_per_degree (90 - 180 j / (H - 1)), averaged over the samples; all in double. Each
-// warp sums one row at a time, each block `rows` rows of a field, and a second kernel the blocks.
+// Root-mean-square error of each channel with the weights of org.isobar.device.LatitudeWeights, w(j) = H cos(a(j)) /
+// sum of all cos(a(j)) with a(j) = radians_per_degree (90 - 180 j / (H - 1)), averaged over the samples; all in double.
+// Each warp sums one row at a time, each block `rows` rows of a field, and a second kernel the blocks.
 //   prediction, target (B, C, H, W) float; rmse (C) double
 #include "common.cuh"
 
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 
-// cos(x) = 1 - 2 sin^2(x / 2) for |x| up to a little more than pi / 2, by the series of the sine; the library's function
-// would need a stack for arguments that do not occur.
+// cos(x) = 1 - 2 sin^2(x / 2) for |x| up to a little more than pi / 2, by the series of the sine; the library's
+// function would need a stack for arguments that do not occur.
 __device__ __forceinline__ double cosine(double x) {
     double half = 0.5 * x;
     double square = half * half;
