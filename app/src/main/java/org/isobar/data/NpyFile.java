@@ -20,7 +20,7 @@ import org.isobar.tensor.Shape;
 /**
  * A NumPy array file of floating-point numbers in C order. Format: NEP 1 and {@code numpy.lib.format}, versions 1 to 3.
  *
- * @param dtype  type of the elements in the file
+ * @param dtype  type of the elements in the file, F32 or F64
  * @param shape  extents of the array
  * @param values the elements, widened to double precision
  */
@@ -31,8 +31,9 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     private static final Pattern FORTRAN = Pattern.compile("'fortran_order'\\s*:\\s*(True|False)");
     private static final Pattern SHAPE = Pattern.compile("'shape'\\s*:\\s*\\(([^)]*)\\)");
 
-    /** Checks that there is a value for every element. */
+    /** Checks the type, and that there is a value for every element. */
     public NpyFile {
+        assert dtype == DType.F32 || dtype == DType.F64 : dtype;
         assert shape.elements() == values.length : values.length + " values for shape " + shape;
     }
 
