@@ -70,8 +70,9 @@ extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, l
 
 // The same and, in the same pass, the first half of the gradient of the bias that x holds: partial sums over rows of
 // dx, to the bit as bias.cu makes them. dx may be dy.
+// Two blocks a multiprocessor are asked for: of itself ptxas makes room for three on sm_100, and spills.
 //   partial (chunks, N); dx, y, dy, x (M, N)
-extern "C" __global__ void __launch_bounds__(COLUMN_THREADS) bias_gelu_backward(float* partial, T* dx, T* y,
+extern "C" __global__ void __launch_bounds__(COLUMN_THREADS, 2) bias_gelu_backward(float* partial, T* dx, T* y,
     const T* dy, const T* x, long long rows, long long width, long long chunk) {
     float* sums = partial + blockIdx.y * width;
     auto terms = [&](auto& term, long long row, long long column) {
