@@ -9,7 +9,6 @@ import java.util.HashMap;
 import java.util.Map;
 
 import org.bytedeco.cuda.cublas.cublasLtContext;
-import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.javacpp.FloatPointer;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
@@ -28,7 +27,6 @@ final class CublasLtGemm implements AutoCloseable {
     private static final int BIAS_ALIGNMENT = 16;
 
     private final CudaContext context;
-    private final CUstream_st stream;
     private final CudaGelu gelu;
     private final cublasLtContext handle = new cublasLtContext();
     private final Map<MatmulKey, MatmulPlan> plans = new HashMap<>();
@@ -39,10 +37,9 @@ final class CublasLtGemm implements AutoCloseable {
     private final DevicePointer pointerC = new DevicePointer();
     private final DevicePointer workspace = new DevicePointer();
 
-    /** Products on the given stream of the current CUDA context. */
-    CublasLtGemm(CudaContext context, CUstream_st stream, CudaGelu gelu) {
+    /** Products on the stream of the context's launcher. */
+    CublasLtGemm(CudaContext context, CudaGelu gelu) {
         this.context = context;
-        this.stream = stream;
         this.gelu = gelu;
         CublasLt.check(cublasLtCreate(handle), "cublasLtCreate");
     }
@@ -107,7 +104,8 @@ final class CublasLtGemm implements AutoCloseable {
         CublasLt.check(cublasLtMatmul(handle, plan.descriptor(), one, pointerA.at(a.address()), plan.layoutA(),
             pointerB.at(b.address()), plan.layoutB(), key.write() == Write.ADD ? one : zero, pointerC, plan.layoutC(),
             pointerC, plan.layoutC(), algorithm.handle(),
-            workspace.at(bytes == 0 ? 0 : context.workspace().address(bytes)), bytes, stream), key);
+            workspace.at(bytes == 0 ? 0 : context.workspace().address(bytes)), bytes, context.launcher().stream()),
+            key);
     }
 
     private MatmulPlan plan(MatmulKey key, long bias) {

@@ -54,7 +54,7 @@ public final class CudaDevice implements Device {
             transfers = new Transfers(stack.gpu(), stack.compute());
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
-            operations = new CudaTensorOps(stack.context(), stack.compute().handle());
+            operations = new CudaTensorOps(stack.context());
             ops = new CheckedTensorOps(operations);
         } catch (RuntimeException failure) {
             stack.close(); // all else goes with its context

@@ -17,13 +17,12 @@ final class CudaElementwise {
     private static final int WIDE = 16;
 
     private final CudaContext context;
-    private final CUstream_st stream;
+    private final CUstream_st stream; // that of the launcher
     private final Map<DType, TypedKernel> casts = new EnumMap<>(DType.class); // by the type of x
 
-    /** Operations on {@code stream}, that of the context's launcher. */
-    CudaElementwise(CudaContext context, CUstream_st stream) {
+    CudaElementwise(CudaContext context) {
         this.context = context;
-        this.stream = stream;
+        stream = context.launcher().stream();
         for (DType from : TypedKernel.TYPES) {
             casts.put(from, new TypedKernel(context.kernels(), "cast.cu", "cast", "FROM=" + TypedKernel.name(from)));
         }

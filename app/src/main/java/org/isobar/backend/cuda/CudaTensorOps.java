@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 
-import org.bytedeco.cuda.cudart.CUstream_st;
 import org.isobar.device.AdamConstants;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
@@ -30,9 +29,9 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
     private final CudaLoss losses;
     private final CudaAdam adam;
 
-    /** Operations on {@code stream}, that of the context's launcher, of the current CUDA context. */
-    CudaTensorOps(CudaContext context, CUstream_st stream) {
-        elementwise = new CudaElementwise(context, stream);
+    /** Operations on the stream of the context's launcher, of the current CUDA context. */
+    CudaTensorOps(CudaContext context) {
+        elementwise = new CudaElementwise(context);
         columnSums = new CudaColumnSums(context);
         residual = new CudaResidual(context, elementwise);
         layerNorm = new CudaLayerNorm(context, columnSums, residual);
@@ -41,7 +40,7 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
         patches = new CudaPatches(context);
         losses = new CudaLoss(context);
         adam = new CudaAdam(context);
-        products = new CublasLtGemm(context, stream, gelu);
+        products = new CublasLtGemm(context, gelu);
     }
 
     /** Bytes that operations of that footprint need besides their arguments. */

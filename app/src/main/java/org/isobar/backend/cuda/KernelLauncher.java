@@ -31,6 +31,11 @@ final class KernelLauncher implements AutoCloseable {
         }
     }
 
+    /** Where kernels are put, for whatever else an operation issues there. */
+    CUstream_st stream() {
+        return stream;
+    }
+
     /** Begins a call. */
     KernelLauncher call(Kernel called) {
         kernel = called;

@@ -48,10 +48,10 @@ final class MatmulPlan implements AutoCloseable {
         layoutA = layout(key.operands(), key.kind().operationA(), key.m(), key.k());
         layoutB = layout(key.operands(), key.kind().operationB(), key.k(), key.n());
         layoutC = layout(key.result(), CUBLAS_OP_N, key.m(), key.n());
-        if (bias != 0) {
-            bias(bias);
-        }
         try {
+            if (bias != 0) {
+                bias(bias);
+            }
             algorithm = MatmulAlgorithm.choose(handle, this, key);
         } catch (CudaException none) {
             destroyDescriptions();

@@ -31,8 +31,7 @@ final class BareDevice implements Device {
         stack = new CudaStack(0, options, System.getenv(), warning -> { });
         CudaContext context = stack.context();
         Kernels kernels = new SourceKernels(context.kernels(), stack.gpu().capability(), change);
-        operations = new CudaTensorOps(new CudaContext(kernels, context.launcher(), context.workspace(), options),
-            stack.compute().handle());
+        operations = new CudaTensorOps(new CudaContext(kernels, context.launcher(), context.workspace(), options));
         checked = new CheckedTensorOps(operations);
     }
 

@@ -36,8 +36,7 @@ final class GemmFixture implements AutoCloseable {
         transfers = new Transfers(stack.gpu(), stack.compute());
         DeviceMemory memory = new DeviceMemory(stack.gpu(), "test", BYTES);
         arena = new Arena("test", memory, memory::close);
-        gemm = new CublasLtGemm(stack.context(), stack.compute().handle(),
-            new CudaGelu(stack.context(), new CudaColumnSums(stack.context())));
+        gemm = new CublasLtGemm(stack.context(), new CudaGelu(stack.context(), new CudaColumnSums(stack.context())));
     }
 
     CublasLtGemm gemm() {
