@@ -26,6 +26,16 @@ typedef void (*SimWork)(void* context);
 int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
 
+// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block.
+typedef int (*SimReady)(void* context);
+
+// sim_enqueue of an operation that takes part in something with other processes. Its stream stands still until it is
+// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once.
+// Captured into a graph, an operation (of either kind) is asked and run once for each launch of the graph, and released
+// with the last graph that has it.
+int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release, void* context,
+    const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
+
 // Refuses a call: prints "cuda-sim: " and the message, which cuGetErrorString(code) then gives, and returns the code.
 int sim_refuse(int code, const char* message);
 

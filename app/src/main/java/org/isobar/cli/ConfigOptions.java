@@ -34,6 +34,7 @@ final class ConfigOptions {
         flag(spec, "On a GPU, update all weights in one launch instead of one for each tensor.", "--enable_fused");
         flag(spec, "On a GPU, let operations share kernels, compiled for the run's sizes, instead of one for each.",
             "--enable_jit");
+        flag(spec, "On a GPU, record a training step once and replay it as a whole.", "--enable_cuda_graphs");
         option(spec, "N", "Samples per step and process; overrides global_batch_size.", "--local_batch_size");
         option(spec, "N", "Optimizer steps.", "--num_iters");
         option(spec, "N", "Threads that read ahead; 0 reads in the training thread.", "--num_data_workers");
@@ -47,6 +48,8 @@ final class ConfigOptions {
         option(spec, "N", "Pipeline stages; 1 for now (default: 1).", "--pipeline_parallel");
         option(spec, "AXES", "Order of processes, fastest first (default: tp-cp-dp).", "--parallel_order");
 
+        option(spec, "auto|nccl|host", "What carries collectives: nccl, between GPUs, or host, sockets through the "
+            + "host's memory, with which processes can share a GPU (default: auto, nccl for GPUs).", "--comm_backend");
         option(spec, "SECONDS", "How soon processes end when another has died or is stopped (default: 10).",
             "--comm_timeout");
         option(spec, "SECONDS", "How long processes wait for each other at the start (default: 120).",

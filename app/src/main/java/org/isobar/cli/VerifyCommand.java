@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.CudaOptions;
 import org.isobar.backend.cuda.CudaOptions.Fusion;
@@ -71,6 +72,9 @@ final class VerifyCommand implements Callable<Integer> {
     @Option(names = "--parallel_order", paramLabel = "AXES", defaultValue = ProcessGrid.DEFAULT_ORDER,
         description = "Order of processes, fastest first.")
     private String order;
+    @Option(names = "--comm_backend", paramLabel = "auto|nccl|host", defaultValue = "auto",
+        description = "What carries collectives.")
+    private CommBackend carrier;
     @Option(names = "--dropout", paramLabel = "P", defaultValue = "0.1",
         description = "Probability of dropout and drop-path in the layers and the model that are compared.")
     private double dropout;
@@ -114,7 +118,7 @@ final class VerifyCommand implements Callable<Integer> {
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
         JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
-            TimeLimits.DEFAULT);
+            TimeLimits.DEFAULT, carrier);
         List<LayoutCheck.Result> results = new ArrayList<>();
         try (Device device = backend.open(options, out::println)) {
             out.println("Layout: " + grid);

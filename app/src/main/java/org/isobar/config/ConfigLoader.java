@@ -92,9 +92,9 @@ public final class ConfigLoader {
     private TrainingConfig training() {
         return new TrainingConfig(settings.get(Keys.GLOBAL_BATCH_SIZE),
             settings.get(Keys.LOCAL_BATCH_SIZE).orElseThrow(), settings.get(Keys.NUM_ITERS),
-            settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED), settings.get(Keys.LR),
-            settings.get(Keys.LR_SCHEDULE), settings.get(Keys.WARMUP), settings.get(Keys.SEED),
-            settings.get(Keys.INIT_WEIGHTS));
+            settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED),
+            settings.get(Keys.ENABLE_CUDA_GRAPHS), settings.get(Keys.LR), settings.get(Keys.LR_SCHEDULE),
+            settings.get(Keys.WARMUP), settings.get(Keys.SEED), settings.get(Keys.INIT_WEIGHTS));
     }
 
     private DataConfig data() {
@@ -118,7 +118,7 @@ public final class ConfigLoader {
         return new ParallelConfig(settings.get(Keys.TENSOR_PARALLEL), settings.get(Keys.CONTEXT_PARALLEL),
             settings.get(Keys.PARALLEL_ORDER), settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
             settings.get(Keys.DISABLE_BROADCAST_BUFFERS), ranksOnNode(), new TimeLimits(seconds(Keys.START_TIMEOUT),
-            seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()));
+            seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()), settings.get(Keys.COMM_BACKEND));
     }
 
     /** LOCAL_WORLD_SIZE, as torchrun has it too. */

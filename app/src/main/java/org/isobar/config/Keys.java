@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Optional;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
 
 /**
  * Every key that a preset may have, in the order of the log. First the tutorial's, then what the tutorial knows only
@@ -40,6 +41,7 @@ final class Keys {
     static final Key<AmpMode> AMP_MODE = Key.of("amp_mode", oneOf(AmpMode.class), AmpMode.NONE);
     static final Key<Boolean> ENABLE_FUSED = Key.of("enable_fused", FLAG, false);
     static final Key<Boolean> ENABLE_JIT = Key.of("enable_jit", FLAG, false);
+    static final Key<Boolean> ENABLE_CUDA_GRAPHS = Key.of("enable_cuda_graphs", FLAG, false);
     static final Key<Path> EXPDIR = Key.required("expdir", PATH);
     static final Key<LrSchedule> LR_SCHEDULE = Key.of("lr_schedule", oneOf(LrSchedule.class), LrSchedule.NONE);
     static final Key<Double> LR = Key.required("lr", real("above 0", lr -> lr > 0));
@@ -73,6 +75,7 @@ final class Keys {
     static final Key<Integer> PIPELINE_PARALLEL = Key.of("pipeline_parallel", count(1), 1);
     static final Key<String> PARALLEL_ORDER = Key.of("parallel_order", AXES, "tp-cp-dp");
 
+    static final Key<CommBackend> COMM_BACKEND = Key.of("comm_backend", oneOf(CommBackend.class), CommBackend.AUTO);
     static final Key<Double> COMM_TIMEOUT = Key.of("comm_timeout", real("of at least 1", s -> s >= 1), 10.0);
     static final Key<Double> START_TIMEOUT = Key.of("start_timeout", real("of at least 1", s -> s >= 1), 120.0);
 
@@ -94,14 +97,14 @@ final class Keys {
 
     static final List<Key<?>> ALL = List.of(
         EMBED_DIM, DEPTH, DROPOUT, PATCH_SIZE, NUM_HEADS,
-        IMG_SIZE, DT, GLOBAL_BATCH_SIZE, LOCAL_BATCH_SIZE, NUM_ITERS, AMP_MODE, ENABLE_FUSED, ENABLE_JIT, EXPDIR,
-        LR_SCHEDULE, LR, WARMUP, OPTIMIZER,
+        IMG_SIZE, DT, GLOBAL_BATCH_SIZE, LOCAL_BATCH_SIZE, NUM_ITERS, AMP_MODE, ENABLE_FUSED, ENABLE_JIT,
+        ENABLE_CUDA_GRAPHS, EXPDIR, LR_SCHEDULE, LR, WARMUP, OPTIMIZER,
         DATA_LOADER_CONFIG, NUM_DATA_WORKERS, N_IN_CHANNELS, N_OUT_CHANNELS, TRAIN_DATA_PATH, VALID_DATA_PATH,
         INF_DATA_PATH, TIME_MEANS_PATH, GLOBAL_MEANS_PATH, GLOBAL_STDS_PATH, LIMIT_NSAMPLES, LIMIT_NSAMPLES_VAL,
         WIREUP_INFO, WIREUP_STORE,
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL,
         PARALLEL_ORDER,
-        COMM_TIMEOUT, START_TIMEOUT,
+        COMM_BACKEND, COMM_TIMEOUT, START_TIMEOUT,
         DEVICE, SEED, DETERMINISTIC, THREADS, INIT_WEIGHTS, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);

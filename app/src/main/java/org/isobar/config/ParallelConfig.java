@@ -1,5 +1,6 @@
 package org.isobar.config;
 
+import org.isobar.backend.CommBackend;
 import org.isobar.distributed.TimeLimits;
 
 /**
@@ -12,6 +13,7 @@ import org.isobar.distributed.TimeLimits;
  * @param bucketCapMb largest gradient message, in MB
  * @param ranksOnNode processes that share this machine's memory
  * @param limits how long processes wait for each other
+ * @param carrier what carries collectives between processes
  */
 public record ParallelConfig(
     int tensorParallel,
@@ -21,4 +23,5 @@ public record ParallelConfig(
     int bucketCapMb,
     boolean disableBroadcastBuffers,
     int ranksOnNode,
-    TimeLimits limits) { }
+    TimeLimits limits,
+    CommBackend carrier) { }

@@ -16,6 +16,7 @@ public record TrainingConfig(
     int numIters,
     AmpMode ampMode,
     boolean enableFused,
+    boolean enableCudaGraphs,
     double lr,
     LrSchedule lrSchedule,
     int warmup,

@@ -73,6 +73,30 @@ public interface Device extends AutoCloseable {
     /** Copies a tensor into host memory of the same size in bytes, after all operations issued so far. */
     void download(MemorySegment destination, Tensor source);
 
+    /**
+     * Begins to bring a few numbers to the host and returns at once. At most four are under way at one time.
+     *
+     * @param source (n) with n up to 512, F64
+     */
+    default Readback read(Tensor source) {
+        double[] values = new double[Math.toIntExact(source.elements())];
+        download(MemorySegment.ofArray(values), source);
+        return () -> values;
+    }
+
+    /** Whether {@link #record} is to be had. */
+    default boolean canRecord() {
+        return false;
+    }
+
+    /**
+     * Records what {@code operations} issues on this device and through its communicators, without doing any of it. It
+     * must neither wait for the device nor allocate, and must have been run before. The caller closes the recording.
+     */
+    default Recording record(Runnable operations) {
+        throw new UnsupportedOperationException(description() + " cannot record");
+    }
+
     /** Memory held by this device. */
     MemoryGauge memory();
 

@@ -3,7 +3,8 @@ package org.isobar.distributed;
 /** A collective that was issued and may still be under way. */
 public interface Work {
     /**
-     * Returns when the tensors of this operation may be read and written again.
+     * Returns when the tensors of this operation may be read and written again: by anybody, where they lie in the
+     * host's memory; on a GPU, by whatever is issued from now on, for the host does not wait.
      *
      * @throws CommunicationException if the operation failed here or at any other rank
      */

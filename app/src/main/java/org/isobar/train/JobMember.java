@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-import org.isobar.backend.host.SocketCommunicator;
+import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
@@ -25,9 +25,10 @@ import org.isobar.fault.UserException;
  * @param secret proves to the others that it is one of them
  * @param facts  what all of them must agree on, besides the grid and the program's version
  * @param limits how long they wait for each other
+ * @param carrier what carries their collectives
  */
 public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secret, Map<String, String> facts,
-    TimeLimits limits) {
+    TimeLimits limits, CommBackend carrier) {
 
     /**
      * Runs {@code work} with communicators to the job's other processes. All connections are closed when it returns or
@@ -39,7 +40,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
     public void run(Device device, Consumer<Communicators> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
-                group -> SocketCommunicator.open(job, group))) {
+                group -> carrier.open(device, job, group))) {
             try {
                 work.accept(communicators);
             } catch (CommunicationException theirs) {

@@ -92,7 +92,8 @@ public final class TrainingRun {
         ProcessGrid grid = config.grid();
         log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.PP)));
         config.block().forEach(log::info);
-        JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits());
+        JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits(),
+            config.parallel().carrier());
         DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), environment);
         try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);

@@ -17,6 +17,10 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
 import org.isobar.device.TensorOps;
+import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Job;
+import org.isobar.distributed.ProcessGroup;
+import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -51,7 +55,7 @@ public final class CudaDevice implements Device {
         try {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());
-            transfers = new Transfers(stack.gpu(), stack.compute());
+            transfers = new Transfers(stack.gpu(), stack.compute(), stack.waits());
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
             operations = new CudaTensorOps(stack.context());
@@ -131,6 +135,16 @@ public final class CudaDevice implements Device {
     public void download(MemorySegment destination, Tensor source) {
         assert destination.byteSize() == source.bytes() : source + " for " + destination.byteSize() + " bytes";
         transfers.download(destination, source.address());
+    }
+
+    /** A communicator over NCCL. The caller closes it before this device. */
+    public Communicator nccl(Job job, ProcessGroup group) {
+        throw new UserException(group + " of " + job.worldSize() + " ranks: NCCL is not built yet");
+    }
+
+    /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
+    public Communicator staged(Job job, Communicator host) {
+        throw new UserException(host.group() + " of " + job.worldSize() + " ranks: staging is not built yet");
     }
 
     @Override

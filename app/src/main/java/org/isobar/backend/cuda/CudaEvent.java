@@ -1,8 +1,10 @@
 package org.isobar.backend.cuda;
 
+import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_NOT_READY;
 import static org.bytedeco.cuda.global.cudart.CU_EVENT_DISABLE_TIMING;
 import static org.bytedeco.cuda.global.cudart.cuEventCreate;
 import static org.bytedeco.cuda.global.cudart.cuEventDestroy;
+import static org.bytedeco.cuda.global.cudart.cuEventQuery;
 import static org.bytedeco.cuda.global.cudart.cuEventRecord;
 import static org.bytedeco.cuda.global.cudart.cuEventSynchronize;
 
@@ -24,6 +26,15 @@ final class CudaEvent implements AutoCloseable {
     /** Stands from now on for all that was issued to the stream so far. */
     void record(CudaStream stream) {
         Cuda.check(cuEventRecord(handle, stream.handle()), "cuEventRecord");
+    }
+
+    /** Whether that work is done. */
+    boolean reached() {
+        int result = cuEventQuery(handle);
+        if (result != CUDA_ERROR_NOT_READY) {
+            Cuda.check(result, "cuEventQuery");
+        }
+        return result != CUDA_ERROR_NOT_READY;
     }
 
     /** The host waits until that work is done. */

@@ -10,6 +10,7 @@ import java.util.function.Consumer;
 final class CudaStack implements AutoCloseable {
     private final Gpu gpu;
     private final CudaStream compute;
+    private final HostWait waits = new HostWait();
     private final KernelLibrary kernels;
     private final KernelLauncher launcher;
     private final DeviceWorkspace workspace;
@@ -45,6 +46,11 @@ final class CudaStack implements AutoCloseable {
     /** The stream of the operations. */
     CudaStream compute() {
         return compute;
+    }
+
+    /** How the host waits for this GPU. */
+    HostWait waits() {
+        return waits;
     }
 
     DeviceWorkspace workspace() {

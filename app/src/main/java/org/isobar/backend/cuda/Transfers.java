@@ -20,13 +20,15 @@ final class Transfers implements AutoCloseable {
 
     private final Gpu gpu;
     private final CudaStream stream;
+    private final HostWait waits;
     private final List<Slot> slots = new ArrayList<>();
     private int next;
 
     /** @param stream of the operations */
-    Transfers(Gpu gpu, CudaStream stream) {
+    Transfers(Gpu gpu, CudaStream stream, HostWait waits) {
         this.gpu = gpu;
         this.stream = stream;
+        this.waits = waits;
         for (int i = 0; i < SLOTS; i++) {
             slots.add(new Slot(new PinnedMemory(gpu, SLOT_BYTES), new CudaEvent()));
         }
@@ -39,7 +41,7 @@ final class Transfers implements AutoCloseable {
             long bytes = Math.min(SLOT_BYTES, source.byteSize() - at);
             Slot slot = slots.get(next);
             next = (next + 1) % SLOTS;
-            slot.free.synchronize();
+            waits.until(slot.free);
             MemorySegment.copy(source, at, slot.memory.segment(), 0, bytes);
             Cuda.check(cuMemcpyHtoDAsync(address + at, slot.memory.pointer(), bytes, stream.handle()),
                 "cuMemcpyHtoDAsync");
@@ -60,7 +62,7 @@ final class Transfers implements AutoCloseable {
                 slot.free.record(stream);
             }
             Slot slot = slot(done);
-            slot.free.synchronize();
+            waits.until(slot.free);
             MemorySegment.copy(slot.memory.segment(), 0, destination, done, Math.min(SLOT_BYTES, size - done));
         }
     }
