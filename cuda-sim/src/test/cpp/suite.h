@@ -46,6 +46,7 @@ private:
 void addMemory(Suite& suite);
 void addLaunches(Suite& suite);
 void addStreams(Suite& suite);
+void addWaiting(Suite& suite);
 void addSharedMemory(Suite& suite);
 void addBlas(Suite& suite);
 void addBlasResults(Suite& suite);
