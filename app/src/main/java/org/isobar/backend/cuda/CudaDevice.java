@@ -144,7 +144,7 @@ public final class CudaDevice implements Device {
 
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
     public Communicator staged(Job job, Communicator host) {
-        throw new UserException(host.group() + " of " + job.worldSize() + " ranks: staging is not built yet");
+        return new StagedCommunicator(stack, job, host);
     }
 
     @Override

@@ -23,11 +23,22 @@ public final class SocketCommunicator extends HostCommunicator {
     private final Inlet previous;
     private final Ring ring;
     private final Map<Integer, Pair> pairs = new HashMap<>();
+    private final Caller caller;
     private boolean disconnected;
 
-    private SocketCommunicator(Job job, ProcessGroup group, SocketChannel next, SocketChannel previous) {
+    /** Who awaits the operations. */
+    public enum Caller {
+        /** The rank itself: while it does, the job's watch knows that it waits for others. */
+        RANK,
+        /** A thread that serves the rank, which may compute meanwhile, or tell the watch itself. */
+        SERVANT
+    }
+
+    private SocketCommunicator(Job job, ProcessGroup group, Caller caller, SocketChannel next,
+        SocketChannel previous) {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
+        this.caller = caller;
         this.next = outlet(next, group.rankAt(group.index() + 1));
         this.previous = inlet(previous, group.rankAt(group.index() - 1));
         ring = new Ring(group.size(), group.index(), this.next, this.previous, Arena.ofAuto());
@@ -39,10 +50,15 @@ public final class SocketCommunicator extends HostCommunicator {
      * @throws CommunicationException if one of them cannot be reached
      */
     public static SocketCommunicator open(Job job, ProcessGroup group) {
+        return open(job, group, Caller.RANK);
+    }
+
+    /** The same for one who awaits its operations. */
+    public static SocketCommunicator open(Job job, ProcessGroup group, Caller caller) {
         String purpose = "ring of " + group;
         try {
             SocketChannel next = job.connect(group.rankAt(group.index() + 1), purpose);
-            SocketCommunicator communicator = new SocketCommunicator(job, group, next,
+            SocketCommunicator communicator = new SocketCommunicator(job, group, caller, next,
                 previous(job, group, purpose, next));
             communicator.start();
             job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
@@ -167,12 +183,16 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void waiting(String place) {
-        job.watch().waiting(place);
+        if (caller == Caller.RANK) {
+            job.watch().waiting(place);
+        }
     }
 
     @Override
     void resumed() {
-        job.watch().resumed();
+        if (caller == Caller.RANK) {
+            job.watch().resumed();
+        }
     }
 
     @Override
