@@ -47,13 +47,13 @@ public final class CudaDevice implements Device {
     /**
      * Opens a GPU; this thread will issue the operations.
      *
-     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
+     * @param ordinal     number of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
      * @param log         told what is worth knowing of this device
      * @throws org.isobar.fault.UserException if a library is missing
      */
-    public CudaDevice(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
-        stack = new CudaStack(localRank, options, environment, log);
+    public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
+        stack = new CudaStack(ordinal, options, environment, log);
         try {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());
@@ -72,6 +72,11 @@ public final class CudaDevice implements Device {
     @Override
     public String description() {
         return stack.gpu().toString();
+    }
+
+    /** How many GPUs this process sees, this one among them. */
+    public int visible() {
+        return stack.gpu().visible();
     }
 
     @Override
