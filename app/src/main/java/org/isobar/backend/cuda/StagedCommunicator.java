@@ -154,6 +154,9 @@ final class StagedCommunicator implements Communicator {
 
     @Override
     public void close() {
+        if (thread.isShutdown()) {
+            return;
+        }
         refuse("the communicator was closed");
         thread.shutdown();
         host.close(); // and so what is under way comes to its end
