@@ -19,10 +19,20 @@ public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
     private final GroupLinks links;
     private final Ring ring;
+    private final Caller caller;
 
-    private SocketCommunicator(Job job, ProcessGroup group) {
+    /** Who awaits the operations. */
+    public enum Caller {
+        /** The rank itself: while it does, the job's watch knows that it waits for others. */
+        RANK,
+        /** A thread that serves the rank, which may compute meanwhile, or tell the watch itself. */
+        SERVANT
+    }
+
+    private SocketCommunicator(Job job, ProcessGroup group, Caller caller) {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
+        this.caller = caller;
         links = new GroupLinks(job, group, thrown -> collapse(null, thrown));
         ring = new Ring(group, links, Arena.ofAuto());
     }
@@ -30,10 +40,15 @@ public final class SocketCommunicator extends HostCommunicator {
     /**
      * Connects this rank with the others of {@code group}, which do the same.
      *
-     * @throws org.isobar.distributed.CommunicationException if one of them cannot be reached
+     * @throws CommunicationException if one of them cannot be reached
      */
     public static SocketCommunicator open(Job job, ProcessGroup group) {
-        SocketCommunicator communicator = new SocketCommunicator(job, group);
+        return open(job, group, Caller.RANK);
+    }
+
+    /** The same for one who awaits its operations. */
+    public static SocketCommunicator open(Job job, ProcessGroup group, Caller caller) {
+        SocketCommunicator communicator = new SocketCommunicator(job, group, caller);
         communicator.start();
         job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
         return communicator;
@@ -112,12 +127,16 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void waiting(String place) {
-        job.watch().waiting(place);
+        if (caller == Caller.RANK) {
+            job.watch().waiting(place);
+        }
     }
 
     @Override
     void resumed() {
-        job.watch().resumed();
+        if (caller == Caller.RANK) {
+            job.watch().resumed();
+        }
     }
 
     @Override
