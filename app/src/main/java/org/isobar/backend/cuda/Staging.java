@@ -20,7 +20,7 @@ import org.isobar.tensor.Tensor;
  * those: the way there is exact, the way back rounds once. Used by one thread.
  */
 final class Staging implements AutoCloseable {
-    private static final long LEAST = 1L << 20;
+    private static final long LEAST = 1L << 16;
 
     private final Gpu gpu;
     private final HostWait waits;
