@@ -39,6 +39,10 @@ int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork wor
 // Refuses a call: prints "cuda-sim: " and the message, which cuGetErrorString(code) then gives, and returns the code.
 int sim_refuse(int code, const char* message);
 
+// Ends the device, for an operation that finds on the way that it cannot go on: prints the message, which
+// cuGetErrorString(code) then gives. To be called by a SimReady or SimWork alone; it does not return.
+[[noreturn]] void sim_fail(int code, const char* message);
+
 // Whether `bytes` bytes at the address are all inside one live allocation of a device.
 int sim_is_device_memory(const void* address, size_t bytes);
 

@@ -35,6 +35,19 @@ void* stream() {
     return stream;
 }
 
+void* event() {
+    constexpr unsigned WITHOUT_TIMING = 2;
+    void* event = nullptr;
+    need(cuEventCreate(&event, WITHOUT_TIMING), "cuEventCreate");
+    return event;
+}
+
+void order(void* before, void* after) {
+    void* between = event();
+    need(cuEventRecord(between, before), "cuEventRecord");
+    need(cuStreamWaitEvent(after, between, 0), "cuStreamWaitEvent");
+}
+
 namespace {
 
 // "sm_90": the device's own.

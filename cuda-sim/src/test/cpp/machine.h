@@ -29,6 +29,7 @@ int cuMemcpyHtoDAsync_v2(Address, const void*, size_t, void*);
 int cuMemcpyDtoHAsync_v2(void*, Address, size_t, void*);
 int cuStreamCreate(void**, unsigned);
 int cuStreamSynchronize(void*);
+int cuStreamQuery(void*);
 int cuStreamWaitEvent(void*, void*, unsigned);
 int cuEventCreate(void**, unsigned);
 int cuEventRecord(void*, void*);
@@ -68,6 +69,12 @@ void start(int device = 0);
 
 // A stream that does not wait for the default one.
 void* stream();
+
+// An event without timing.
+void* event();
+
+// What is issued on the stream `after` from now on comes after all that is on `before`.
+void order(void* before, void* after);
 
 // The kernel of a source, which may include "ptx.cuh"; BUG is 1 in it for a planted bug, else 0.
 void* compile(const std::string& source, const char* name, int bug = 0);

@@ -48,17 +48,22 @@ uint64_t checksum(const void* p, size_t bytes) {
 void issueStaged(Stream* stream, Address to, const void* from, size_t bytes) {
     auto start = static_cast<const char*>(from);
     auto staged = std::make_shared<std::vector<char>>(start, start + bytes);
-    issue(stream, "copy to device", [=] {
+    Task task;
+    task.name = "copy to device";
+    task.run = [=] {
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), staged->data(), bytes);
-    });
+    };
+    issue(stream, std::move(task));
 }
 
 void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     const Operation* pending = pendingOn(from, bytes);
     bool arriving = pending != nullptr && pending->writesHost;
     uint64_t sum = arriving ? 0 : checksum(from, bytes);
-    Operation& operation = issue(stream, "copy to device", [=] {
+    Task task;
+    task.name = "copy to device";
+    task.run = [=] {
         if (!arriving && checksum(from, bytes) != sum) {
             breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to "
                 "%s on stream %d, were reused too early", bytes, from, describe(to).c_str(),
@@ -66,9 +71,10 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
         }
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), from, bytes);
-    });
-    operation.host = from;
-    operation.hostBytes = bytes;
+    };
+    task.host = from;
+    task.hostBytes = bytes;
+    issue(stream, std::move(task));
 }
 
 // Until the copy runs, memory of the host holds nothing of use, so that reading it too early shows.
@@ -77,13 +83,16 @@ void issueToHost(Stream* stream, void* to, Address from, size_t bytes) {
     if (pendingOn(to, bytes) == nullptr) {
         memset(to, JUNK, bytes);
     }
-    Operation& operation = issue(stream, "copy to host", [=] {
+    Task task;
+    task.name = "copy to host";
+    task.run = [=] {
         noteRange(from, bytes, Direction::READ);
         memcpy(to, pointer(from), bytes);
-    });
-    operation.host = to;
-    operation.hostBytes = bytes;
-    operation.writesHost = true;
+    };
+    task.host = to;
+    task.hostBytes = bytes;
+    task.writesHost = true;
+    issue(stream, std::move(task));
 }
 
 int set(Address to, const void* pattern, size_t width, size_t count, void* handle) {
@@ -93,12 +102,15 @@ int set(Address to, const void* pattern, size_t width, size_t count, void* handl
     }
     uint32_t value = 0;
     memcpy(&value, pattern, width);
-    issue(streamOf(handle), "memset", [=] {
+    Task task;
+    task.name = "memset";
+    task.run = [=] {
         noteRange(to, width * count, Direction::WRITE);
         for (size_t i = 0; i < count; ++i) {
             memcpy(pointer(to) + i * width, &value, width);
         }
-    });
+    };
+    issue(streamOf(handle), std::move(task));
     return SUCCESS;
 }
 
@@ -212,11 +224,14 @@ SIM_API int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void* h
     return guarded([&] {
         deviceRange(to, bytes, "target of a copy on the device");
         deviceRange(from, bytes, "source of a copy on the device");
-        issue(streamOf(handle), "copy on device", [=] {
+        Task task;
+        task.name = "copy on device";
+        task.run = [=] {
             noteRange(from, bytes, Direction::READ);
             noteRange(to, bytes, Direction::WRITE);
             memmove(pointer(to), pointer(from), bytes);
-        });
+        };
+        issue(streamOf(handle), std::move(task));
         return SUCCESS;
     });
 }

@@ -62,7 +62,7 @@ SIM_API int cuStreamSynchronize(void* stream) {
 SIM_API int cuStreamQuery(void* handle) {
     return guarded([&] {
         Stream* stream = streamOf(handle);
-        if (!poll(stream, stream->issued)) {
+        if (!poll(stream)) {
             return NOT_READY;
         }
         synchronize(stream);
@@ -115,7 +115,7 @@ SIM_API int cuEventSynchronize(void* event) {
 SIM_API int cuEventQuery(void* handle) {
     return guarded([&] {
         Event* event = eventOf(handle);
-        if (event->stream != nullptr && !poll(event->stream, event->sequence)) {
+        if (!poll(*event)) {
             return NOT_READY;
         }
         synchronize(*event);
@@ -142,24 +142,33 @@ SIM_API int cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
     return cuEventElapsedTime(milliseconds, start, end);
 }
 
-SIM_API int sim_enqueue(void* handle, const char* name, SimWork work, SimWork release, void* context,
+SIM_API int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
-    int result = guarded([&] {
+    return sim_enqueue_when(stream, name, nullptr, work, release, context, reads, readCount, writes, writeCount);
+}
+
+SIM_API int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release,
+    void* context, const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
+    std::shared_ptr<void> owned(context, [=](void* pointer) {
+        if (release != nullptr) {
+            release(pointer);
+        }
+    });
+    return guarded([&] {
         std::vector<SimRange> in(reads, reads + readCount);
         std::vector<SimRange> out(writes, writes + writeCount);
-        Operation& operation = issue(streamOf(handle), name, [=] {
+        Task task;
+        task.name = name;
+        task.run = [=] {
             forgetAllocations();
             noteRanges(in, Direction::READ);
             noteRanges(out, Direction::WRITE);
-            work(context);
-        });
-        if (release != nullptr) {
-            operation.drop = [=] { release(context); };
+            work(owned.get());
+        };
+        if (ready != nullptr) {
+            task.ready = [=] { return ready(owned.get()) != 0; };
         }
+        issue(streamOf(stream), std::move(task));
         return SUCCESS;
     });
-    if (result != SUCCESS && release != nullptr) {
-        release(context);
-    }
-    return result;
 }

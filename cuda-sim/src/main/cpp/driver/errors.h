@@ -35,6 +35,9 @@ struct Failure {
     Lasting lasting;
 };
 
+// The device failed while a call waited: the call returns its error, which has been reported.
+struct DeviceFailed { };
+
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 // This call is refused.

@@ -106,9 +106,10 @@ void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicSh
 void issueLaunch(Stream* stream, const Kernel& kernel, Index grid, Index block, size_t dynamicShared,
     void** parameters) {
     auto copy = copyParameters(kernel, parameters);
-    issue(stream, kernel.title, [=, &kernel] {
-        runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data());
-    });
+    Task task;
+    task.name = kernel.title;
+    task.run = [=, &kernel] { runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data()); };
+    issue(stream, std::move(task));
 }
 
 int blocksPerMultiprocessor(const Kernel& kernel, int threads, size_t dynamicShared) {
