@@ -153,7 +153,7 @@ public final class CudaDevice implements Device {
 
     /** A communicator over NCCL. The caller closes it before this device. */
     public Communicator nccl(Job job, ProcessGroup group) {
-        throw new UserException(group + " of " + job.worldSize() + " ranks: NCCL is not built yet");
+        return NcclCommunicator.open(stack, job, group);
     }
 
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
