@@ -21,7 +21,6 @@ import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Job;
 import org.isobar.distributed.ProcessGroup;
-import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;

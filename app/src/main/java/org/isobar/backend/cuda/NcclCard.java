@@ -36,7 +36,7 @@ record NcclCard(byte[] id, int version, UUID gpu, String host) {
                 unique.internal().get(id);
             }
         }
-        return new NcclCard(id, Nccl.version(), uuid(gpu), host());
+        return new NcclCard(id, Nccl.version(), uuid(gpu), hostName());
     }
 
     private static UUID uuid(Gpu gpu) {
@@ -49,7 +49,7 @@ record NcclCard(byte[] id, int version, UUID gpu, String host) {
         return new UUID(halves.getLong(), halves.getLong());
     }
 
-    private static String host() {
+    private static String hostName() {
         try {
             return Files.readString(HOST).strip();
         } catch (IOException unknown) { // it is for messages alone

@@ -59,7 +59,7 @@ final class NcclTraffic implements AutoCloseable {
         return marks;
     }
 
-    private Marks marks(Marks.Kind kind) {
+    private Marks marks(Kind kind) {
         Marks marks = new Marks(new CudaEvent(), new CudaEvent(), kind);
         all.add(marks);
         return marks;

@@ -40,7 +40,7 @@ public final class SocketCommunicator extends HostCommunicator {
     /**
      * Connects this rank with the others of {@code group}, which do the same.
      *
-     * @throws org.isobar.distributed.CommunicationException if one of them cannot be reached
+     * @throws CommunicationException if one of them cannot be reached
      */
     public static SocketCommunicator open(Job job, ProcessGroup group) {
         return open(job, group, Caller.RANK);
