@@ -20,7 +20,7 @@ import org.isobar.tensor.Tensor;
  * those: the way there is exact, the way back rounds once. Used by one thread.
  */
 final class Staging implements AutoCloseable {
-    private static final long LEAST = 1L << 20;
+    private static final long LEAST = 1L << 16;
 
     private final Gpu gpu;
     private final HostWait waits;
@@ -73,7 +73,7 @@ final class Staging implements AutoCloseable {
      * Makes room for a tensor and copies to it what the GPU has of it, when {@code ready} is reached; the host waits
      * for that. What else is in it is undefined.
      *
-     * @return the place, as (elements) in F32 or F64, until the next call
+     * @return the place, as (elements) in F32 or F64, until the next call; one element where there is none
      */
     Tensor fetch(DType dtype, long elements, Optional<Part> part, CudaEvent ready) {
         reserve(elements * dtype.bytes());
@@ -83,7 +83,7 @@ final class Staging implements AutoCloseable {
         fetched.record(stream);
         waits.until(fetched); // what lay here before has been copied by then, too
         if (!isHalf(dtype)) {
-            return new Tensor(new HostMemory(pinned.segment()), 0, dtype, Shape.of(elements));
+            return new Tensor(new HostMemory(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
         }
         long bytes = elements * DType.F32.bytes();
         if (single.byteSize() < bytes) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("cuda")
 class StagedCommunicatorTest {
     private static final int COUNT = 3;
-    private static final int MANY = 700_001; // more than there is room for at first
+    private static final int MANY = 70_001; // more than there is room for at first
 
     @ParameterizedTest
     @EnumSource
@@ -101,7 +101,7 @@ class StagedCommunicatorTest {
 
     /** All send before any receives, more than sockets hold: this must not block. */
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"F32", "BF16"})
     void neighboursExchangeLargeTensors(DType dtype) throws Exception {
         StagedRanks.run(COUNT, rank -> {
             Tensor own = rank.tensor(dtype, 2_000_000, i -> rank.index());
