@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -56,6 +57,26 @@ class CudaTrainingTest {
             }
         }
         assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
+    }
+
+    /** Normalized on the GPU from raw fields that were copied meanwhile, or on the host; to rounding. */
+    @Test
+    void bothLoadersGiveTheSameLosses() throws IOException {
+        EventFile host = loaded("pytorch", 2);
+        EventFile device = loaded("dali", 0);
+        for (String score : SCORES) {
+            for (int step = 0; step <= 12; step += 12) {
+                double right = host.scalar(score, step);
+                assertEquals(right, device.scalar(score, step), 1e-5 * right, score + " @ " + step);
+            }
+        }
+    }
+
+    private EventFile loaded(String loader, int workers) throws IOException {
+        TinyRun run = TinyRun.of(data, logs.resolve(loader), "num_iters=12", "device=cuda", "enable_jit=true",
+            "num_data_workers=" + workers, "data_loader_config=" + loader).succeeded();
+        assertFalse(run.log().contains("Without effect on a GPU: data_loader_config"), run.log());
+        return run.events();
     }
 
     /** Fields so far from their mean that F16 does not hold them; all others do. */
