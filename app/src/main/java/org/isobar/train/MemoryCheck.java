@@ -39,11 +39,12 @@ public final class MemoryCheck {
      * @param rank        which of them this is
      * @param sampleBytes input and target of one sample
      * @param slots       batches for which the loaders have buffers
+     * @param loaderBytes what the loaders take besides
      */
     public record Run(VitConfig model, int batch, DType compute, ProcessGrid grid, int rank, long sampleBytes,
-        int slots) {
+        int slots, long loaderBytes) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots);
+            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots, loaderBytes);
         }
 
         private MemoryPlan plan() {
@@ -84,7 +85,8 @@ public final class MemoryCheck {
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
-        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots()));
+        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots())
+            + candidate.loaderBytes());
         parts.put("the program", PROGRAM_BYTES);
         return parts;
     }
