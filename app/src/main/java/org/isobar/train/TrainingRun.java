@@ -118,7 +118,7 @@ public final class TrainingRun {
         int loaders = 2;
         MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
             config.grid(), rank, data.input().bytes() + data.target().bytes(),
-            loaders * DataLoader.slots(config.data().numDataWorkers()));
+            loaders * DataLoader.slots(config.data().numDataWorkers()), config.parallel().carrier());
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
