@@ -92,14 +92,12 @@ class CudaFailureTest {
     /** What fits in the whole of a GPU does not in the half of one that two processes share. */
     @Test
     void whoSharesAGpuSharesItsMemory() throws Exception {
-        String batch = "--local_batch_size=48";
-        Map<String, String> shared = new HashMap<>(Map.of("ISOBAR_SIM_MEMORY", "1G", "WORLD_SIZE", "2", "RANK", "0",
-            "MASTER_ADDR", "127.0.0.1", "LOCAL_WORLD_SIZE", "1"));
-        train(shared, batch, "--comm_backend=host", "--start_timeout=1").ended(2)
-            .says("these did not come within 1 s");
-        shared.put("LOCAL_WORLD_SIZE", "2");
-        String error = train(shared, batch, "--comm_backend=host").ended(2).error();
-        assertTrue(error.contains("this run needs 0.") && error.contains(" and 0.25 GB are free"), error);
+        Map<String, String> first = new HashMap<>(SMALL);
+        first.putAll(Map.of("WORLD_SIZE", "2", "RANK", "0", "MASTER_ADDR", "127.0.0.1", "LOCAL_WORLD_SIZE", "1"));
+        train(first, "--comm_backend=host", "--start_timeout=1").ended(2).says("these did not come within 1 s");
+        first.put("LOCAL_WORLD_SIZE", "2");
+        String error = train(first, "--comm_backend=host", "--start_timeout=1").ended(2).error();
+        assertTrue(error.contains(" and 0.08 GB are free"), error);
     }
 
     private static String[] twoSteps(int batch, String mode) {

@@ -47,7 +47,7 @@ class CudaProcessTest {
     void aCpuRunTouchesNoGpu() throws Exception {
         CudaRun result = train(Map.of("ISOBAR_SIM_FAIL", "launch:1"), "--device=cpu", "--num_iters=12");
         result.ended(0);
-        assertFalse(result.err().contains("auto") || result.err().contains("cuda-sim"), result.err());
+        assertFalse(result.err().contains("by auto") || result.err().contains("cuda-sim"), result.err());
     }
 
     @Test
