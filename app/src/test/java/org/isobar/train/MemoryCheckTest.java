@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
 
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.ProcessGrid;
