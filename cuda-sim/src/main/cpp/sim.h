@@ -26,11 +26,13 @@ typedef void (*SimWork)(void* context);
 int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
 
-// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block.
+// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block:
+// the machine is locked meanwhile, as it is while an operation runs or is released.
 typedef int (*SimReady)(void* context);
 
 // sim_enqueue of an operation that takes part in something with other processes. Its stream stands still until it is
-// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once.
+// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once, and a thread
+// of the machine's own looks when the host has not called for a while. The others of its streams go on.
 // Captured into a graph, an operation (of either kind) is asked and run once for each launch of the graph, and released
 // with the last graph that has it.
 int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release, void* context,

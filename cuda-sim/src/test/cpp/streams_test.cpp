@@ -16,9 +16,7 @@ constexpr const char* KERNELS = R"(
     extern "C" __global__ void add(float* y, const float* x) { y[threadIdx.x] = x[threadIdx.x] + 1; })";
 
 float* pinned() {
-    void* memory = nullptr;
-    need(cuMemHostAlloc(&memory, BYTES, 0), "cuMemHostAlloc");
-    return static_cast<float*>(memory);
+    return static_cast<float*>(test::pinned(BYTES));
 }
 
 void missingEvent(Program program) {

@@ -126,6 +126,8 @@ int main(int count, char** arguments) {
     test::addLaunches(suite);
     test::addStreams(suite);
     test::addWaiting(suite);
+    test::addGraphs(suite);
+    test::addCaptures(suite);
     test::addSharedMemory(suite);
     test::addBlas(suite);
     test::addBlasResults(suite);

@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "api.h"
+#include "capture.h"
 #include "device.h"
 #include "streams.h"
 
@@ -20,6 +21,20 @@ Event* eventOf(void* handle) {
     if (events.count(event) == 0) {
         refuse(INVALID_HANDLE, "no event, or a destroyed one");
     }
+    return event;
+}
+
+// Of which the host may ask now how far it is.
+Stream* waitable(void* handle, const char* call) {
+    Stream* stream = usableStream(handle);
+    needNotCapturing(stream, call);
+    needSafe(call);
+    return stream;
+}
+
+Event* waitable(Event* event, const char* call) {
+    needNotCaptured(*event, call);
+    needSafe(call);
     return event;
 }
 
@@ -47,21 +62,23 @@ SIM_API int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
 
 SIM_API int cuStreamDestroy_v2(void* stream) {
     return guarded([&] {
-        destroyStream(streamOf(stream));
+        Stream* destroyed = streamOf(stream);
+        needNotCapturing(destroyed, "cuStreamDestroy");
+        destroyStream(destroyed);
         return SUCCESS;
     });
 }
 
 SIM_API int cuStreamSynchronize(void* stream) {
     return guarded([&] {
-        synchronize(streamOf(stream));
+        synchronize(waitable(stream, "cuStreamSynchronize"));
         return SUCCESS;
     });
 }
 
 SIM_API int cuStreamQuery(void* handle) {
     return guarded([&] {
-        Stream* stream = streamOf(handle);
+        Stream* stream = waitable(handle, "cuStreamQuery");
         if (!poll(stream)) {
             return NOT_READY;
         }
@@ -72,7 +89,7 @@ SIM_API int cuStreamQuery(void* handle) {
 
 SIM_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     return guarded([&] {
-        wait(streamOf(stream), *eventOf(event));
+        waitForEvent(usableStream(stream), *eventOf(event));
         return SUCCESS;
     });
 }
@@ -100,21 +117,21 @@ SIM_API int cuEventDestroy_v2(void* handle) {
 
 SIM_API int cuEventRecord(void* event, void* stream) {
     return guarded([&] {
-        record(*eventOf(event), streamOf(stream));
+        recordEvent(*eventOf(event), usableStream(stream));
         return SUCCESS;
     });
 }
 
 SIM_API int cuEventSynchronize(void* event) {
     return guarded([&] {
-        synchronize(*eventOf(event));
+        synchronize(*waitable(eventOf(event), "cuEventSynchronize"));
         return SUCCESS;
     });
 }
 
 SIM_API int cuEventQuery(void* handle) {
     return guarded([&] {
-        Event* event = eventOf(handle);
+        Event* event = waitable(eventOf(handle), "cuEventQuery");
         if (!poll(*event)) {
             return NOT_READY;
         }
@@ -127,6 +144,8 @@ SIM_API int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
     return guarded([&] {
         Event* from = eventOf(start);
         Event* to = eventOf(end);
+        needNotCaptured(*from, "cuEventElapsedTime");
+        needNotCaptured(*to, "cuEventElapsedTime");
         if (from->stream == nullptr || to->stream == nullptr || !from->timed || !to->timed) {
             refuse(INVALID_HANDLE, "elapsed time of events that were not recorded, or were made without timing");
         }
@@ -166,9 +185,10 @@ SIM_API int sim_enqueue_when(void* stream, const char* name, SimReady ready, Sim
             work(owned.get());
         };
         if (ready != nullptr) {
+            goOnAlone();
             task.ready = [=] { return ready(owned.get()) != 0; };
         }
-        issue(streamOf(stream), std::move(task));
+        issue(usableStream(stream), std::move(task));
         return SUCCESS;
     });
 }

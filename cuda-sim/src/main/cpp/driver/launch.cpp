@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "access.h"
+#include "capture.h"
 #include "shared.h"
 
 namespace sim {
@@ -108,7 +109,10 @@ void issueLaunch(Stream* stream, const Kernel& kernel, Index grid, Index block, 
     auto copy = copyParameters(kernel, parameters);
     Task task;
     task.name = kernel.title;
-    task.run = [=, &kernel] { runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data()); };
+    task.prepare = [=, &kernel] {
+        checkedKernel(const_cast<Kernel*>(&kernel));
+        return [=, &kernel] { runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data()); };
+    };
     issue(stream, std::move(task));
 }
 

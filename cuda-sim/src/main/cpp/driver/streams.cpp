@@ -77,6 +77,9 @@ void runFirst(Stream* stream) {
 
 // Runs one operation, the first of the stream or one that this waits for; false if none of these is ready.
 bool advance(Stream* stream) {
+    if (stream->queue.empty()) {
+        return false;
+    }
     const Operation& first = stream->queue.front();
     bool waits = false;
     for (auto [other, sequence] : first.after) {
@@ -96,7 +99,7 @@ bool advance(Stream* stream) {
 
 bool advanceAny() {
     for (size_t i = 0; i < streams.size(); ++i) {
-        if (!streams[i]->queue.empty() && advance(streams[i].get())) {
+        if (advance(streams[i].get())) {
             return true;
         }
     }
@@ -186,6 +189,7 @@ Stream* newStream(int device, Order order) {
     stream->number = static_cast<int>(streams.size()) - 1;
     stream->device = device;
     stream->order = order;
+    stream->title = format("stream %d", stream->number);
     return stream;
 }
 
@@ -208,10 +212,16 @@ Stream* streamOf(void* handle) {
     refuse(INVALID_HANDLE, "no stream, or a destroyed one");
 }
 
-void issue(Stream* stream, Task task) {
+bool isDefault(const Stream* stream) {
+    return stream == streams[stream->device].get();
+}
+
+void enqueue(Stream* stream, const Task& task) {
+    Work prepared = task.prepare ? task.prepare() : task.run;
     followDefault(stream);
     join(stream->clock, known);
-    Operation& operation = stream->queue.emplace_back(std::move(task));
+    Operation& operation = stream->queue.emplace_back(task);
+    operation.run = std::move(prepared);
     operation.number = oldest + static_cast<uint32_t>(history.size());
     operation.stream = stream;
     operation.sequence = ++stream->issued;
@@ -222,6 +232,15 @@ void issue(Stream* stream, Task task) {
     history.push_back({stream->number, operation.sequence, &*names.insert(operation.name).first});
 }
 
+Event reachedBy(const Stream* stream) {
+    Event event;
+    event.stream = const_cast<Stream*>(stream);
+    event.sequence = stream->issued;
+    event.clock = stream->clock;
+    raise(event.clock, *stream, stream->issued);
+    return event;
+}
+
 void record(Event& event, Stream* stream) {
     auto reached = std::make_shared<double>(0);
     Task task;
@@ -230,11 +249,10 @@ void record(Event& event, Stream* stream) {
         auto now = std::chrono::steady_clock::now().time_since_epoch();
         *reached = std::chrono::duration<double, std::milli>(now).count();
     };
-    issue(stream, std::move(task));
-    event.stream = stream;
-    event.sequence = stream->issued;
-    event.clock = stream->clock;
-    raise(event.clock, *stream, stream->issued);
+    enqueue(stream, task);
+    bool timed = event.timed;
+    event = reachedBy(stream);
+    event.timed = timed;
     event.milliseconds = reached;
 }
 
@@ -294,6 +312,17 @@ bool poll(const Event& event) {
     return poll(goalsOf(event));
 }
 
+bool advanceAwaited() {
+    for (size_t i = 0; i < streams.size(); ++i) {
+        auto& queue = streams[i]->queue;
+        bool awaited = std::any_of(queue.begin(), queue.end(), [](auto& operation) { return !!operation.ready; });
+        if (awaited && advance(streams[i].get())) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const Operation* running() {
     return current;
 }
@@ -309,13 +338,13 @@ bool ordered(uint32_t number) {
 
 std::string whereIs(uint32_t number) {
     if (current != nullptr && number == current->number) {
-        return format("stream %d (operation %s)", current->stream->number, current->name.c_str());
+        return format("%s (operation %s)", current->stream->title.c_str(), current->name.c_str());
     }
     if (number < oldest) {
         return format("a stream (operation number %u)", number);
     }
     const Issued& issued = history[number - oldest];
-    return format("stream %d (operation %s)", issued.stream, issued.name->c_str());
+    return format("%s (operation %s)", streams[issued.stream]->title.c_str(), issued.name->c_str());
 }
 
 const Operation* pendingOn(const void* host, size_t bytes) {

@@ -13,15 +13,19 @@
 namespace sim {
 
 struct Stream;
+struct Capture;
 
 using Clock = std::vector<uint32_t>;  // by the number of a stream: so many of its operations are ordered before
 
 using Goals = std::vector<std::pair<Stream*, uint32_t>>;  // streams, and how far they must have come
 
+using Work = std::function<void()>;
+
 // What an operation does. What it owns is held by its functions, and freed with them.
 struct Task {
     std::string name;
-    std::function<void()> run;
+    Work run;
+    std::function<Work()> prepare;   // instead of run: makes it, whenever the operation is put on a stream
     std::function<bool()> ready;     // whether it can run now; none: at once
     const void* host = nullptr;      // pinned memory that it uses
     size_t hostBytes = 0;
@@ -44,6 +48,9 @@ struct Stream {
     int device = 0;
     Order order = Order::WITH_DEFAULT;
     bool live = true;
+    std::string title;            // "stream 2", for messages
+    Capture* capture = nullptr;   // under way, to which its operations go
+    std::vector<size_t> tips;     // the nodes of the capture that its next one comes after
     uint32_t issued = 0;
     uint32_t done = 0;
     Clock clock;
@@ -56,6 +63,8 @@ struct Event {
     uint32_t sequence = 0;
     Clock clock;
     bool timed = true;
+    uint64_t capture = 0;      // in which it was recorded last; 0: in none
+    std::vector<size_t> tips;  // the nodes of the capture that come before it
     std::shared_ptr<double> milliseconds;  // when it was reached
     bool reached() const { return stream == nullptr || stream->done >= sequence; }
 };
@@ -66,8 +75,13 @@ void destroyStream(Stream* stream);
 // The stream of a handle, where null is the default stream of the current device.
 Stream* streamOf(void* handle);
 
-// Puts an operation on a stream.
-void issue(Stream* stream, Task task);
+bool isDefault(const Stream* stream);
+
+// Puts an operation on a stream, captured or not. All but launches of graphs go by way of a capture (capture.h).
+void enqueue(Stream* stream, const Task& task);
+
+// What has been put on the stream up to now, as an event.
+Event reachedBy(const Stream* stream);
 
 void record(Event& event, Stream* stream);
 void wait(Stream* stream, const Event& event);
@@ -86,6 +100,9 @@ void dropQueued(int device);
 // one that this needs or, where none of those is ready, another.
 bool poll(Stream* stream);
 bool poll(const Event& event);
+
+// Runs one operation that is to be run when it is ready, or one that it waits for; false if none is ready.
+bool advanceAwaited();
 
 // The operation that runs now, or null.
 const Operation* running();
