@@ -118,16 +118,19 @@ public final class TrainingRun {
         int loaders = 2;
         MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
             config.grid(), rank, data.input().bytes() + data.target().bytes(),
-            loaders * DataLoader.slots(config.data().numDataWorkers()));
+            loaders * DataLoader.slots(config.data().numDataWorkers()), config.parallel().carrier());
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
-    /** Says which kernels run, where there was a choice. */
+    /** Says which kernels run, where there was a choice, and how they are launched. */
     private void describe(Device device, MemoryPlan plan) {
         List<String> kernels = device.kernels(plan.footprint(), compute(device));
         kernels.forEach(line -> log.info("Kernels: " + line));
         if (!kernels.isEmpty()) {
             log.info("Kernels: Adam: " + (launch(device) == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+        }
+        if (steps(device) == Replica.Steps.REPLAYED) {
+            log.info("CUDA graphs: a step is recorded once for each place of its batch, and replayed from then on");
         }
     }
 
@@ -139,7 +142,13 @@ public final class TrainingRun {
 
     private Replica.Options options(Device device) {
         DType compute = compute(device);
-        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch(device)), gradientSync());
+        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch(device)), gradientSync(),
+            steps(device));
+    }
+
+    private Replica.Steps steps(Device device) {
+        return config.training().enableCudaGraphs() && device.canRecord() ? Replica.Steps.REPLAYED
+            : Replica.Steps.ISSUED;
     }
 
     private Adam.Launch launch(Device device) {
@@ -184,8 +193,14 @@ public final class TrainingRun {
 
     private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {
         data.epochs(config.training().numIters()); // none: say so before the model is made
-        Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(), communicators,
-            options(device));
+        try (Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(),
+            communicators, options(device))) {
+            train(replica, communicators, data);
+        }
+    }
+
+    private void train(Replica replica, Communicators communicators, Trainer.LoaderPair data) {
+        Device device = replica.device();
         WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
         replica.initialize(config.training().seed());
         config.training().initWeights().ifPresent(weights::load);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
 
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Device;
@@ -64,7 +65,7 @@ class MemoryCheckTest {
 
     private static MemoryCheck.Run run(int batch, DType compute) {
         return new MemoryCheck.Run(BASE, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0,
-            SAMPLE, SLOTS);
+            SAMPLE, SLOTS, CommBackend.AUTO);
     }
 
     private static String refusal(Device device, MemoryCheck.Run run, long available) {

@@ -1,6 +1,6 @@
 package org.isobar.backend.cuda;
 
-import static org.bytedeco.cuda.global.cudart.cuMemsetD8;
+import static org.bytedeco.cuda.global.cudart.cuMemcpyHtoD;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -11,6 +11,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
+import org.bytedeco.javacpp.LongPointer;
 import org.isobar.backend.host.RollCall;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
@@ -34,7 +35,7 @@ import org.isobar.tensor.Tensor;
 final class NcclCommunicator implements Communicator {
     private static final long ASK_NANOS = 10_000_000;
     private static final long PAUSE_NANOS = 50_000;
-    private static final int FLAG_BYTES = 256;
+    private static final int FLAG_BYTES = Float.BYTES;
 
     private final CudaStack stack;
     private final Job job;
@@ -61,7 +62,9 @@ final class NcclCommunicator implements Communicator {
         traffic = new NcclTraffic(stack.compute(), nccl.stream(), job.watch()::progressed);
         operations = new Operations(group);
         flag = new DeviceMemory(stack.gpu(), "a barrier", FLAG_BYTES);
-        Cuda.check(cuMemsetD8(flag.address(), (byte) 0, FLAG_BYTES), "cuMemsetD8");
+        try (LongPointer zero = new LongPointer(1)) {
+            Cuda.check(cuMemcpyHtoD(flag.address(), zero.put(0), FLAG_BYTES), "cuMemcpyHtoD");
+        }
     }
 
     /**
