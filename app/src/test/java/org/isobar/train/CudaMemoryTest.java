@@ -57,10 +57,11 @@ class CudaMemoryTest {
 
     /** The neighbour takes all that is left after two steps: any later allocation would end the run. */
     @ParameterizedTest
-    @CsvSource({"none, 2, pytorch", "bf16, 3, dali"})
-    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch, String loader) {
+    @CsvSource({"none, 2, pytorch, false", "bf16, 3, dali, false", "none, 2, dali, true"})
+    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch, String loader, boolean graphs) {
         String[] settings = {"device=cuda", "enable_jit=true", "amp_mode=" + mode, "local_batch_size=" + batch,
-            "num_iters=" + 24 / batch, "num_data_workers=1", "data_loader_config=" + loader};
+            "num_iters=" + 24 / batch, "num_data_workers=1", "data_loader_config=" + loader,
+            "enable_cuda_graphs=" + graphs};
         long before = neighbour.memory().available();
         List<Long> used = new ArrayList<>();
         TinyRun.of(data, logs, screen -> Spoiling.after(AFTER_TWO_STEPS, screen, () -> {
