@@ -49,12 +49,13 @@ public final class MemoryCheck {
      * @param rank        which of them this is
      * @param sampleBytes input and target of one sample
      * @param slots       batches for which the loaders have buffers
+     * @param loaderBytes what the loaders take besides
      * @param carrier     of the collectives
      */
     public record Run(VitConfig model, int batch, DType compute, ProcessGrid grid, int rank, long sampleBytes,
-        int slots, CommBackend carrier) {
+        int slots, long loaderBytes, CommBackend carrier) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots, carrier);
+            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots, loaderBytes, carrier);
         }
 
         private MemoryPlan plan() {
@@ -102,7 +103,8 @@ public final class MemoryCheck {
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
-        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots()));
+        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots())
+            + candidate.loaderBytes());
         parts.put("NCCL", run.carrier().overNccl(device) ? run.groups() * NCCL_BYTES : 0);
         parts.put("the program", PROGRAM_BYTES);
         return parts;
