@@ -108,7 +108,8 @@ public record Bundle(Path home, Path jar, String name) {
         }
     }
 
-    private void assemble(Path directory) throws IOException {
+    /** Makes a new directory of what {@link #write} packs, which runs where it is. */
+    public void assemble(Path directory) throws IOException {
         Files.createDirectory(directory);
         JavaRuntime.link(directory.resolve("runtime"));
         StoredJar.copy(jar, directory.resolve(jar.getFileName()));

@@ -11,8 +11,8 @@ import org.isobar.fault.UserException;
 /** A Java runtime that holds what Isobar needs of the running JDK, and no more. */
 final class JavaRuntime {
     /**
-     * What the program and its libraries ask for: {@code jdeps} names what is linked, runs show what is loaded
-     * by name. These bring others with them.
+     * What the program and its libraries ask for: {@code jdeps} names what is linked, runs show what is loaded by
+     * name. These bring others with them.
      */
     private static final List<String> MODULES = List.of(
         "jdk.incubator.vector", // the CPU's operations
