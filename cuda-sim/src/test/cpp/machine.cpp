@@ -35,6 +35,43 @@ void* stream() {
     return stream;
 }
 
+void* event() {
+    constexpr unsigned WITHOUT_TIMING = 2;
+    void* event = nullptr;
+    need(cuEventCreate(&event, WITHOUT_TIMING), "cuEventCreate");
+    return event;
+}
+
+void order(void* before, void* after) {
+    void* between = event();
+    need(cuEventRecord(between, before), "cuEventRecord");
+    need(cuStreamWaitEvent(after, between, 0), "cuStreamWaitEvent");
+}
+
+void begin(void* stream, Mode mode) {
+    need(cuStreamBeginCapture_v2(stream, mode), "cuStreamBeginCapture");
+}
+
+void* end(void* stream) {
+    void* graph = nullptr;
+    need(cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
+    check(graph != nullptr, "a capture has a graph");
+    return graph;
+}
+
+void* ready(void* graph) {
+    void* executable = nullptr;
+    need(cuGraphInstantiateWithFlags(&executable, graph, 0), "cuGraphInstantiate");
+    need(cuGraphDestroy(graph), "cuGraphDestroy");
+    return executable;
+}
+
+void* pinned(size_t bytes) {
+    void* memory = nullptr;
+    need(cuMemHostAlloc(&memory, bytes, 0), "cuMemHostAlloc");
+    return memory;
+}
+
 namespace {
 
 // "sm_90": the device's own.
@@ -48,7 +85,7 @@ std::string architecture() {
 
 }  // namespace
 
-void* compile(const std::string& source, const char* name, int bug) {
+void* module(const std::string& source, int bug) {
     const char* header = "#error the simulated machine has its own ptx.cuh\n";
     const char* headerName = "ptx.cuh";
     std::string planted = "-DBUG=" + std::to_string(bug);
@@ -67,10 +104,14 @@ void* compile(const std::string& source, const char* name, int bug) {
     std::vector<char> object(bytes);
     need(nvrtcGetCUBIN(program, object.data()), "nvrtcGetCUBIN");
     void* module = nullptr;
-    void* function = nullptr;
     need(cuModuleLoadData(&module, object.data()), "cuModuleLoadData");
-    need(cuModuleGetFunction(&function, module, name), "cuModuleGetFunction");
     need(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    return module;
+}
+
+void* compile(const std::string& source, const char* name, int bug) {
+    void* function = nullptr;
+    need(cuModuleGetFunction(&function, module(source, bug), name), "cuModuleGetFunction");
     return function;
 }
 

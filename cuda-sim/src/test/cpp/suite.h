@@ -46,10 +46,15 @@ private:
 void addMemory(Suite& suite);
 void addLaunches(Suite& suite);
 void addStreams(Suite& suite);
+void addWaiting(Suite& suite);
+void addGraphs(Suite& suite);
+void addCaptures(Suite& suite);
 void addSharedMemory(Suite& suite);
 void addBlas(Suite& suite);
 void addBlasResults(Suite& suite);
 void addResults(Suite& suite);
 void addDevices(Suite& suite);
+void addNccl(Suite& suite);
+void addNcclResults(Suite& suite);
 
 }  // namespace test

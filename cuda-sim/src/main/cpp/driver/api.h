@@ -3,13 +3,14 @@
 
 #include <mutex>
 
+#include "alone.h"
 #include "errors.h"
 
 #define SIM_API extern "C" __attribute__((visibility("default")))
 
 namespace sim {
 
-// One call at a time.
+// One call at a time. A call holds it once, so that one which waits can let the others in.
 inline std::recursive_mutex& machineLock() {
     static std::recursive_mutex* lock = new std::recursive_mutex;
     return *lock;
@@ -23,6 +24,7 @@ bool initialized();
 template <typename Body>
 int guarded(Body body) {
     std::lock_guard<std::recursive_mutex> hold(machineLock());
+    noteCall();
     if (deviceError() != SUCCESS) {
         return deviceError();
     }
@@ -34,6 +36,8 @@ int guarded(Body body) {
     } catch (const Failure& failure) {
         report(failure);
         return failure.code;
+    } catch (const DeviceFailed&) {
+        return deviceError();
     }
 }
 

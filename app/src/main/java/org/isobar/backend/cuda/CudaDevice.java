@@ -16,11 +16,11 @@ import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
+import org.isobar.device.Readback;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Job;
 import org.isobar.distributed.ProcessGroup;
-import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -36,6 +36,7 @@ public final class CudaDevice implements Device {
     private final CudaStream copy;
     private final InputPlaces places;
     private final Transfers transfers;
+    private final CudaReadbacks readbacks;
     private final NvmlGauge gauge;
     private final Ranges ranges;
     private final CudaTensorOps operations;
@@ -45,17 +46,18 @@ public final class CudaDevice implements Device {
     /**
      * Opens a GPU; this thread will issue the operations.
      *
-     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
+     * @param ordinal     number of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
      * @param log         told what is worth knowing of this device
      * @throws org.isobar.fault.UserException if a library is missing
      */
-    public CudaDevice(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
-        stack = new CudaStack(localRank, options, environment, log);
+    public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
+        stack = new CudaStack(ordinal, options, environment, log);
         try {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());
             transfers = new Transfers(stack.gpu(), stack.compute(), stack.waits());
+            readbacks = new CudaReadbacks(stack);
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
             operations = new CudaTensorOps(stack.context());
@@ -69,6 +71,11 @@ public final class CudaDevice implements Device {
     @Override
     public String description() {
         return stack.gpu().toString();
+    }
+
+    /** How many GPUs this process sees, this one among them. */
+    public int visible() {
+        return stack.gpu().visible();
     }
 
     @Override
@@ -137,14 +144,20 @@ public final class CudaDevice implements Device {
         transfers.download(destination, source.address());
     }
 
+    @Override
+    public Readback read(Tensor source) {
+        assert source.dtype() == DType.F64 : source;
+        return readbacks.read(source);
+    }
+
     /** A communicator over NCCL. The caller closes it before this device. */
     public Communicator nccl(Job job, ProcessGroup group) {
-        throw new UserException(group + " of " + job.worldSize() + " ranks: NCCL is not built yet");
+        return NcclCommunicator.open(stack, job, group);
     }
 
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
     public Communicator staged(Job job, Communicator host) {
-        throw new UserException(host.group() + " of " + job.worldSize() + " ranks: staging is not built yet");
+        return new StagedCommunicator(stack, job, host);
     }
 
     @Override
@@ -162,6 +175,7 @@ public final class CudaDevice implements Device {
         stack.gpu().release(() -> {
             cuCtxSynchronize(); // or pinned memory might be freed that is still copied; fails if the device has
             operations.close();
+            readbacks.close();
             transfers.close();
             places.close();
             copy.close();
