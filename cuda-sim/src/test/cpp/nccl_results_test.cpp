@@ -286,13 +286,45 @@ void twoCommunicators() {
         needNccl(ncclCommInitRank(&comm, 2, other, 1 - rank.number), "ncclCommInitRank");
         Address x = up(nccl::F32, values(rank.number, MANY));
         Address y = up(nccl::F32, values(rank.number, MANY));
-        needNccl(ncclAllReduce(place(x), place(x), MANY, nccl::F32, nccl::SUM, rank.comm, rank.stream), "ncclAllReduce");
-        needNccl(ncclAllReduce(place(y), place(y), MANY, nccl::F32, nccl::MAX, comm, own), "ncclAllReduce");
+        auto reduce = [](Address z, int op, void* comm, void* stream) {
+            needNccl(ncclAllReduce(place(z), place(z), MANY, nccl::F32, op, comm, stream), "ncclAllReduce");
+        };
+        reduce(x, nccl::SUM, rank.comm, rank.stream);
+        reduce(y, nccl::MAX, comm, own);
         need(cuStreamSynchronize(rank.number == 0 ? rank.stream : own), "cuStreamSynchronize");
         need(cuStreamSynchronize(rank.number == 0 ? own : rank.stream), "cuStreamSynchronize");
         check(down(rank, nccl::F32, x, MANY) == reduced(nccl::SUM, nccl::F32, 2, MANY), "the first communicator's");
         check(down(rank, nccl::F32, y, MANY) == reduced(nccl::MAX, nccl::F32, 2, MANY), "the second communicator's");
         needNccl(ncclCommDestroy(comm), "ncclCommDestroy");
+    });
+}
+
+// Collectives, captured once and launched again and again, with eager ones in between: the
+// ranks count their operations as they run.
+void replays() {
+    ranks(2, [](Rank& rank) {
+        void* computes = stream();
+        Address x = up(nccl::F32, Values(8, 1));
+        auto step = [&] {
+            order(computes, rank.stream);
+            needNccl(ncclGroupStart(), "ncclGroupStart");
+            needNccl(ncclAllReduce(place(x), place(x), 4, nccl::F32, nccl::SUM, rank.comm, rank.stream),
+                "ncclAllReduce");
+            needNccl(ncclBcast(place(x, 4 * sizeof(float)), 4, nccl::F32, 1, rank.comm, rank.stream), "ncclBcast");
+            needNccl(ncclGroupEnd(), "ncclGroupEnd");
+            order(rank.stream, computes);
+        };
+        begin(computes, THREAD_LOCAL);
+        step();
+        void* graph = ready(end(computes));
+        for (int i = 0; i < 3; ++i) {
+            need(cuGraphLaunch(graph, computes), "cuGraphLaunch");
+            need(cuGraphLaunch(graph, computes), "cuGraphLaunch");
+            step();
+        }
+        need(cuStreamSynchronize(computes), "cuStreamSynchronize");
+        need(cuGraphExecDestroy(graph), "cuGraphExecDestroy");
+        check(down(rank, nccl::F32, x, 8) == Values({512, 512, 512, 512, 1, 1, 1, 1}), "nine doublings");
     });
 }
 
@@ -319,6 +351,7 @@ void addNcclResults(Suite& suite) {
     suite.clean("nccl: sends and receives in a group", sendsInAGroup, GPUS);
     suite.clean("nccl: send, then receive", sendThenReceive, GPUS);
     suite.clean("nccl: two communicators", twoCommunicators, GPUS);
+    suite.clean("nccl: graphs", replays, GPUS);
     suite.clean("nccl: one rank", aloneInTheWorld, GPUS);
 }
 

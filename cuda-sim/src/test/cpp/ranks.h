@@ -48,8 +48,8 @@ struct Rank {
 // Ends the test if a call of NCCL failed, with its error's text.
 void needNccl(int result, const char* call);
 
-// Runs the body in a process for each rank, before which nothing may have called cuInit. The test ends as the first of
-// them that does not end well; the others are given a moment to end by themselves.
+// Runs the body in a process for each rank, and waits for all; before it nothing may have called cuInit. If some do not
+// end well, the test ends like the first of those.
 void processes(int size, const std::function<void(Rank&)>& body);
 
 // The same, with a device, a stream and a communicator, which is destroyed at the end.

@@ -133,6 +133,8 @@ int main(int count, char** arguments) {
     test::addBlasResults(suite);
     test::addResults(suite);
     test::addDevices(suite);
+    test::addNccl(suite);
+    test::addNcclCalls(suite);
     test::addNcclResults(suite);
     return suite.run(count > 1 ? arguments[1] : "") == 0 ? 0 : 1;
 }

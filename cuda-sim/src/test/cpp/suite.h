@@ -55,6 +55,7 @@ void addBlasResults(Suite& suite);
 void addResults(Suite& suite);
 void addDevices(Suite& suite);
 void addNccl(Suite& suite);
+void addNcclCalls(Suite& suite);
 void addNcclResults(Suite& suite);
 
 }  // namespace test

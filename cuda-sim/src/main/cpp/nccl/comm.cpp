@@ -52,11 +52,4 @@ void forget(void* handle) {
     handles().comms.erase(number(handle));
 }
 
-void asynchronous(Comm& comm, Status status, const std::string& why) {
-    int none = SUCCESS;
-    if (comm.error.compare_exchange_strong(none, status)) {
-        refuse(status, why);
-    }
-}
-
 }  // namespace nccl

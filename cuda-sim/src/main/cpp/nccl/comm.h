@@ -43,7 +43,4 @@ std::shared_ptr<Comm> find(void* handle, const char* call, Status& status);
 // The handle is no longer good for anything.
 void forget(void* handle);
 
-// Remembers an error that was met while an operation ran: its text is printed, once, and ncclCommGetAsyncError has it.
-void asynchronous(Comm& comm, Status status, const std::string& why);
-
 }  // namespace nccl

@@ -37,7 +37,8 @@ uint64_t pieces(const Comm& comm, const Call& call) {
 }
 
 [[noreturn]] void fail(Comm& comm, const std::string& why) {
-    asynchronous(comm, INVALID_USAGE, why);
+    comm.error = INVALID_USAGE;
+    remember(why);
     sim_fail(LAUNCH_FAILED, why.c_str());
 }
 

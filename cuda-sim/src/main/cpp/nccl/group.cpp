@@ -89,8 +89,8 @@ int ready(void* context) {
     if (!moved && !allDone(unit) && comm.error == SUCCESS) {
         int dead = comm.segment->dead();
         if (dead >= 0 && !advanceAll(unit)) {
-            asynchronous(comm, REMOTE_ERROR, format("nccl: process %d, rank %d, has ended while rank %d waits for it",
-                comm.segment->pid(dead), dead, comm.rank));
+            comm.error = refuse(REMOTE_ERROR, format("nccl: process %d, rank %d, has ended while rank %d waits for "
+                "it", comm.segment->pid(dead), dead, comm.rank));
         }
     }
     return allDone(unit);

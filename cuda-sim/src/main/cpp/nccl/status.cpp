@@ -33,10 +33,14 @@ std::string format(const char* pattern, ...) {
     return text;
 }
 
+void remember(const std::string& why) {
+    lastError = new std::string(why);
+}
+
 Status refuse(Status status, const std::string& why) {
     fprintf(stderr, "cuda-sim: %s\n", why.c_str());
     fflush(stderr);
-    lastError = new std::string(why);
+    remember(why);
     return status;
 }
 

@@ -10,6 +10,9 @@ namespace nccl {
 
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
+// The text that ncclGetLastError gives.
+void remember(const std::string& why);
+
 // Prints why, which ncclGetLastError then gives, and returns the status.
 Status refuse(Status status, const std::string& why);
 

@@ -16,6 +16,11 @@ public enum CommBackend {
     /** Sockets, by way of the host's memory: ranks may share a GPU. */
     HOST;
 
+    /** Whether collectives of this device's tensors go over NCCL. */
+    public boolean overNccl(Device device) {
+        return this != HOST && device instanceof CudaDevice;
+    }
+
     /**
      * Connects this rank with the others of {@code group}, which do the same.
      *

@@ -33,6 +33,8 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
         List<String> idle = new ArrayList<>();
         addIf(idle, settings.get(Keys.AMP_MODE) != AmpMode.NONE,
             "amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
+        addIf(idle, settings.get(Keys.DATA_LOADER_CONFIG) == DataLoaderConfig.DALI,
+            "data_loader_config dali (there is nothing to copy: one loader serves both names)");
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
         addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there are no kernels to compile)");
         addIf(idle, settings.get(Keys.ENABLE_CUDA_GRAPHS), "enable_cuda_graphs (there are no kernels to record)");
@@ -48,8 +50,6 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
 
     private static List<String> anywhere(Settings settings, int worldSize) {
         List<String> idle = new ArrayList<>();
-        addIf(idle, settings.get(Keys.DATA_LOADER_CONFIG) == DataLoaderConfig.DALI,
-            "data_loader_config dali (one loader serves both names)");
         addIf(idle, worldSize == 1 && settings.isGiven(Keys.BUCKET_CAP_MB),
             "bucket_cap_mb (one process sends no gradients)");
         addIf(idle, worldSize == 1 && settings.isGiven(Keys.COMM_BACKEND),

@@ -6,20 +6,25 @@ import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
 
 /**
- * The samples of one step, in memory that a device can read. The buffers belong to the {@link DataLoader}, which fills
- * them again after {@link #close}.
+ * The samples of one step, on their way from the host's memory to the device. The buffers belong to the
+ * {@link DataLoader}, which fills them again after {@link #close}.
  */
 public final class Batch implements AutoCloseable {
+    private final Feed feed;
     private final HostBuffer input; // (B, Cin, H, W)
     private final HostBuffer target; // (B, Cout, H, W)
     private final long inputBytes;
     private final long targetBytes;
     private final int[] samples;
+    private Tensor inputImages; // on the device; null until somebody asks
+    private Tensor targetImages;
     private Runnable onRelease = () -> { };
 
-    Batch(Device device, DatasetConfig config, int size) {
+    Batch(Device device, Feed feed, DatasetConfig config, int size) {
+        this.feed = feed;
         samples = new int[size];
         inputBytes = config.input().bytes();
         targetBytes = config.target().bytes();
@@ -34,14 +39,23 @@ public final class Batch implements AutoCloseable {
         }
     }
 
-    /** The normalized frames that the model sees, single precision (batch, inChannels, height, width). */
-    public HostBuffer input() {
-        return input;
+    /**
+     * The normalized frames that the model sees, single precision (batch, inChannels, height, width), for operations
+     * issued before {@link #close}. The first call brings them to the device.
+     */
+    public Tensor input() {
+        if (inputImages == null) {
+            inputImages = feed.deliver(input);
+        }
+        return inputImages;
     }
 
-    /** The normalized frames that it is to forecast, single precision (batch, outChannels, height, width). */
-    public HostBuffer target() {
-        return target;
+    /** The normalized frames that it is to forecast, (batch, outChannels, height, width), likewise. */
+    public Tensor target() {
+        if (targetImages == null) {
+            targetImages = feed.deliver(target);
+        }
+        return targetImages;
     }
 
     /** Number of each sample in the data set, in the order of the batch; a copy. */
@@ -49,7 +63,7 @@ public final class Batch implements AutoCloseable {
         return samples.clone();
     }
 
-    /** Gives the buffers back to be filled again: nothing may read them from now on. */
+    /** Gives the buffers back to be filled again: nothing that is issued from now on may read them. */
     @Override
     public void close() {
         input.release();
@@ -58,14 +72,17 @@ public final class Batch implements AutoCloseable {
     }
 
     /** Reads sample {@code number} into place {@code index}. */
-    void fill(Era5Dataset dataset, int index, int number) {
+    void fill(int index, int number) {
         samples[index] = number;
         MemorySegment inputs = input.segment();
         MemorySegment targets = target.segment();
-        dataset.read(number, inputs, index * inputBytes, targets, index * targetBytes);
+        feed.read(number, inputs, index * inputBytes, targets, index * targetBytes);
     }
 
-    void onRelease(Runnable action) {
+    /** Has been filled; {@code action} is run when it is closed. */
+    void open(Runnable action) {
+        inputImages = null;
+        targetImages = null;
         onRelease = action;
     }
 

@@ -28,11 +28,18 @@ public final class DataLoader implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Era5Dataset dataset;
+    private final Feed feed;
     private final DistributedSampler sampler;
     private final ReadAhead readAhead;
     private final List<Batch> slots = new ArrayList<>();
     private final List<Thread> workers = new ArrayList<>();
     private Epoch current;
+    private boolean closed;
+
+    /** A loader that normalizes on the host. */
+    public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
+        this(device, dataset, sampler, workers, Normalizing.ON_HOST);
+    }
 
     /**
      * A loader with its buffers and threads.
@@ -40,17 +47,23 @@ public final class DataLoader implements AutoCloseable {
      * @param workers threads that read ahead; 0 to read in the calling thread
      * @throws UserException if the data set is smaller than one global batch
      */
-    public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
+    public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers,
+        Normalizing normalizing) {
         dataset.requireBatch(sampler.globalBatch());
         assert sampler.samples() == dataset.size() : "sampler of another data set";
         this.dataset = dataset;
         this.sampler = sampler;
+        feed = switch (normalizing) {
+            case ON_HOST -> new HostFeed(dataset);
+            case ON_DEVICE -> new DeviceFeed(device, dataset);
+        };
         try {
             for (int i = 0; i < slots(workers); i++) {
-                slots.add(new Batch(device, dataset.config(), sampler.localBatch()));
+                slots.add(new Batch(device, feed, dataset.config(), sampler.localBatch()));
             }
         } catch (RuntimeException noMemory) {
             slots.forEach(Batch::free);
+            feed.close();
             throw noMemory;
         }
         readAhead = new ReadAhead(slots.size(), sampler.localBatch());
@@ -62,6 +75,14 @@ public final class DataLoader implements AutoCloseable {
     /** Batches for which a loader with that many threads has buffers. */
     public static int slots(int workers) {
         return workers == 0 ? 1 : Math.min(workers, MOST_SLOTS - 2) + 2;
+    }
+
+    /** Bytes of the device that a loader takes besides its batches, of up to {@code channels} channels. */
+    public static long statisticsBytes(Normalizing normalizing, int channels) {
+        return switch (normalizing) {
+            case ON_HOST -> 0;
+            case ON_DEVICE -> DeviceFeed.bytes(channels);
+        };
     }
 
     /** Where the samples come from. */
@@ -117,7 +138,7 @@ public final class DataLoader implements AutoCloseable {
             readAhead.await(step);
             inUse = true;
             Batch batch = slots.get(step % slots.size());
-            batch.onRelease(this::release);
+            batch.open(this::release);
             step++;
             return batch;
         }
@@ -143,6 +164,10 @@ public final class DataLoader implements AutoCloseable {
     /** Stops the threads and frees the buffers. */
     @Override
     public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
         readAhead.end();
         boolean ended = true;
         for (Thread worker : workers) {
@@ -151,7 +176,7 @@ public final class DataLoader implements AutoCloseable {
         if (ended) { // else a read hangs, in a network file system say: leave it its memory
             slots.forEach(Batch::free);
         }
-        slots.clear();
+        feed.close();
     }
 
     private static boolean join(Thread worker) {
@@ -172,7 +197,7 @@ public final class DataLoader implements AutoCloseable {
     private void read(ReadAhead.Task task) {
         Throwable failure = null;
         try {
-            slots.get(task.step() % slots.size()).fill(dataset, task.index(), task.sample());
+            slots.get(task.step() % slots.size()).fill(task.index(), task.sample());
         } catch (Throwable thrown) { // handed to the consumer
             failure = thrown;
         }

@@ -23,6 +23,7 @@ public final class Era5Dataset implements AutoCloseable {
     private final Window input;
     private final Window target;
     private final Normalization normalization;
+    private final Normalization raw;
     private final List<Era5File> files;
     private final int samplesPerYear;
     private final int size;
@@ -32,6 +33,7 @@ public final class Era5Dataset implements AutoCloseable {
         input = config.input();
         target = config.target();
         this.normalization = normalization;
+        raw = Normalization.none(normalization.means().length);
         this.files = files;
         samplesPerYear = files.getFirst().times();
         long all = (long) files.size() * samplesPerYear;
@@ -93,6 +95,11 @@ public final class Era5Dataset implements AutoCloseable {
         return files.stream().map(Era5File::path).toList();
     }
 
+    /** Statistics of the channels that are read, be it for input or target. */
+    Normalization normalization() {
+        return normalization;
+    }
+
     /** Index of the file that holds a sample. */
     int fileOf(long sample) {
         return (int) (sample / samplesPerYear);
@@ -109,10 +116,20 @@ public final class Era5Dataset implements AutoCloseable {
      * and the target (outChannels, height, width), each from its byte offset on.
      */
     public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+        read(sample, normalization, input, inputOffset, target, targetOffset);
+    }
+
+    /** Writes a sample likewise, but with the numbers that stand in the file. */
+    void readRaw(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+        read(sample, raw, input, inputOffset, target, targetOffset);
+    }
+
+    private void read(long sample, Normalization how, MemorySegment input, long inputOffset, MemorySegment target,
+        long targetOffset) {
         Era5File file = files.get(fileOf(sample));
         int time = timeOf(sample);
-        file.read(time, this.input, normalization, input, inputOffset);
-        file.read(time + config.dt(), this.target, normalization, target, targetOffset);
+        file.read(time, this.input, how, input, inputOffset);
+        file.read(time + config.dt(), this.target, how, target, targetOffset);
     }
 
     /** The first place in a sample, input before target, that holds NaN or an infinity; empty if there is none. */

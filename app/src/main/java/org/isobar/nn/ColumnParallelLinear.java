@@ -75,9 +75,15 @@ public final class ColumnParallelLinear implements Layer {
         slice.backwardGelu(dPreActivation, y, dy, preActivation, pass);
     }
 
-    /** Backward of {@link #forwardGelu}, its second part: the gradients of input and weight. */
-    void backwardBeforeGelu(Tensor dx, Tensor dPreActivation, Tensor x, Pass pass) {
-        backward(dx, dPreActivation, () -> slice.backwardWeightAlone(dPreActivation, x, pass), pass);
+    /**
+     * Backward of {@link #forwardGelu}, its second part: the gradients of input and weight, this one after
+     * {@code meanwhile}, which is run while {@code dx} is summed.
+     */
+    void backwardBeforeGelu(Tensor dx, Tensor dPreActivation, Tensor x, Runnable meanwhile, Pass pass) {
+        backward(dx, dPreActivation, () -> {
+            meanwhile.run();
+            slice.backwardWeightAlone(dPreActivation, x, pass);
+        }, pass);
     }
 
     /** {@code dx} is summed while {@code weightGradients} are computed. */

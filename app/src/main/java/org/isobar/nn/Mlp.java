@@ -8,7 +8,8 @@ import org.isobar.tensor.Tensor;
 /**
  * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, each half followed by dropout.
  *
- * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel.
+ * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel. The sum of the gradient of the
+ * input is under way while the gradients of both weights are computed.
  *
  * <p>Kept: fc1's pre-activation. The GELU is computed again in backward, in the same pass over memory as its
  * derivative and the gradient of fc1's bias.
@@ -60,8 +61,7 @@ public final class Mlp implements Layer {
             hiddenDropout.apply(dh, pass);
             fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation
             hiddenDropout.apply(h, pass);
-            fc2.backwardWeight(dFc2, h, pass);
-            fc1.backwardBeforeGelu(dx, dh, x, pass);
+            fc1.backwardBeforeGelu(dx, dh, x, () -> fc2.backwardWeight(dFc2, h, pass), pass);
         }
     }
 }

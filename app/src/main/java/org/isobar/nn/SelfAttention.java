@@ -16,8 +16,9 @@ import org.isobar.tensor.Tensor;
  *
  * <p>Tensor parallelism cuts the heads: q, k and v are column-parallel, proj is row-parallel. Context parallelism cuts
  * the queries: each rank gathers all keys and values, in one collective that is under way while the queries are
- * computed, and backward sums their gradients over the ranks and scatters them. q, k and v share one sum of the input's
- * gradient over tp, which is under way while their weights' gradients are computed.
+ * computed, and backward sums their gradients over the ranks and scatters them, while those of proj's weight and of the
+ * queries' input are computed. q, k and v share one sum of the input's gradient over tp, which is under way while their
+ * weights' gradients are computed.
  *
  * <p>Kept: q, kv, the attention's output and its log-sum-exp; never a T x T matrix.
  */
@@ -77,11 +78,13 @@ public final class SelfAttention implements Layer {
             Tensor dkv = scratch.allocate(pass.compute(), kept.kv().shape().extents());
             Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
             Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
-            projection.backward(tokens(dOut), dProjection, tokens(kept.out()), pass);
+            projection.backwardInput(tokens(dOut), dProjection, Write.OVERWRITE, pass);
             pass.ops().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
                 mask(shape, pass));
-            Tensor dkvHere = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
+            Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
+            projection.backwardWeight(dProjection, tokens(kept.out()), pass);
             query.backwardInput(dx, tokens(dq), Write.OVERWRITE, pass);
+            Tensor dkvHere = scatter.await();
             keyValue.backwardInput(dx, dkvHere, Write.ADD, pass);
             Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
             query.backwardWeight(tokens(dq), x, pass);

@@ -57,6 +57,12 @@ public final class Sequence {
         void await();
     }
 
+    /** A sum under way; its memory is in use until {@link #await}. */
+    public interface ReduceScatter {
+        /** This rank's part of the sum, (B, Tl, W), when it is there; in the whole or in the scratch it was given. */
+        Tensor await();
+    }
+
     /**
      * Fills {@code whole} with all ranks' parts; {@code fill} computes this rank's. In backward the adjoint is
      * {@link #reduceScatter} where each rank uses the whole for itself, {@link #part} where all compute the same.
@@ -83,18 +89,21 @@ public final class Sequence {
     /**
      * Sums over the ranks and keeps this rank's part.
      *
-     * @param whole (B, T, W), overwritten
-     * @return (B, Tl, W), in {@code whole} or in {@code scratch}
+     * @param whole   (B, T, W), overwritten; in use until the sum is awaited
+     * @param scratch may hold the staging tensor; stays open as long as the part is used
      */
-    public Tensor reduceScatter(Tensor whole, Arena.Scope scratch, TensorOps ops) {
+    public ReduceScatter reduceScatter(Tensor whole, Arena.Scope scratch, TensorOps ops) {
         if (isAlone()) {
-            return whole;
+            return () -> whole;
         }
         Tensor staging = staging(whole, scratch);
         stage(staging, whole, ops);
         Tensor part = place(staging, whole, index);
-        group.reduceScatter(part, staging, Reduction.SUM, elements(whole)).await();
-        return part;
+        Work work = group.reduceScatter(part, staging, Reduction.SUM, elements(whole));
+        return () -> {
+            work.await();
+            return part;
+        };
     }
 
     /**

@@ -3,13 +3,18 @@ package org.isobar.train;
 import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
+import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
@@ -24,6 +29,11 @@ public final class MemoryCheck {
      * those of cuBLASLt above all, when they are first launched, and gives memory in pages of 2 MiB.
      */
     private static final long PROGRAM_BYTES = 128L << 20;
+    /**
+     * What NCCL takes for a communicator: an estimate, not measured. By default it has a buffer of 4 MiB for each
+     * channel and direction, smaller ones for short messages, and 16 to 32 channels between GPUs of one node.
+     */
+    private static final long NCCL_BYTES = 256L << 20;
 
     private final Device device;
     private final Run run;
@@ -39,15 +49,24 @@ public final class MemoryCheck {
      * @param rank        which of them this is
      * @param sampleBytes input and target of one sample
      * @param slots       batches for which the loaders have buffers
+     * @param loaderBytes what the loaders take besides
+     * @param carrier     of the collectives
      */
     public record Run(VitConfig model, int batch, DType compute, ProcessGrid grid, int rank, long sampleBytes,
-        int slots) {
+        int slots, long loaderBytes, CommBackend carrier) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots);
+            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots, loaderBytes, carrier);
         }
 
         private MemoryPlan plan() {
             return MemoryPlan.of(model, batch, compute, grid, rank);
+        }
+
+        /** The groups, each with a communicator, that this rank shares weights, tokens or gradients with. */
+        private long groups() {
+            return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
+                    EnumSet.allOf(Axis.class))
+                .map(axes -> grid.group(rank, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
         }
     }
 
@@ -84,7 +103,9 @@ public final class MemoryCheck {
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
-        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots()));
+        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots())
+            + candidate.loaderBytes());
+        parts.put("NCCL", run.carrier().overNccl(device) ? run.groups() * NCCL_BYTES : 0);
         parts.put("the program", PROGRAM_BYTES);
         return parts;
     }

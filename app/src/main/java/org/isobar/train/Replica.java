@@ -261,7 +261,7 @@ public final class Replica implements AutoCloseable {
     /**
      * Issues one training step on this rank's samples of a global batch of normalized images and returns without
      * waiting for the device. What it returns waits for the step, and gives the loss of the global batch before the
-     * update; it is asked once, at the latest when the step after the next has been issued.
+     * update; it is asked once, and soon, as few can be under way ({@link Device#read}).
      */
     public Supplier<BatchLoss> issue(Tensor input, Tensor target, StepContext context) {
         adam.setLearningRate(context.learningRate());

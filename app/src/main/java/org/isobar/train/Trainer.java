@@ -94,7 +94,7 @@ final class Trainer {
 
     private Replica.Evaluation evaluateFirst(DataLoader loader) {
         try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
-            Replica.Evaluation evaluation = replica.evaluate(batch.input().toDevice(), batch.target().toDevice());
+            Replica.Evaluation evaluation = replica.evaluate(batch.input(), batch.target());
             FiniteLoss.require(evaluation.batch(), "at step " + iterations, batch.samples(),
                 new FiniteLoss.Origin(replica, loader.dataset()));
             return evaluation;
@@ -155,8 +155,8 @@ final class Trainer {
             Tensor input;
             Tensor target;
             try (Ranges.Range _ = ranges.open("data copy in " + number)) {
-                input = batch.input().toDevice();
-                target = batch.target().toDevice();
+                input = batch.input();
+                target = batch.target();
             }
             Replica.StepContext context = new Replica.StepContext(config.training().seed(), iterations, samples,
                 schedule.at(iterations));

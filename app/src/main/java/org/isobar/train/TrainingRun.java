@@ -10,11 +10,13 @@ import java.util.OptionalLong;
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.config.DataConfig;
+import org.isobar.config.DataLoaderConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
+import org.isobar.data.Normalizing;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceException;
 import org.isobar.distributed.Axis;
@@ -118,7 +120,9 @@ public final class TrainingRun {
         int loaders = 2;
         MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
             config.grid(), rank, data.input().bytes() + data.target().bytes(),
-            loaders * DataLoader.slots(config.data().numDataWorkers()));
+            loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
+                normalizing(device), Math.max(model.inChannels(), model.outChannels())),
+            config.parallel().carrier());
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
@@ -188,7 +192,14 @@ public final class TrainingRun {
     private DataLoader loader(Device device, Era5Dataset dataset, boolean shuffle, Communicators communicators) {
         DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(),
             config.grid().size(Axis.DP), communicators.coordinate(Axis.DP), shuffle, config.training().seed());
-        return new DataLoader(device, dataset, sampler, config.data().numDataWorkers());
+        return new DataLoader(device, dataset, sampler, config.data().numDataWorkers(), normalizing(device));
+    }
+
+    /** A CPU reads what the loader's threads have written: there is nothing to copy. */
+    private Normalizing normalizing(Device device) {
+        boolean copied = Backend.of(device) != Backend.CPU;
+        return copied && config.data().dataLoaderConfig() == DataLoaderConfig.DALI ? Normalizing.ON_DEVICE
+            : Normalizing.ON_HOST;
     }
 
     private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {

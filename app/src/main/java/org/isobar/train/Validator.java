@@ -46,8 +46,8 @@ final class Validator {
         try (DataLoader.Epoch epoch = loader.epoch(0)) {
             while (epoch.hasNext()) {
                 try (Batch batch = epoch.next()) {
-                    Tensor input = batch.input().toDevice();
-                    Tensor target = batch.target().toDevice();
+                    Tensor input = batch.input();
+                    Tensor target = batch.target();
                     Replica.Evaluation evaluation = replica.evaluate(input, target);
                     FiniteLoss.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
                         new FiniteLoss.Origin(replica, loader.dataset()));

@@ -1,5 +1,6 @@
 package org.isobar.data;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -9,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,8 +18,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
+import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -75,16 +77,51 @@ class DataLoaderTest {
     }
 
     private static void assertHolds(Era5Dataset data, Batch batch) {
-        assertEquals(Shape.of(BATCH, 3, 3, 5), batch.input().toDevice().shape());
-        assertEquals(Shape.of(BATCH, 2, 3, 5), batch.target().toDevice().shape());
+        assertEquals(Shape.of(BATCH, 3, 3, 5), batch.input().shape());
+        assertEquals(Shape.of(BATCH, 2, 3, 5), batch.target().shape());
         float[] input = new float[BATCH * 45];
         float[] target = new float[BATCH * 30];
         for (int b = 0; b < BATCH; b++) {
             data.read(batch.samples()[b], MemorySegment.ofArray(input), 4 * 45 * b,
                 MemorySegment.ofArray(target), 4 * 30 * b);
         }
-        assertTrue(Arrays.equals(input, batch.input().segment().toArray(ValueLayout.JAVA_FLOAT)));
-        assertTrue(Arrays.equals(target, batch.target().segment().toArray(ValueLayout.JAVA_FLOAT)));
+        assertTrue(Arrays.equals(input, HostDevice.values(batch.input())));
+        assertTrue(Arrays.equals(target, HostDevice.values(batch.target())));
+    }
+
+    /** The device divides in single precision, as reading does. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void itIsTheSameWhereverItIsNormalized(int workers) {
+        try (CpuDevice cpu = new CpuDevice(1); Era5Dataset data = data();
+            DataLoader host = new DataLoader(cpu, data, sampler(data), workers);
+            DataLoader raw = new DataLoader(cpu, data, sampler(data), workers, Normalizing.ON_DEVICE);
+            DataLoader.Epoch expected = host.epoch(1);
+            DataLoader.Epoch found = raw.epoch(1)) {
+            while (expected.hasNext()) {
+                try (Batch right = expected.next(); Batch batch = found.next()) {
+                    assertArrayEquals(right.samples(), batch.samples());
+                    for (int call = 0; call < 2; call++) { // the second changes nothing
+                        assertSameImages(cpu, right.input(), batch.input());
+                        assertSameImages(cpu, right.target(), batch.target());
+                    }
+                }
+            }
+        }
+        assertEquals(0, DataLoader.statisticsBytes(Normalizing.ON_HOST, 20));
+        assertEquals(2 * 256, DataLoader.statisticsBytes(Normalizing.ON_DEVICE, 20));
+        assertEquals(2 * 512, DataLoader.statisticsBytes(Normalizing.ON_DEVICE, 65));
+    }
+
+    private static void assertSameImages(CpuDevice device, Tensor expected, Tensor found) {
+        assertEquals(expected.shape(), found.shape());
+        float[] right = new float[(int) expected.elements()];
+        float[] images = new float[right.length];
+        device.download(MemorySegment.ofArray(right), expected);
+        device.download(MemorySegment.ofArray(images), found);
+        for (int i = 0; i < images.length; i++) {
+            assertEquals(right[i], images[i], 2 * Math.ulp(right[i]));
+        }
     }
 
     @ParameterizedTest

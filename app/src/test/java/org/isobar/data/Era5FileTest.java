@@ -57,6 +57,19 @@ class Era5FileTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"little", "big", "double", "double_big", "chunked", "chunked_big", "chunked_double"})
+    void readsWhatStandsInTheFile(String name) {
+        Window window = new Window(3, 4, 6);
+        float[] values = new float[(int) window.elements()];
+        try (Era5File file = Era5File.open(Fixtures.resource(name + ".h5"))) {
+            file.read(2, window, Normalization.none(3), MemorySegment.ofArray(values), 0);
+        }
+        for (int p = 0; p < values.length; p++) {
+            assertEquals(Fixtures.value(2, p / 24, p / 6 % 4, p % 6), values[p], "element " + p);
+        }
+    }
+
     /** In the precision of the file, as NumPy does it. */
     private static float normal(float value, int c, boolean doubles) {
         float mean = NORMALIZATION.means()[c];

@@ -1,6 +1,7 @@
 package org.isobar.data;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.isobar.device.Arena;
@@ -22,6 +23,12 @@ final class HostDevice implements Device {
     /** Buffers that have not been closed. */
     int openBuffers() {
         return open.get();
+    }
+
+    /** The numbers of a tensor of this device. */
+    static float[] values(Tensor tensor) {
+        return ((Block) tensor.storage()).memory().asSlice(tensor.offset(), tensor.bytes())
+            .toArray(ValueLayout.JAVA_FLOAT);
     }
 
     @Override

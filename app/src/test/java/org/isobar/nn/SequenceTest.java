@@ -105,7 +105,7 @@ class SequenceTest {
             Tensor out = rank.whole(new float[x.length]);
             rank.sequence.gather(out, part -> rank.device.ops().copy(part, rank.part(cut(x, rank))), rank.scratch,
                 rank.device.ops()).await();
-            float[] dx = rank.read(rank.sequence.reduceScatter(rank.whole(y), rank.scratch, rank.device.ops()));
+            float[] dx = rank.read(rank.sequence.reduceScatter(rank.whole(y), rank.scratch, rank.device.ops()).await());
             return new double[] {dot(rank.read(out), y), dot(cut(x, rank), dx)};
         });
         assertEquals(sum(products, 0), sum(products, 1), 1e-5 * x.length);

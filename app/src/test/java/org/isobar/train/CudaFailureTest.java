@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -53,6 +54,17 @@ class CudaFailureTest {
         assertNothingCrashed();
     }
 
+    /** The fifth step is a replay, and a step of a second epoch. */
+    @Test
+    void aReplayThatFailsEndsTheRun() throws Exception {
+        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
+            "--num_iters=8", "--set=limit_nsamples=8", "--set=limit_nsamples_val=2").ended(1);
+        assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
+            + "relative_l2_loss_backward .*"), run.error());
+        assertTrue(run.log().contains("Avg train loss"), run.log());
+        assertNothingCrashed();
+    }
+
     @Test
     void aKernelThatDoesNotCompileShowsTheWholeLog() throws Exception {
         Path compiler = Files.writeString(logs.resolve("compiler"), """
@@ -86,6 +98,17 @@ class CudaFailureTest {
         train(SMALL, twoSteps(single, "none")).ended(0);
         train(SMALL, twoSteps(single + 1, "none")).ended(2);
         train(SMALL, twoSteps(Integer.parseInt(message.group(4)), "bf16")).ended(0);
+    }
+
+    /** What fits in the whole of a GPU does not in the half of one that two processes share. */
+    @Test
+    void whoSharesAGpuSharesItsMemory() throws Exception {
+        Map<String, String> first = new HashMap<>(SMALL);
+        first.putAll(Map.of("WORLD_SIZE", "2", "RANK", "0", "MASTER_ADDR", "127.0.0.1", "LOCAL_WORLD_SIZE", "1"));
+        train(first, "--comm_backend=host", "--start_timeout=1").ended(2).says("these did not come within 1 s");
+        first.put("LOCAL_WORLD_SIZE", "2");
+        String error = train(first, "--comm_backend=host", "--start_timeout=1").ended(2).error();
+        assertTrue(error.contains(" and 0.08 GB are free"), error);
     }
 
     private static String[] twoSteps(int batch, String mode) {

@@ -8,7 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.backend.cuda.CudaDevice;
+import org.isobar.config.DataLoaderConfig;
 import org.isobar.config.RunConfig;
+import org.isobar.data.DataLoader;
+import org.isobar.data.Normalizing;
 import org.isobar.device.Arena;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.junit.jupiter.api.AfterEach;
@@ -54,10 +57,11 @@ class CudaMemoryTest {
 
     /** The neighbour takes all that is left after two steps: any later allocation would end the run. */
     @ParameterizedTest
-    @CsvSource({"none, 2", "bf16, 3"})
-    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch) {
+    @CsvSource({"none, 2, pytorch, false", "bf16, 3, dali, false", "none, 2, dali, true"})
+    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch, String loader, boolean graphs) {
         String[] settings = {"device=cuda", "enable_jit=true", "amp_mode=" + mode, "local_batch_size=" + batch,
-            "num_iters=" + 24 / batch, "num_data_workers=1"};
+            "num_iters=" + 24 / batch, "num_data_workers=1", "data_loader_config=" + loader,
+            "enable_cuda_graphs=" + graphs};
         long before = neighbour.memory().available();
         List<Long> used = new ArrayList<>();
         TinyRun.of(data, logs, screen -> Spoiling.after(AFTER_TWO_STEPS, screen, () -> {
@@ -67,13 +71,16 @@ class CudaMemoryTest {
         assertEquals(List.of(planned(TinyRun.config(data, logs, settings))), used);
     }
 
-    /** All three arenas, workspace, and a batch in use beside one that arrives. */
+    /** All three arenas, workspace, a batch in use beside one that arrives, and two loaders' statistics. */
     private long planned(RunConfig config) {
         int batch = config.training().localBatchSize();
         MemoryPlan plan = MemoryPlan.of(config.model(), batch, config.training().ampMode().compute());
         long images = (long) batch * (config.model().inChannels() + config.model().outChannels())
             * config.model().height() * config.model().width() * Float.BYTES;
-        return plan.bytes() + neighbour.workspaceBytes(plan.footprint()) + 2 * images;
+        Normalizing normalizing = config.data().dataLoaderConfig() == DataLoaderConfig.DALI ? Normalizing.ON_DEVICE
+            : Normalizing.ON_HOST;
+        return plan.bytes() + neighbour.workspaceBytes(plan.footprint()) + 2 * images
+            + 2 * DataLoader.statisticsBytes(normalizing, config.model().inChannels());
     }
 
     @Test

@@ -47,7 +47,7 @@ class CudaProcessTest {
     void aCpuRunTouchesNoGpu() throws Exception {
         CudaRun result = train(Map.of("ISOBAR_SIM_FAIL", "launch:1"), "--device=cpu", "--num_iters=12");
         result.ended(0);
-        assertFalse(result.err().contains("auto") || result.err().contains("cuda-sim"), result.err());
+        assertFalse(result.err().contains("by auto") || result.err().contains("cuda-sim"), result.err());
     }
 
     @Test
@@ -74,6 +74,42 @@ class CudaProcessTest {
     void noGpu() throws Exception {
         train(Map.of("ISOBAR_SIM_GPUS", "0"), "--device=cuda").ended(2)
             .says("--device cuda: no GPU: see what nvidia-smi shows");
+    }
+
+    @Test
+    void moreProcessesThanGpus() throws Exception {
+        Map<String, String> third = new HashMap<>(rank(2, 3));
+        third.put("ISOBAR_SIM_GPUS", "2");
+        train(third, "--device=cuda", "--set=global_batch_size=3").ended(2)
+            .says("--device cuda: 3 processes on this machine, which shows them 2 GPUs: start as many processes on it, "
+                + "or let them share by --comm_backend=host");
+    }
+
+    @Test
+    void severalGpusWithoutNccl() throws Exception {
+        Path libraries = libraries();
+        Files.deleteIfExists(libraries.resolve("libnccl.so.2"));
+        Map<String, String> without = new HashMap<>(rank(0, 2));
+        without.put("LD_LIBRARY_PATH", libraries.toString());
+        String missing = "libnccl.so.2 is missing (needed for collectives between several GPUs)";
+        train(without, "--device=cuda").ended(2).says("--device cuda: " + missing + ": install NCCL 2, put the "
+            + "directory that has the library on LD_LIBRARY_PATH, or use --comm_backend=host, which is slow");
+        train(without, "--device=auto", "--start_timeout=1").ended(2).says("(chosen by auto: " + missing + ")");
+        train(without, "--device=cuda", "--comm_backend=host", "--start_timeout=1").ended(2)
+            .says("Device: Simulated GPU");
+    }
+
+    @Test
+    void ncclWithoutGpus() throws Exception {
+        Map<String, String> bare = new HashMap<>(rank(0, 2));
+        bare.putAll(NO_LIBRARIES);
+        train(bare, "--device=auto", "--comm_backend=nccl").ended(2).says("--comm_backend nccl connects GPUs, but the "
+            + "CPU computes (chosen by auto: no NVIDIA driver (libcuda.so.1)); use --comm_backend auto or host");
+    }
+
+    private static Map<String, String> rank(int rank, int count) {
+        return Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank), "WORLD_SIZE",
+            String.valueOf(count), "MASTER_ADDR", "127.0.0.1");
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -56,6 +57,29 @@ class CudaTrainingTest {
             }
         }
         assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
+    }
+
+    /** The fields are in single precision, in which host and GPU subtract and divide alike: not a bit differs. */
+    @Test
+    void bothLoadersGiveTheSameLosses() throws IOException {
+        EventFile host = loaded("host", "data_loader_config=pytorch", "num_data_workers=2");
+        assertSameScores(host, loaded("device", "data_loader_config=dali", "num_data_workers=0"));
+        assertSameScores(host, loaded("graphs", "data_loader_config=dali", "num_data_workers=2",
+            "enable_cuda_graphs=true"));
+    }
+
+    private EventFile loaded(String name, String... loader) throws IOException {
+        List<String> settings = new ArrayList<>(List.of("num_iters=12", "device=cuda", "enable_jit=true"));
+        settings.addAll(List.of(loader));
+        return TinyRun.of(data, logs.resolve(name), settings.toArray(String[]::new)).succeeded().events();
+    }
+
+    private static void assertSameScores(EventFile expected, EventFile found) {
+        for (String score : SCORES) {
+            for (int step = 0; step <= 12; step += 12) {
+                assertEquals(expected.scalar(score, step), found.scalar(score, step), score + " @ " + step);
+            }
+        }
     }
 
     /** Fields so far from their mean that F16 does not hold them; all others do. */

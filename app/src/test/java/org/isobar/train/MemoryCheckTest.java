@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
 
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Device;
@@ -20,13 +21,14 @@ class MemoryCheckTest {
     private static final VitConfig BASE = new VitConfig(360, 720, 8, 20, 20, 384, 12, 8, 1536, 0);
     private static final long SAMPLE = 2L * 20 * 360 * 720 * 4;
     private static final int SLOTS = 6;
+    private static final long LOADERS = 1024;
     private static final long PROGRAM = 128L << 20;
 
     @Test
     void theCpuAlsoHoldsTheProgram() {
         try (Device device = new CpuDevice(1)) {
             MemoryCheck.Run run = run(1, DType.F32);
-            long needed = MemoryPlan.of(BASE, 1).bytes() + SLOTS * SAMPLE + PROGRAM;
+            long needed = MemoryPlan.of(BASE, 1).bytes() + SLOTS * SAMPLE + LOADERS + PROGRAM;
             assertEquals(MemoryPlan.of(BASE, 1), MemoryCheck.require(device, run, needed));
             String message = refusal(device, run, needed - 1);
             assertTrue(message.matches("this run needs 1\\.\\d\\d GB of memory \\(0\\.\\d\\d parameters and optimizer, "
@@ -39,7 +41,7 @@ class MemoryCheckTest {
     @Test
     void aSmallerBatchThatFitsIsFound() {
         try (Device device = new CpuDevice(1)) {
-            long available = MemoryPlan.of(BASE, 5).bytes() + 5 * SLOTS * SAMPLE + PROGRAM;
+            long available = MemoryPlan.of(BASE, 5).bytes() + 5 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
             assertTrue(message.contains("; it fits with --local_batch_size 5; or lower embed_dim"), message);
             MemoryCheck.require(device, run(5, DType.F32), available);
@@ -51,7 +53,7 @@ class MemoryCheckTest {
     @Test
     void halfPrecisionIsProposedWhereTheDeviceHasIt() {
         try (Device device = new DryRunDevice()) {
-            long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE + PROGRAM;
+            long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
             assertTrue(message.matches(".* free; it fits with --local_batch_size \\d+, or with --amp_mode bf16; .*"),
                 message);
@@ -64,7 +66,7 @@ class MemoryCheckTest {
 
     private static MemoryCheck.Run run(int batch, DType compute) {
         return new MemoryCheck.Run(BASE, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0,
-            SAMPLE, SLOTS);
+            SAMPLE, SLOTS, LOADERS, CommBackend.AUTO);
     }
 
     private static String refusal(Device device, MemoryCheck.Run run, long available) {

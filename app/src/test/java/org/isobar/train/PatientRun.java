@@ -60,7 +60,7 @@ record PatientRun(List<Double> validation, List<Double> training) {
             while (epoch.hasNext()) {
                 try (Batch batch = epoch.next()) {
                     sum += step < idle ? loss(replica, batch)
-                        : replica.trainStep(batch.input().toDevice(), batch.target().toDevice(),
+                        : replica.trainStep(batch.input(), batch.target(),
                             new Replica.StepContext(0, step, Span.whole(batch.samples().length), schedule.at(step)));
                 }
                 step++;
@@ -76,7 +76,7 @@ record PatientRun(List<Double> validation, List<Double> training) {
     }
 
     private static double loss(Replica replica, Batch batch) {
-        return replica.evaluate(batch.input().toDevice(), batch.target().toDevice()).loss();
+        return replica.evaluate(batch.input(), batch.target()).loss();
     }
 
     private static Era5Dataset open(RunConfig config, Path years) {

@@ -63,6 +63,15 @@ class ProcessFailuresTest {
         theOthersEnd(fault, culprit, moment, processes, LIMIT, layout);
     }
 
+    /** Ranks that share a GPU. */
+    @Tag("cuda")
+    @ParameterizedTest
+    @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=2", "STOP, 2, FORWARD, 3, --context_parallel=3",
+        "EXIT, 0, BUCKETS, 2, --tensor_parallel=1"})
+    void theOthersEndOnGpus(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
+        theOthersEnd(fault, culprit, moment, processes, LIMIT, layout, "--device=cuda", "--comm_backend=host");
+    }
+
     private void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
         String... options) throws Exception {
         try (TrainingJob job = new TrainingJob(data, directory)) {
@@ -156,6 +165,19 @@ class ProcessFailuresTest {
             job.start(1, 3, "--context_parallel=3", "--set=lr=2.0e-3");
             job.start(2, 3, "--context_parallel=3");
             refused(job, 3, "lr: 0.001 at ranks 0, 2, 0.002 at rank 1");
+        }
+    }
+
+    /** By auto, each rank takes what it finds. */
+    @Tag("simulated")
+    @Test
+    void differentDevicesAreNamed() throws Exception {
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            String main = "org.isobar.cli.Main";
+            String[] options = {"--device=auto", "--comm_backend=host"};
+            job.start(main, 0, Map.of("WORLD_SIZE", "2"), options);
+            job.start(main, 1, Map.of("WORLD_SIZE", "2", "CUDA_VISIBLE_DEVICES", ""), options);
+            refused(job, 2, "what computes: a GPU at rank 0, the CPU at rank 1");
         }
     }
 

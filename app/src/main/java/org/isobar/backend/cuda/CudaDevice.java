@@ -103,7 +103,8 @@ public final class CudaDevice implements Device {
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
-        return new CudaHostBuffer(new InputStreams(stack.gpu(), stack.compute(), copy, places), dtype, shape);
+        return new CudaHostBuffer(new InputStreams(stack.gpu(), stack.compute(), copy, places, stack.waits()), dtype,
+            shape);
     }
 
     @Override

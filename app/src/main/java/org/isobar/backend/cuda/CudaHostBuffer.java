@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.device.HostBuffer;
+import org.isobar.distributed.CommunicationException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -31,8 +32,9 @@ final class CudaHostBuffer implements HostBuffer {
      *
      * @param compute operations are issued here
      * @param copy    copies are issued here
+     * @param waits   how the host waits for a copy, on whatever thread
      */
-    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputPlaces places) { }
+    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputPlaces places, HostWait waits) { }
 
     CudaHostBuffer(InputStreams streams, DType dtype, Shape shape) {
         this.streams = streams;
@@ -46,7 +48,7 @@ final class CudaHostBuffer implements HostBuffer {
     public MemorySegment segment() {
         if (copying) {
             streams.gpu().makeCurrent(); // on a loader's thread, say
-            copied.synchronize();
+            streams.waits().until(copied);
             copying = false;
         }
         return memory.segment();
@@ -76,7 +78,10 @@ final class CudaHostBuffer implements HostBuffer {
         taken.clear();
     }
 
-    /** Frees the memory when it is no longer copied; once, and whatever the device answers. */
+    /**
+     * Frees the memory when it is no longer copied; once, and whatever the device answers. If the job has failed, a
+     * copy may wait for ever: its memory then goes with the device.
+     */
     @Override
     public void close() {
         if (closed) {
@@ -88,6 +93,8 @@ final class CudaHostBuffer implements HostBuffer {
             release();
         } catch (CudaException failed) { // the device has failed before, and whoever met that first has said so
             taken.clear();
+        } catch (CommunicationException failed) { // likewise
+            return;
         }
         streams.gpu().release(copied::close);
         memory.close();

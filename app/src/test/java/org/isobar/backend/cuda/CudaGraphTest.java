@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class CudaGraphTest {
     private static final int STEPS = 21; // the first is issued
     /** So large that binary16 overflows in the first steps; its growth moves it up into overflow again. */
-    private static final GradScaler STEEP = new GradScaler(0x1p22, new LossScaling(4, 0.5, 6));
+    private static final GradScaler STEEP = new GradScaler(0x1p28, new LossScaling(8, 0.5, 4));
 
     /** What a number of steps leaves behind. */
     private record Trained(List<Double> losses, float[] weights, Adam.Progress progress) {
@@ -60,8 +61,8 @@ class CudaGraphTest {
         assertEquals(issued.progress(), replayed.progress());
         assertNotEquals(issued.losses().getFirst(), issued.losses().getLast());
         if (compute == DType.F16) {
-            assertNotEquals(0, replayed.progress().skipped(), "no overflow");
-            assertNotEquals(0, replayed.progress().taken());
+            assertTrue(replayed.progress().skipped() > 1, "a replayed step overflows: " + replayed.progress());
+            assertTrue(replayed.progress().taken() > 1, "and another does not: " + replayed.progress());
         }
     }
 

@@ -2,7 +2,9 @@ package org.isobar.backend.cuda;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Span;
@@ -24,13 +26,16 @@ final class CudaReplica implements AutoCloseable {
     static final VitConfig MODEL = new VitConfig(24, 40, 8, 3, 2, 32, 2, 2, 128, 0);
     private static final int BATCH = 2;
     private static final int SEED = 5;
+    private static final int SLOTS = 3;
 
     private final CudaDevice device = CudaFixture.device();
     private final Replica.Memory memory;
     private final Replica replica;
-    private final HostBuffer input;
-    private final HostBuffer target;
+    private final List<Slot> slots;
     private int steps;
+
+    /** Where the host puts a batch; its next must wait until it has been copied. */
+    private record Slot(HostBuffer input, HostBuffer target) { }
 
     CudaReplica(DType compute, GradScaler scaler, Replica.Steps mode) {
         MemoryPlan plan = MemoryPlan.of(MODEL, BATCH, compute);
@@ -40,8 +45,8 @@ final class CudaReplica implements AutoCloseable {
             new Replica.Options(compute, new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT,
                 mode));
         replica.initialize(SEED);
-        input = device.hostBuffer(DType.F32, Shape.of(BATCH, 3, 24, 40));
-        target = device.hostBuffer(DType.F32, Shape.of(BATCH, 2, 24, 40));
+        slots = Stream.generate(() -> new Slot(device.hostBuffer(DType.F32, Shape.of(BATCH, 3, 24, 40)),
+            device.hostBuffer(DType.F32, Shape.of(BATCH, 2, 24, 40)))).limit(SLOTS).toList();
     }
 
     CudaDevice device() {
@@ -54,15 +59,15 @@ final class CudaReplica implements AutoCloseable {
 
     /** The next step, on a batch that no other step has. */
     Supplier<BatchLoss> issue(double learningRate) {
-        fill(input, "input");
-        fill(target, "target");
-        try {
-            return replica.issue(input.toDevice(), target.toDevice(),
-                new Replica.StepContext(SEED, steps++, Span.whole(BATCH), learningRate));
-        } finally {
-            input.release();
-            target.release();
-        }
+        Slot slot = slots.get(steps % SLOTS);
+        fill(slot.input, "input");
+        fill(slot.target, "target");
+        Supplier<BatchLoss> loss = replica.issue(slot.input.toDevice(), slot.target.toDevice(),
+            new Replica.StepContext(SEED, steps, Span.whole(BATCH), learningRate));
+        slot.input.release();
+        slot.target.release();
+        steps++;
+        return loss;
     }
 
     private void fill(HostBuffer buffer, String what) {
@@ -81,8 +86,10 @@ final class CudaReplica implements AutoCloseable {
     @Override
     public void close() {
         replica.close();
-        input.close();
-        target.close();
+        slots.forEach(slot -> {
+            slot.input.close();
+            slot.target.close();
+        });
         memory.close();
         device.close();
     }

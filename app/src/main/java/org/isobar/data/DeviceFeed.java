@@ -1,0 +1,53 @@
+package org.isobar.data;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.device.Arena;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.TensorOps;
+import org.isobar.tensor.Tensor;
+
+/** Reads fields as they are and has the device normalize them in place: the host waits for nothing. */
+final class DeviceFeed implements Feed {
+    private final Era5Dataset dataset;
+    private final TensorOps ops;
+    private final Arena statistics;
+    private final Tensor means; // (C), all channels that are read
+    private final Tensor spreads; // (C)
+
+    DeviceFeed(Device device, Era5Dataset dataset) {
+        this.dataset = dataset;
+        ops = device.ops();
+        Normalization normalization = dataset.normalization();
+        int channels = normalization.means().length;
+        statistics = device.arena("the channels' statistics", bytes(channels));
+        means = statistics.f32(channels);
+        spreads = statistics.f32(channels);
+        device.upload(means, MemorySegment.ofArray(normalization.means()));
+        device.upload(spreads, MemorySegment.ofArray(normalization.spreads()));
+    }
+
+    /** What it takes of the device. */
+    static long bytes(int channels) {
+        return 2 * Arena.align((long) channels * Float.BYTES);
+    }
+
+    @Override
+    public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+        dataset.readRaw(sample, input, inputOffset, target, targetOffset);
+    }
+
+    @Override
+    public Tensor deliver(HostBuffer slot) {
+        Tensor images = slot.toDevice();
+        long channels = images.shape().extent(1);
+        ops.normalize(images, images, means.slice(0, channels), spreads.slice(0, channels));
+        return images;
+    }
+
+    @Override
+    public void close() {
+        statistics.close();
+    }
+}

@@ -1,0 +1,21 @@
+package org.isobar.data;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.device.HostBuffer;
+import org.isobar.tensor.Tensor;
+
+/** Normalizes while reading, and goes on when the device has its copy. */
+record HostFeed(Era5Dataset dataset) implements Feed {
+    @Override
+    public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+        dataset.read(sample, input, inputOffset, target, targetOffset);
+    }
+
+    @Override
+    public Tensor deliver(HostBuffer slot) {
+        Tensor images = slot.toDevice();
+        slot.segment(); // waits for the copy
+        return images;
+    }
+}

@@ -1,0 +1,107 @@
+package org.isobar.backend.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.isobar.distributed.CommunicationException;
+import org.isobar.tensor.Tensor;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Batches that are copied raw and normalized in place: nothing waits but what must. */
+@Tag("cuda")
+class CudaInputTest {
+    private InputFixture input;
+    private final AtomicInteger waits = new AtomicInteger();
+
+    @BeforeEach
+    void open() {
+        input = new InputFixture();
+        input.stack.waits().add(waits::incrementAndGet);
+    }
+
+    @AfterEach
+    void close() {
+        input.close();
+    }
+
+    /** As many slots as a loader has; the host waits for a slot alone, and for a copy of three steps ago. */
+    @Test
+    void theHostIssuesStepsWithoutWaiting() {
+        CudaHostBuffer[] slots = {input.slot(), input.slot(), input.slot()};
+        Tensor mean = statistic(3);
+        Tensor spread = statistic(2);
+        Tensor[] results = new Tensor[7];
+        for (int step = 0; step < results.length; step++) {
+            CudaHostBuffer slot = slots[step % slots.length];
+            InputFixture.fill(slot.segment(), step);
+            assertEquals(step < slots.length, waits.get() == 0);
+            results[step] = input.result();
+            int before = waits.get();
+            Tensor images = slot.toDevice();
+            input.ops.normalize(images, images, mean, spread);
+            input.ops.copy(results[step], images);
+            slot.release();
+            assertEquals(before, waits.get(), "waits in step " + step);
+        }
+        input.finish();
+        for (int step = 0; step < results.length; step++) {
+            assertHolds((step - 3) / 2f, results[step]);
+        }
+    }
+
+    @Test
+    void aSlotThatIsBeingCopiedIsWaitedFor() {
+        CudaHostBuffer slot = input.slot();
+        InputFixture.fill(slot.segment(), 1);
+        Tensor result = input.result();
+        input.ops.copy(result, slot.toDevice());
+        slot.release();
+        assertEquals(0, waits.get());
+        InputFixture.fill(slot.segment(), 2);
+        assertTrue(waits.get() > 0);
+        int once = waits.get();
+        slot.segment();
+        assertEquals(once, waits.get(), "there is nothing left to wait for");
+        input.finish();
+        assertHolds(1, result);
+    }
+
+    /** Whoever fills the slot hears of it, and closing waits for nothing. */
+    @Test
+    void aJobThatHasFailedKeepsNobodyWaiting() {
+        CudaHostBuffer slot = input.slot();
+        InputFixture.fill(slot.segment(), 1);
+        slot.toDevice();
+        input.stack.waits().add(() -> {
+            throw new CommunicationException("rank 1 is dead");
+        });
+        assertEquals("rank 1 is dead", assertThrows(CommunicationException.class, slot::segment).getMessage());
+        slot.close();
+        input.finish();
+    }
+
+    private Tensor statistic(float value) {
+        Tensor tensor = input.arena.f32(1);
+        input.ops.fill(tensor, value);
+        return tensor;
+    }
+
+    private void assertHolds(float value, Tensor tensor) {
+        float[] expected = new float[8];
+        Arrays.fill(expected, value);
+        float[] found = new float[8];
+        try (Transfers transfers = new Transfers(input.stack.gpu(), input.stack.compute(), new HostWait())) {
+            transfers.download(MemorySegment.ofArray(found), tensor.address());
+        }
+        assertArrayEquals(expected, found);
+    }
+}
