@@ -54,9 +54,7 @@ enum Encoding {
      */
     void normalize(MemorySegment source, long from, long count, float mean, float spread,
                    MemorySegment target, long to) {
-        if (bytes == 4 && mean == 0 && spread == 1) {
-            MemorySegment.copy(source, TARGET.withOrder(order), from, target, TARGET, to, count);
-        } else if (bytes == 4) {
+        if (bytes == 4) {
             normalizeFloats(source, from, count, mean, spread, target, to);
         } else {
             normalizeDoubles(source, from, count, mean, spread, target, to);

@@ -68,6 +68,16 @@ class LauncherTest {
     }
 
     @Test
+    void aBundleRunsWithItsOwnJavaAndBuildsNothing() throws Exception {
+        jdk("installed/jdk-25", "25", ECHO);
+        Path java = jdk("a house/runtime", "25", ECHO);
+        Files.delete(home.resolve("app/target/isobar.jar"));
+        environment.put("JAVA_HOME", directory.resolve("installed/jdk-25").toString());
+        assertEquals(new Result(0, "<%s><@%s/app/jvm.options><-Disobar.home=%s><-jar><%s/isobar.jar><train>".formatted(
+            java, home, home, home), ""), run(launcher, "train"));
+    }
+
+    @Test
     void exitCodesPassThrough() throws Exception {
         jdk("jdk-25", "25", "exit 7");
         environment.put("JAVA_HOME", directory.resolve("jdk-25").toString());

@@ -52,12 +52,12 @@ public final class RollCall implements Closeable {
         job.watch().onFailure(this::close);
     }
 
-    /** The bytes that each rank brings, as many at all of them, in the order of the group. Before {@link #begin}. */
+    /** The few bytes that each rank brings, as many at all of them, in the group's order. Before {@link #begin}. */
     public List<ByteBuffer> exchange(ByteBuffer own) throws IOException {
         ByteBuffer[] all = new ByteBuffer[group.size()];
         all[group.index()] = own;
         for (int step = 1; step < group.size(); step++) {
-            links.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
+            links.next().sendNow(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate());
             ByteBuffer theirs = ByteBuffer.allocate(own.remaining());
             links.previous().read(theirs);
             all[Math.floorMod(group.index() - step, all.length)] = theirs.flip();

@@ -34,8 +34,12 @@ final class NcclRank {
         int code = 0;
         try (CudaDevice device = device(self); Arena arena = device.arena("test", 32 << 20);
             Job job = Rendezvous.join(self, JobSecret.of(System.getenv()), Map.of(), LIMITS)) {
-            scene.play(new Stage(device, arena, job, Path.of(arguments[0])));
-            System.out.println("done");
+            try {
+                scene.play(new Stage(device, arena, job, Path.of(arguments[0])));
+                System.out.println("done");
+            } catch (DeviceException broken) {
+                throw job.verdict(broken);
+            }
         } catch (CommunicationException | UserException | DeviceException failure) {
             System.out.println(failure.getMessage());
             code = failure instanceof UserException ? 2 : failure instanceof DeviceException ? 4 : 3;
@@ -62,10 +66,8 @@ final class NcclRank {
         void all(Part part) throws Exception {
             try (Communicator communicator = device.nccl(job, everybody("dp"))) {
                 part.play(new Rank(device, arena, communicator));
-            } catch (RuntimeException | AssertionError failure) {
-                if (!(failure instanceof CommunicationException)) {
-                    job.watch().fail("rank " + job.rank() + ": " + failure);
-                }
+            } catch (AssertionError failure) {
+                job.watch().fail("rank " + job.rank() + ": " + failure);
                 throw failure;
             }
         }

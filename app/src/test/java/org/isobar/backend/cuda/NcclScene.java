@@ -140,6 +140,8 @@ enum NcclScene {
             NcclGroup nccl = NcclStart.join(new Gpu(stage.job().rank()), stage.job(), group, roll, System.getenv());
             Tensor tensor = stage.arena().allocate(DType.F32, 1000);
             stage.device().ops().fill(tensor, 1);
+            CudaFixture.values(stage.device(), tensor); // ends that; what follows is ordered with it
+            stage.device().ops().fill(tensor, 2);
             nccl.issue(new Operations(group).allReduce(tensor, Reduction.SUM), tensor.address(), tensor.address());
             nccl.stream().synchronize();
             CudaFixture.values(stage.device(), tensor);

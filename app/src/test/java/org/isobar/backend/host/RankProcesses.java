@@ -68,11 +68,16 @@ public final class RankProcesses implements AutoCloseable {
         new ProcessBuilder("kill", "-STOP", String.valueOf(processes.get(rank).pid())).start().waitFor();
     }
 
-    /** Fails unless the rank ends in time, with that code, and has said each of these. */
-    public void expect(int rank, int code, String... words) throws Exception {
+    /** The code with which the rank ends; fails unless it does in time. */
+    public int end(int rank) throws Exception {
         assertTrue(processes.get(rank).waitFor(END_SECONDS, TimeUnit.SECONDS),
             "rank " + rank + " still runs: " + log(rank));
-        assertEquals(code, processes.get(rank).exitValue(), log(rank));
+        return processes.get(rank).exitValue();
+    }
+
+    /** Fails unless the rank ends in time, with that code, and has said each of these. */
+    public void expect(int rank, int code, String... words) throws Exception {
+        assertEquals(code, end(rank), log(rank));
         for (String each : words) {
             assertTrue(log(rank).contains(each), each + " in: " + log(rank));
         }

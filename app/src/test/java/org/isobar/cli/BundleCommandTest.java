@@ -1,0 +1,140 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** {@code isobar bundle}, and what it makes on a machine that has nothing else. */
+class BundleCommandTest {
+    private static final Path JAR = Path.of("target", "isobar.jar").toAbsolutePath(); // process-classes makes it
+    private static final long LIMIT = 60_000_000;
+    private static final double TOLERANCE = 1e-5; // of losses between layouts, relative
+
+    @TempDir
+    private static Path directory;
+    private static Path archive;
+    private static BareNode node;
+    private static List<String> losses;
+
+    /** Makes a bundle, unpacks it elsewhere, and trains with the build that it was made of. */
+    @BeforeAll
+    static void furnish() throws Exception {
+        archive = directory.resolve("made/here/isobar.tar.xz");
+        Files.createDirectories(archive.getParent());
+        Files.writeString(archive, "an older one");
+        BareNode.Result made = build("bundle", "--output=" + archive);
+        assertEquals(0, made.code(), made.said());
+        assertTrue(made.said().contains("Wrote " + archive), made.said());
+        node = new BareNode(unpack(Files.createDirectory(directory.resolve("a house"))), directory.resolve("node"));
+        losses = build("train", "--config=tiny", "--data_dir=" + directory.resolve("data"),
+            "--expdir=" + directory.resolve("build")).losses();
+    }
+
+    @Test
+    void itIsOneSmallFile() throws IOException {
+        assertEquals(List.of("isobar.tar.xz"), names(archive.getParent()));
+        assertTrue(Files.size(archive) < LIMIT, () -> archive.toFile().length() + " bytes");
+        List<String> files = names(node.bundle());
+        assertTrue(files.containsAll(List.of("README.md", "app", "config", "docs", "export_DDP_vars.sh", "isobar",
+            "isobar.jar", "lib", "runtime", "submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh")), files::toString);
+    }
+
+    @Test
+    void saysItsVersion() throws Exception {
+        assertEquals(build("--version"), node.isobar(Map.of(), "--version"));
+    }
+
+    @Test
+    void trainsAsTheBuildDoes() throws Exception {
+        assertEquals(losses, train("one", "train").losses());
+    }
+
+    @Test
+    void launchStartsItsOwnJava() throws Exception {
+        assertClose(train("two", "launch", "--nproc_per_node=2", "train", "--tensor_parallel=2").losses());
+    }
+
+    @Test
+    @Tag("slurm")
+    void theSubmitScriptsUseIt() throws Exception {
+        SlurmCluster.assumePossible();
+        try (SlurmCluster slurm = SlurmCluster.start(1, directory.resolve("slurm"), node.bundle())) {
+            SlurmCluster.Job job = slurm.submit(Map.of("LOGDIR", directory.resolve("jobs").toString(),
+                "DATADIR", directory.resolve("data").toString(), "JAVA_HOME", "/nowhere"),
+                List.of("--nodes=1", "--ntasks-per-node=2", "submit_pm_mp.sh", "--config=tiny", "--tensor_parallel=2"));
+            assertEquals("COMPLETED 0", job.end(), job::output);
+            assertClose(new BareNode.Result(0, job.output()).losses());
+        }
+    }
+
+    @Test
+    void aBundleMakesNoBundle() throws Exception {
+        BareNode.Result refused = node.isobar(Map.of(), "bundle");
+        assertEquals(2, refused.code(), refused.said());
+        assertTrue(refused.said().contains("has no jlink: bundles are made where Isobar was built"), refused.said());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        /proc/b.tar.xz      | isobar: cannot write bundle /proc/b.tar.xz: No such file or directory; free space, mend
+        /proc/stat/b.tar.xz | isobar: cannot write bundle /proc/stat/b.tar.xz: File exists; free space, mend
+        """)
+    void whereItCannotWriteItSaysSo(String output, String expected) throws Exception {
+        BareNode.Result refused = build("bundle", "--output=" + output);
+        assertEquals(2, refused.code(), refused.said());
+        assertTrue(refused.said().contains(expected), refused.said());
+    }
+
+    /** Runs the build as the launcher does. */
+    private static BareNode.Result build(String... arguments) throws Exception {
+        List<String> command = Stream.concat(Stream.of(SameJava.command(Main.class).getFirst(),
+            "@" + Path.of("jvm.options").toAbsolutePath(), "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar",
+            JAR.toString()), Stream.of(arguments)).toList();
+        ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile());
+        builder.environment().keySet().removeIf(name -> name.matches("(SLURM|ISOBAR)_.*|LOGDIR|DATADIR|WORLD_SIZE"));
+        builder.environment().put("ISOBAR_THREADS", "1");
+        return BareNode.run(builder);
+    }
+
+    /** Runs a command on the bare node with the options of a training run. */
+    private static BareNode.Result train(String name, String... command) throws Exception {
+        return node.isobar(Map.of(), Stream.concat(Stream.of(command), Stream.of("--config=tiny",
+            "--data_dir=" + directory.resolve("data"), "--expdir=" + directory.resolve(name))).toArray(String[]::new));
+    }
+
+    /** Unpacks the archive; returns the one directory in it. */
+    private static Path unpack(Path where) throws Exception {
+        BareNode.Result tar = BareNode.run(new ProcessBuilder("tar", "-xf", archive.toString())
+            .directory(where.toFile()));
+        assertEquals(0, tar.code(), tar.said());
+        assertEquals(1, names(where).size());
+        return where.resolve(names(where).getFirst());
+    }
+
+    private static void assertClose(List<String> others) {
+        assertEquals(losses.size(), others.size());
+        for (int i = 0; i < losses.size(); i++) {
+            double loss = Double.parseDouble(losses.get(i));
+            assertEquals(loss, Double.parseDouble(others.get(i)), loss * TOLERANCE);
+        }
+    }
+
+    private static List<String> names(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.Map;
+
+import org.isobar.bundle.Bundle;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a bundle holds is all that a GPU needs beside driver and CUDA: no module is missing, no binding. */
+@Tag("cuda")
+class CudaBundleTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    void trainsOnAGpu() throws Exception {
+        Bundle bundle = Bundle.of(Path.of(".."), Path.of("target", "isobar.jar"));
+        Path unpacked = directory.resolve(bundle.name());
+        bundle.assemble(unpacked);
+        Map<String, String> libraries = Map.of("LD_LIBRARY_PATH", System.getenv("LD_LIBRARY_PATH"));
+        BareNode node = new BareNode(unpacked, directory.resolve("node"));
+        BareNode.Result run = node.isobar(libraries, "train", "--config=tiny", "--device=cuda", "--data_dir=data",
+            "--expdir=logs");
+        assertEquals(2, run.losses().size(), run.said());
+        assertTrue(run.said().contains("DONE ---- rank 0"), run.said());
+    }
+}
