@@ -16,6 +16,7 @@ import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
+import org.isobar.device.Stopwatch;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Job;
@@ -145,6 +146,11 @@ public final class CudaDevice implements Device {
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
     public Communicator staged(Job job, Communicator host) {
         throw new UserException(host.group() + " of " + job.worldSize() + " ranks: staging is not built yet");
+    }
+
+    @Override
+    public Stopwatch stopwatch() {
+        return new CudaStopwatch(stack.gpu(), stack.compute(), stack.waits());
     }
 
     @Override
