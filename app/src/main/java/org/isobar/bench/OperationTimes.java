@@ -41,6 +41,11 @@ final class OperationTimes {
         };
     }
 
+    /** Forgets the operations that have been counted. */
+    void forget() {
+        works.clear();
+    }
+
     /** For steps over the device of the stopwatch: marks each operation. */
     static ObservedDevice.Observer mark(Stopwatch stopwatch) {
         return new ObservedDevice.Observer() {
