@@ -46,9 +46,7 @@ public enum Backend {
     }
 
     private static List<CudaReport.Obstacle> obstacles(DeviceOptions options) {
-        return options.ranks().worldSize() > 1
-            ? List.of(new CudaReport.Obstacle("several GPUs are not built yet", "start one process, or take the CPU"))
-            : CudaReport.toRun().obstacles(options.environment());
+        return CudaReport.toRun().obstacles(options.environment());
     }
 
     private static Device cpu(DeviceOptions options, Consumer<String> log, String why) {

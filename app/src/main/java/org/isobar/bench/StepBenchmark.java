@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.dryrun.DryRunDevice;
@@ -22,6 +23,7 @@ import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.BatchLoss;
 import org.isobar.train.GradientSync;
 import org.isobar.train.MemoryCheck;
 import org.isobar.train.MemoryPlan;
@@ -112,16 +114,21 @@ public final class StepBenchmark {
             Replica replica = replica(device, memory);
             load(replica);
             for (int step = 0; step < plan.warmup; step++) {
-                double loss = step(replica, data, step);
+                double loss = replica.trainStep(data.input, data.target, context(step));
                 if (step < LOSSES) {
                     losses.add(loss);
                 }
             }
             stopwatch.mark();
-            for (int step = 0; step < plan.steps; step++) {
-                step(replica, data, plan.warmup + step);
+            Supplier<BatchLoss> last = replica.issue(data.input, data.target, context(plan.warmup));
+            stopwatch.mark();
+            for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
+                Supplier<BatchLoss> next = replica.issue(data.input, data.target, context(step));
                 stopwatch.mark();
+                last.get(); // a step late, as in training
+                last = next;
             }
+            last.get();
             return Spread.of(stopwatch.laps(), plan.timing, seconds -> seconds);
         }
     }
@@ -132,7 +139,7 @@ public final class StepBenchmark {
             Replica.Memory nothing = Replica.Memory.of(dry, needs)) {
             Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing);
             times.forget(); // what making a replica takes
-            step(replica, data, 0);
+            replica.trainStep(data.input, data.target, context(0));
         }
         try (Replica.Memory memory = Replica.Memory.of(device, needs);
             Stopwatch stopwatch = device.stopwatch()) {
@@ -140,7 +147,7 @@ public final class StepBenchmark {
             load(replica);
             for (int step = 0; step <= OBSERVED_STEPS; step++) {
                 stopwatch.laps();
-                step(replica, data, step);
+                replica.trainStep(data.input, data.target, context(step));
                 if (step > 0) {
                     times.add(stopwatch.laps());
                 }
@@ -157,9 +164,8 @@ public final class StepBenchmark {
                 GradientSync.Options.DEFAULT));
     }
 
-    private double step(Replica replica, Batch data, int step) {
-        return replica.trainStep(data.input, data.target, new Replica.StepContext(config.training().seed(), step,
-            Span.whole(batch), config.training().lr()));
+    private Replica.StepContext context(int step) {
+        return new Replica.StepContext(config.training().seed(), step, Span.whole(batch), config.training().lr());
     }
 
     /** Gives a replica the weights that PyTorch has, too. */

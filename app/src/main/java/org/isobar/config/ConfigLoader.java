@@ -40,7 +40,8 @@ public final class ConfigLoader {
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
-        Consistency.checkBuilt(settings, ranks.worldSize());
+        Consistency.checkBuilt(settings);
+        Consistency.checkCarrier(settings, ranks.worldSize());
     }
 
     private static ProcessGrid grid(Settings given, int worldSize) {

@@ -5,6 +5,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
 
 /** What no single value can be blamed for: combinations that no run can have. Every check throws a UserException. */
 final class Consistency {
@@ -57,14 +58,25 @@ final class Consistency {
     }
 
     /** Refuses what later versions will do: saying so beats pretending. */
-    static void checkBuilt(Settings settings, int worldSize) {
+    static void checkBuilt(Settings settings) {
         if (settings.get(Keys.PIPELINE_PARALLEL) > 1) {
             throw settings.fail(settings.describe(Keys.PIPELINE_PARALLEL)
                 + ", but training knows no pipeline stages yet; leave it at 1.");
         }
-        if (settings.get(Keys.DEVICE) == Backend.CUDA && worldSize > 1) {
-            throw settings.fail(settings.describe(Keys.DEVICE)
-                + ", but several GPUs are not built yet; start one process, or use --device cpu.");
+    }
+
+    /** What carries collectives must fit the device, and what is asked of it. */
+    static void checkCarrier(Settings settings, int worldSize) {
+        CommBackend carrier = settings.get(Keys.COMM_BACKEND);
+        if (carrier == CommBackend.HOST && worldSize > 1 && settings.get(Keys.ENABLE_CUDA_GRAPHS)
+            && settings.get(Keys.DEVICE) != Backend.CPU) {
+            throw settings.fail(settings.describe(Keys.ENABLE_CUDA_GRAPHS) + ", but "
+                + settings.describe(Keys.COMM_BACKEND) + ": a graph holds no collectives that go through the host; "
+                + "leave one of them out.");
+        }
+        if (carrier == CommBackend.NCCL && settings.get(Keys.DEVICE) == Backend.CPU) {
+            throw settings.fail(settings.describe(Keys.COMM_BACKEND) + ", but " + settings.describe(Keys.DEVICE)
+                + ", and NCCL connects GPUs; use --comm_backend auto or host.");
         }
     }
 

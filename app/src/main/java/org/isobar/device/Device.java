@@ -76,7 +76,7 @@ public interface Device extends AutoCloseable {
     /**
      * Begins to bring a few numbers to the host and returns at once. At most four are under way at one time.
      *
-     * @param source (n) with n up to 512, F64
+     * @param source (n), F64
      */
     default Readback read(Tensor source) {
         double[] values = new double[Math.toIntExact(source.elements())];

@@ -1,33 +1,33 @@
 package org.isobar.train;
 
-import org.isobar.data.Batch;
 import org.isobar.data.Era5Dataset;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 
 /** Stops a run whose loss is NaN or infinite, and says whether the data or the training is to blame. */
 final class FiniteLoss {
+    private static final long NONE = -1;
+
     private FiniteLoss() { }
 
     /** The replica that found a loss, and the data that its batch came from. */
     record Origin(Replica replica, Era5Dataset dataset) { }
 
     /**
-     * Checks the loss of the last batch that the replica has seen.
+     * Checks the loss of a batch. Where it is not finite, all replicas find that together and tell each other the
+     * sample, so that each can name it, whichever of them is heard.
      *
-     * @param when in words, for the message
-     * @throws UserException if it is not finite; names the sample and, in bad data, the place
+     * @param when    in words, for the message
+     * @param samples of this replica's part of the batch, by number
+     * @throws UserException if the loss is not finite; names the sample and, in bad data, the place
      */
-    static void require(double loss, String when, Batch batch, Origin origin) {
-        if (!Double.isFinite(loss)) {
-            int culprit = origin.replica.firstNonFiniteSample();
-            if (culprit < 0) {
-                throw new UserException("the loss is " + loss + " " + when
-                    + ", from a sample of another replica, whose ranks say which");
-            }
-            long sample = batch.samples()[culprit];
-            throw new UserException("the loss is " + loss + " " + when + ", sample " + sample + ": "
-                + origin.dataset.firstNonFinite(sample)
+    static void require(BatchLoss loss, String when, int[] samples, Origin origin) {
+        if (!Double.isFinite(loss.mean())) {
+            int culprit = loss.firstNonFiniteSample();
+            long sample = origin.replica.largest(culprit < 0 ? NONE : samples[culprit]);
+            String what = "the loss is " + loss.mean() + " " + when;
+            throw new UserException(sample == NONE ? what + ", though that of every sample is finite"
+                : what + ", sample " + sample + ": " + origin.dataset.firstNonFinite(sample)
                     .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
                     .orElse(ofFiniteData(origin.replica.compute())));
         }

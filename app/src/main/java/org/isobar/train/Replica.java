@@ -2,14 +2,17 @@ package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
 import org.isobar.device.Ranges;
+import org.isobar.device.Readback;
 import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Axis;
@@ -40,9 +43,7 @@ public final class Replica {
     private final GradientSync sync;
     private final Communicator replicas;
     private final Tensor prediction; // (B, Cout, H, W)
-    private final Tensor loss;       // (1), F64
-    private final Tensor norms;      // (B, 2), F64
-    private final Tensor rmse;       // (Cout), F64
+    private final Results results;
     private final Tensor checksum;   // (2), F64
 
     /**
@@ -92,10 +93,48 @@ public final class Replica {
     /**
      * Scores of one global batch.
      *
-     * @param loss mean relative L2 loss
-     * @param rmse latitude-weighted RMSE of each channel, of normalized fields
+     * @param batch its loss
+     * @param rmse  latitude-weighted RMSE of each channel, of normalized fields
      */
-    public record Evaluation(double loss, double[] rmse) { }
+    public record Evaluation(BatchLoss batch, double[] rmse) {
+        /** Mean relative L2 loss. */
+        public double loss() {
+            return batch.mean();
+        }
+    }
+
+    /**
+     * What steps and evaluations are judged by, F64, side by side: what belongs together is reduced and read as one.
+     *
+     * @param all (Cout + 1 + 2 B): the RMSE of each channel, the loss, two norms of each sample
+     */
+    private record Results(Tensor all, int channels) {
+        static Results in(Arena arena, int channels, int batch) {
+            return new Results(arena.allocate(DType.F64, channels + 1 + 2L * batch), channels);
+        }
+
+        Tensor rmse() {
+            return all.slice(0, channels);
+        }
+
+        Tensor loss() {
+            return all.slice(channels, 1);
+        }
+
+        Tensor norms() { // (B, 2)
+            long count = all.elements() - channels - 1;
+            return all.slice(channels + 1, count).reshape(count / 2, 2);
+        }
+
+        /** What has a mean over the replicas. */
+        Tensor rmseAndLoss() {
+            return all.slice(0, channels + 1);
+        }
+
+        Tensor lossAndNorms() {
+            return all.slice(channels, all.elements() - channels);
+        }
+    }
 
     /**
      * How a replica trains, besides its model and batch.
@@ -136,9 +175,7 @@ public final class Replica {
         adam = new Adam(device, parameters, state, options.adam(), judges(communicators, options));
         sync = new GradientSync(parameters, communicators, options.sync());
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
-        loss = state.allocate(DType.F64, 1);
-        norms = state.allocate(DType.F64, batch, 2);
-        rmse = state.allocate(DType.F64, config.outChannels());
+        results = Results.in(state, config.outChannels(), batch);
         checksum = state.allocate(DType.F64, 2);
         state.seal();
     }
@@ -211,24 +248,37 @@ public final class Replica {
     }
 
     /**
-     * One training step on this rank's samples of a global batch of normalized images; returns the loss of the global
-     * batch before the update. The host waits for the device at the end alone, when it reads the loss.
+     * Issues one training step on this rank's samples of a global batch of normalized images and returns without
+     * waiting for the device. What it returns waits for the step, and gives the loss of the global batch before the
+     * update; it is asked once, at the latest when the step after the next has been issued.
      */
-    public double trainStep(Tensor input, Tensor target, StepContext context) {
+    public Supplier<BatchLoss> issue(Tensor input, Tensor target, StepContext context) {
         adam.setLearningRate(context.learningRate());
+        step(input, target, context);
+        Readback loss = device.read(results.lossAndNorms());
+        return () -> BatchLoss.of(loss.await());
+    }
+
+    /** Issues one training step and waits for its loss; see {@link #issue}. */
+    public double trainStep(Tensor input, Tensor target, StepContext context) {
+        return issue(input, target, context).get().mean();
+    }
+
+    private void step(Tensor input, Tensor target, StepContext context) {
         differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
         try (Ranges.Range _ = device.ranges().open("optimizer")) {
             adam.unscale();
             adam.step();
         }
-        return mean(loss)[0];
+        average(results.loss());
     }
 
     /** Sets all gradients to those of the loss of one global batch; returns the loss. */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness) {
         differentiate(input, target, randomness);
         adam.unscale();
-        return mean(loss)[0];
+        average(results.loss());
+        return read(results.loss())[0];
     }
 
     /** Loss and gradients of the scaled loss; those are reduced on return. */
@@ -238,9 +288,9 @@ public final class Replica {
         Pass pass = new Pass(ops, compute, memory.kept(), memory.scratch(), randomness, sync::ready);
         try (Ranges.Range _ = device.ranges().open("forward")) {
             model.forward(prediction, input, pass);
-            ops.relativeL2Loss(loss, norms, prediction, target);
+            ops.relativeL2Loss(results.loss(), results.norms(), prediction, target);
         }
-        ops.relativeL2LossBackward(prediction, prediction, target, norms, adam.lossScale());
+        ops.relativeL2LossBackward(prediction, prediction, target, results.norms(), adam.lossScale());
         model.backward(prediction, input, pass);
         pass.finish();
         sync.await();
@@ -256,8 +306,12 @@ public final class Replica {
         Pass pass = new Pass(device.ops(), compute, memory.kept(), memory.scratch(), new Pass.None(), unused -> { });
         model.forward(prediction, input, pass);
         pass.discard();
-        device.ops().relativeL2Loss(loss, norms, prediction, target);
-        return new Evaluation(mean(loss)[0], score(target));
+        device.ops().relativeL2Loss(results.loss(), results.norms(), prediction, target);
+        device.ops().weightedRmse(results.rmse(), prediction, target);
+        average(results.rmseAndLoss());
+        double[] values = read(results.all());
+        return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, results.channels(), values.length)),
+            Arrays.copyOf(values, results.channels()));
     }
 
     /**
@@ -270,36 +324,26 @@ public final class Replica {
                 input.shape().extent(3));
             device.ops().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
         }
-        return score(target);
+        device.ops().weightedRmse(results.rmse(), prediction, target);
+        average(results.rmse());
+        return read(results.rmse());
     }
 
-    /** Latitude-weighted RMSE of each channel of {@link #prediction}. */
-    private double[] score(Tensor target) {
-        device.ops().weightedRmse(rmse, prediction, target);
-        return mean(rmse);
+    /** The largest of the numbers that the replicas name, up to 2^53; all of them ask together. */
+    long largest(long number) {
+        Tensor numbers = checksum.slice(0, 1);
+        device.upload(numbers, MemorySegment.ofArray(new double[] {number}));
+        replicas.allReduce(numbers, Reduction.MAX).await();
+        return (long) read(numbers)[0];
     }
 
-    /** The first sample of this rank's last batch, trained or evaluated, whose loss is not finite, or -1. */
-    public int firstNonFiniteSample() {
-        double[] values = read(norms);
-        for (int sample = 0; sample < values.length / 2; sample++) {
-            if (!Double.isFinite(values[2 * sample] / values[2 * sample + 1])) {
-                return sample;
-            }
-        }
-        return -1;
-    }
-
-    /** The mean over the replicas, each of which has scored its own samples. */
-    private double[] mean(Tensor scores) {
+    /** Sets scores to their mean over the replicas, each of which has scored its own samples. */
+    private void average(Tensor scores) {
         replicas.allReduce(scores, Reduction.AVERAGE).await();
-        return read(scores);
     }
 
     private double[] read(Tensor tensor) {
-        double[] values = new double[Math.toIntExact(tensor.elements())];
-        device.download(MemorySegment.ofArray(values), tensor);
-        return values;
+        return device.read(tensor).await();
     }
 
     /** The tree of the model's modules. */

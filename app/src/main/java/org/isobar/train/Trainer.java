@@ -95,56 +95,62 @@ final class Trainer {
     private Replica.Evaluation evaluateFirst(DataLoader loader) {
         try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
             Replica.Evaluation evaluation = replica.evaluate(batch.input().toDevice(), batch.target().toDevice());
-            requireFinite(evaluation.loss(), batch, loader);
+            FiniteLoss.require(evaluation.batch(), "at step " + iterations, batch.samples(),
+                new FiniteLoss.Origin(replica, loader.dataset()));
             return evaluation;
         }
     }
 
     private void train(int epoch, ProgressBar progress) {
         long start = System.nanoTime();
-        double lossSum = 0;
+        LateLosses losses = new LateLosses(new FiniteLoss.Origin(replica, data.training().dataset()),
+            (step, loss) -> progress.step(epoch + 1, step, loss));
         int step = 0;
         try (DataLoader.Epoch batches = data.training().epoch(epoch)) {
             while (batches.hasNext()) {
-                double loss;
+                LateLosses.Issued issued;
                 try (Batch batch = batches.next()) {
-                    profile(epoch, step);
-                    loss = step(batch, step);
+                    profile(epoch, step, losses);
+                    issued = step(batch, step);
                 }
-                lossSum += loss;
                 step++;
+                losses.add(issued);
                 if (step == 2) {
                     report.info(TutorialLines.forwardMemory(replica.device().memory().highWatermark()));
                 }
-                progress.step(epoch + 1, step, loss);
             }
+            losses.settle();
         }
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
         double samplesPerSecond = config.training().globalBatchSize() * step / seconds;
         report.info(TutorialLines.epochTime(epoch + 1, seconds, samplesPerSecond));
-        report.info(TutorialLines.trainLoss(lossSum / step));
+        report.info(TutorialLines.trainLoss(losses.mean()));
         skipped.epoch(replica.progress()).ifPresent(report::info);
-        report.scalar("Loss/train", lossSum / step, iterations);
+        report.scalar("Loss/train", losses.mean(), iterations);
         report.scalar("Learning Rate", schedule.at(iterations), iterations);
         report.scalar("Avg iters per sec", step / seconds, iterations);
         report.scalar("Avg samples per sec", samplesPerSecond, iterations);
     }
 
-    /** The profiler's window: the fourth epoch but for its last step. */
-    private void profile(int epoch, int step) {
-        if (epoch == PROFILED_EPOCH && config.ranks().rank() == 0) {
-            if (step == 0) {
-                replica.device().ranges().startProfiler();
-            }
-            if (step == stepsPerEpoch - 1) {
+    /** The profiler's window: the fourth epoch but for its last step. What it sees is done when it closes. */
+    private void profile(int epoch, int step, LateLosses losses) {
+        if (epoch != PROFILED_EPOCH) {
+            return;
+        }
+        boolean profiled = config.ranks().rank() == 0;
+        if (step == 0 && profiled) {
+            replica.device().ranges().startProfiler();
+        }
+        if (step == stepsPerEpoch - 1) {
+            losses.settle(); // at all ranks: a loss that is not finite makes them talk
+            if (profiled) {
                 replica.device().ranges().stopProfiler();
             }
         }
     }
 
-    private double step(Batch batch, int number) {
+    private LateLosses.Issued step(Batch batch, int number) {
         Ranges ranges = replica.device().ranges();
-        double loss;
         try (Ranges.Range _ = ranges.open("step " + number)) {
             Tensor input;
             Tensor target;
@@ -152,16 +158,11 @@ final class Trainer {
                 input = batch.input().toDevice();
                 target = batch.target().toDevice();
             }
-            loss = replica.trainStep(input, target, new Replica.StepContext(config.training().seed(), iterations,
-                samples, schedule.at(iterations)));
+            Replica.StepContext context = new Replica.StepContext(config.training().seed(), iterations, samples,
+                schedule.at(iterations));
+            iterations++;
+            return new LateLosses.Issued(iterations, batch.samples(), replica.issue(input, target, context));
         }
-        iterations++;
-        requireFinite(loss, batch, data.training());
-        return loss;
-    }
-
-    private void requireFinite(double loss, Batch batch, DataLoader loader) {
-        FiniteLoss.require(loss, "at step " + iterations, batch, new FiniteLoss.Origin(replica, loader.dataset()));
     }
 
     private Validator.Scores validate(Validator.Baseline baseline) {

@@ -49,7 +49,7 @@ final class Validator {
                     Tensor input = batch.input().toDevice();
                     Tensor target = batch.target().toDevice();
                     Replica.Evaluation evaluation = replica.evaluate(input, target);
-                    FiniteLoss.require(evaluation.loss(), "in validation at step " + step, batch,
+                    FiniteLoss.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
                         new FiniteLoss.Origin(replica, loader.dataset()));
                     if (batches == 0) {
                         firstBatch.view(target, replica.prediction());

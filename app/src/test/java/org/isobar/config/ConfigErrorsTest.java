@@ -132,13 +132,17 @@ class ConfigErrorsTest {
     }
 
     @Test
-    void severalGpusAreSaidNotToBeThereYet() {
+    void carriersThatDoNotFit() {
         ConfigRequest two = new ConfigRequest(PRESETS, "demo", Map.of("RANK", "0", "WORLD_SIZE", "2",
             "MASTER_ADDR", "127.0.0.1"));
-        String message = message(two.with("device", "cuda"));
-        assertTrue(message.contains("device is 'cuda' (--device), but several GPUs are not built yet; start one "
-            + "process, or use --device cpu."), message);
-        assertEquals(2, ConfigLoader.load(two.with("device", "cpu")).ranks().worldSize());
+        String graphs = message(two.with("device", "cuda").with("comm_backend", "host")
+            .with("enable_cuda_graphs", "true"));
+        assertTrue(graphs.contains("enable_cuda_graphs is 'true' (--enable_cuda_graphs), but comm_backend is 'host' "
+            + "(--comm_backend): a graph holds no collectives that go through the host"), graphs);
+        String nccl = message(two.with("device", "cpu").with("comm_backend", "nccl"));
+        assertTrue(nccl.contains("comm_backend is 'nccl' (--comm_backend), but device is 'cpu' (--device), and NCCL "
+            + "connects GPUs; use --comm_backend auto or host."), nccl);
+        assertEquals(2, ConfigLoader.load(two.with("device", "cuda")).ranks().worldSize());
     }
 
     private static ConfigRequest request(Path file, String preset) {

@@ -63,7 +63,7 @@ class CommunicationTest {
         if (cp > 1) {
             assertEquals(new Total(1, onSequenceShard(tp)), totals.get("cp-dp all-reduce"));
         }
-        assertEquals(new Total(2, 1 + MODEL.outChannels()), step(tp, cp, dp, false).get("dp all-reduce"));
+        assertEquals(new Total(1, 1 + MODEL.outChannels()), step(tp, cp, dp, false).get("dp all-reduce"));
     }
 
     /** Weights of blocks and final norm on one rank. (With these sizes, none is padded.) */

@@ -77,12 +77,6 @@ class CudaProcessTest {
     }
 
     @Test
-    void severalProcesses() throws Exception {
-        train(Map.of("RANK", "0", "WORLD_SIZE", "2", "MASTER_ADDR", "localhost"), "--device=cuda").ended(2)
-            .says("several GPUs are not built yet");
-    }
-
-    @Test
     void librariesThatAreMissingOrOfTheWrongVersion() throws Exception {
         Path libraries = libraries();
         Files.delete(libraries.resolve("libcublas.so.13"));

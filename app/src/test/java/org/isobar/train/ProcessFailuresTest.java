@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -122,7 +123,7 @@ class ProcessFailuresTest {
         theOthersEnd(Fault.STOP, 1, Moment.BACKWARD, 2, Duration.ofSeconds(6), "--comm_timeout=4");
     }
 
-    /** NaN in the data of one replica: its rank names the sample, and all end. */
+    /** NaN in the data of one replica: all ranks name the step, the sample and its place, and end. */
     @Test
     void aBadSampleEndsAllReplicas() throws Exception {
         Path spoilt = directory.resolve("spoilt");
@@ -134,11 +135,18 @@ class ProcessFailuresTest {
             List<Integer> codes = List.of(job.code(0), job.code(1));
             assertEquals(List.of(2, 2), codes, job.screens());
             List<String> shown = List.of(job.shown(0), job.shown(1));
-            assertEquals(1, shown.stream().filter(screen -> screen.contains("the data are not finite")
-                && screen.contains("1979.h5")).count(), job.screens());
-            assertEquals(1, shown.stream().filter(screen -> screen.contains("another replica")).count(),
-                job.screens());
+            for (String screen : shown) {
+                assertTrue(screen.contains("the data are not finite") && screen.contains("1979.h5, time step 5, "
+                    + "channel 1 (v10), row 3, column 7"), job.screens());
+            }
+            assertEquals(1, shown.stream().map(ProcessFailuresTest::nonFiniteLoss).distinct().count(), job.screens());
         }
+    }
+
+    private static String nonFiniteLoss(String screen) {
+        Matcher found = Pattern.compile("the loss is NaN at step \\d+, sample \\d+: ").matcher(screen);
+        assertTrue(found.find(), screen);
+        return found.group();
     }
 
     @Test

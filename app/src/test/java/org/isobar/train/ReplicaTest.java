@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 import org.isobar.backend.cpu.CpuDevice;
@@ -65,13 +66,33 @@ class ReplicaTest {
         assertEquals(quiet, disturbed);
     }
 
+    /** What was read of a step stays what it was, whatever is issued before somebody asks. */
+    @Test
+    void lossesMayBeAskedForLater() {
+        double[] losses = train(PLAIN, 2, 4);
+        with(PLAIN, 2, fixture -> {
+            Supplier<BatchLoss> late = fixture.issue(0);
+            for (int step = 1; step < losses.length; step++) {
+                Supplier<BatchLoss> next = fixture.issue(step);
+                assertEquals(losses[step - 1], late.get().mean());
+                late = next;
+            }
+            assertEquals(losses[3], late.get().mean());
+            return 0;
+        });
+    }
+
     @Test
     void aSampleThatIsNotFiniteIsNamed() {
-        assertEquals(1, with(PLAIN, 2, fixture -> {
+        with(PLAIN, 2, fixture -> {
+            assertEquals(-1, fixture.issue(0).get().firstNonFiniteSample());
             fixture.poison();
-            assertTrue(Double.isNaN(fixture.step(0)));
-            return fixture.replica.firstNonFiniteSample();
-        }));
+            BatchLoss loss = fixture.issue(1).get();
+            assertTrue(Double.isNaN(loss.mean()));
+            assertEquals(1, loss.firstNonFiniteSample());
+            assertEquals(1, fixture.replica.evaluate(fixture.input, fixture.target).batch().firstNonFiniteSample());
+            return 0;
+        });
     }
 
     /** Scaled so far that gradients overflow at first: such steps move nothing, the others what they would without. */
@@ -154,7 +175,11 @@ class ReplicaTest {
         }
 
         double step(long step) {
-            return replica.trainStep(input, target, new Replica.StepContext(5, step, Span.whole(BATCH), 3e-3));
+            return issue(step).get().mean();
+        }
+
+        Supplier<BatchLoss> issue(long step) {
+            return replica.issue(input, target, new Replica.StepContext(5, step, Span.whole(BATCH), 3e-3));
         }
 
         double firstGradient(float[] value) {

@@ -32,7 +32,7 @@ final class ReferenceDevice implements Device {
     }
 
     /** The numbers of a tensor. */
-    static double[] read(Tensor tensor) {
+    static double[] load(Tensor tensor) {
         MemorySegment memory = memory(tensor);
         double[] numbers = new double[Math.toIntExact(tensor.elements())];
         for (int i = 0; i < numbers.length; i++) {

@@ -1,6 +1,6 @@
 package org.isobar.verify;
 
-import static org.isobar.verify.ReferenceDevice.read;
+import static org.isobar.verify.ReferenceDevice.load;
 import static org.isobar.verify.ReferenceDevice.write;
 
 import java.util.Arrays;
@@ -28,22 +28,22 @@ class ReferenceTensorOps implements TensorOps {
 
     @Override
     public void copy(Tensor y, Tensor x) {
-        write(y, read(x));
+        write(y, load(x));
     }
 
     @Override
     public void cast(Tensor y, Tensor x) {
-        write(y, read(x));
+        write(y, load(x));
     }
 
     @Override
     public void transposeOuter(Tensor y, Tensor x) {
-        write(y, ReferenceOps.transposed(read(x), extent(x, 0), extent(x, 1), extent(x, 2)));
+        write(y, ReferenceOps.transposed(load(x), extent(x, 0), extent(x, 1), extent(x, 2)));
     }
 
     @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
-        Expected product = ReferenceProducts.linear(read(x), read(weight), extent(x, -1), 0);
+        Expected product = ReferenceProducts.linear(load(x), load(weight), extent(x, -1), 0);
         switch (epilogue) {
             case Epilogue.None none -> write(y, product.values());
             case Epilogue.Bias bias -> write(y, biased(product, bias.bias()));
@@ -55,7 +55,7 @@ class ReferenceTensorOps implements TensorOps {
     }
 
     private static double[] biased(Expected product, Tensor bias) {
-        double[] b = read(bias);
+        double[] b = load(bias);
         for (int i = 0; i < product.size(); i++) {
             product.add(i, b[i % b.length]);
         }
@@ -64,46 +64,46 @@ class ReferenceTensorOps implements TensorOps {
 
     @Override
     public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
-        write(dx, ReferenceProducts.backwardInput(before(dx, write), read(dy), read(weight), extent(weight, -1), 0)
+        write(dx, ReferenceProducts.backwardInput(before(dx, write), load(dy), load(weight), extent(weight, -1), 0)
             .values());
     }
 
     /** What is added to. */
     static double[] before(Tensor output, Write write) {
-        return write == Write.ADD ? read(output) : new double[Math.toIntExact(output.elements())];
+        return write == Write.ADD ? load(output) : new double[Math.toIntExact(output.elements())];
     }
 
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
-        write(dWeight, ReferenceProducts.backwardWeight(read(dWeight), read(dy), read(x), extent(x, -1), 0).values());
+        write(dWeight, ReferenceProducts.backwardWeight(load(dWeight), load(dy), load(x), extent(x, -1), 0).values());
     }
 
     @Override
     public void biasBackward(Tensor dBias, Tensor dy) {
-        write(dBias, ReferenceProducts.columnSums(read(dBias), read(dy)).values());
+        write(dBias, ReferenceProducts.columnSums(load(dBias), load(dy)).values());
     }
 
     @Override
     public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
-        ReferenceLayerNorm norm = new ReferenceLayerNorm(read(x), extent(x, -1), epsilon);
+        ReferenceLayerNorm norm = new ReferenceLayerNorm(load(x), extent(x, -1), epsilon);
         write(mean, norm.mean());
         write(invStd, norm.invStd());
-        write(y, norm.forward(read(gamma), read(beta)).values());
+        write(y, norm.forward(load(gamma), load(beta)).values());
     }
 
     @Override
     public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
-        write(y, new ReferenceLayerNorm(read(x), extent(x, -1), read(mean), read(invStd))
-            .forward(read(gamma), read(beta)).values());
+        write(y, new ReferenceLayerNorm(load(x), extent(x, -1), load(mean), load(invStd))
+            .forward(load(gamma), load(beta)).values());
     }
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
         Tensor invStd, Tensor gamma, Write write) {
-        ReferenceLayerNorm norm = new ReferenceLayerNorm(read(x), extent(x, -1), read(mean), read(invStd));
-        write(dx, norm.input(before(dx, write), read(dy), read(gamma)).values());
-        write(dGamma, norm.gamma(read(dGamma), read(dy)).values());
-        write(dBeta, norm.beta(read(dBeta), read(dy)).values());
+        ReferenceLayerNorm norm = new ReferenceLayerNorm(load(x), extent(x, -1), load(mean), load(invStd));
+        write(dx, norm.input(before(dx, write), load(dy), load(gamma)).values());
+        write(dGamma, norm.gamma(load(dGamma), load(dy)).values());
+        write(dBeta, norm.beta(load(dBeta), load(dy)).values());
     }
 
     @Override
@@ -115,12 +115,12 @@ class ReferenceTensorOps implements TensorOps {
 
     @Override
     public void gelu(Tensor y, Tensor x) {
-        write(y, ReferenceOps.gelu(read(x)).values());
+        write(y, ReferenceOps.gelu(load(x)).values());
     }
 
     @Override
     public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
-        write(dx, ReferenceOps.geluBackward(read(dy), read(x)).values());
+        write(dx, ReferenceOps.geluBackward(load(dy), load(x)).values());
         gelu(y, x);
         biasBackward(dBias, dx);
     }
@@ -130,7 +130,7 @@ class ReferenceTensorOps implements TensorOps {
         double[] outs = new double[Math.toIntExact(out.elements())];
         double[] logSums = new double[Math.toIntExact(lse.elements())];
         new RoundingAttention(shape, mask(shape, dropout), roundings(q.dtype()))
-            .forward(outs, logSums, read(q), read(kv));
+            .forward(outs, logSums, load(q), load(kv));
         write(out, outs);
         write(lse, logSums);
     }
@@ -141,7 +141,7 @@ class ReferenceTensorOps implements TensorOps {
         double[] dqs = new double[Math.toIntExact(dq.elements())];
         double[] dkvs = new double[Math.toIntExact(dkv.elements())];
         new RoundingAttention(shape, mask(shape, dropout), roundings(q.dtype()))
-            .backward(dqs, dkvs, read(dOut), read(q), read(kv), read(out), read(lse));
+            .backward(dqs, dkvs, load(dOut), load(q), load(kv), load(out), load(lse));
         write(dq, dqs);
         write(dkv, dkvs);
     }
@@ -159,43 +159,43 @@ class ReferenceTensorOps implements TensorOps {
 
     @Override
     public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
-        write(tokens, ReferenceImages.patchify(read(image), shape).values());
+        write(tokens, ReferenceImages.patchify(load(image), shape).values());
     }
 
     @Override
     public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
-        write(image, ReferenceImages.unpatchify(read(tokens), shape).values());
+        write(image, ReferenceImages.unpatchify(load(tokens), shape).values());
     }
 
     @Override
     public void addPositions(Tensor y, Tensor x, Tensor positions) {
-        write(y, ReferenceOps.addPositions(read(x), read(positions)).values());
+        write(y, ReferenceOps.addPositions(load(x), load(positions)).values());
     }
 
     @Override
     public void addPositionsBackward(Tensor dPositions, Tensor dy) {
-        write(dPositions, ReferenceOps.addPositionsBackward(read(dPositions), read(dy)).values());
+        write(dPositions, ReferenceOps.addPositionsBackward(load(dPositions), load(dy)).values());
     }
 
     @Override
     public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
-        write(y, ReferenceOps.residual(read(x), read(branch), ReferenceOps.mask(dropPath, extent(x, 0))).values());
+        write(y, ReferenceOps.residual(load(x), load(branch), ReferenceOps.mask(dropPath, extent(x, 0))).values());
     }
 
     @Override
     public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
-        write(dBranch, ReferenceOps.masked(read(dy), ReferenceOps.mask(dropPath, extent(dy, 0))).values());
+        write(dBranch, ReferenceOps.masked(load(dy), ReferenceOps.mask(dropPath, extent(dy, 0))).values());
     }
 
     @Override
     public void dropout(Tensor y, Tensor x, Dropout dropout) {
         int[] extents = Arrays.stream(x.shape().extents()).mapToInt(Math::toIntExact).toArray();
-        write(y, ReferenceOps.masked(read(x), ReferenceOps.mask(dropout, extents)).values());
+        write(y, ReferenceOps.masked(load(x), ReferenceOps.mask(dropout, extents)).values());
     }
 
     @Override
     public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
-        double[] both = ReferenceImages.norms(read(prediction), read(target), extent(target, 0)).values();
+        double[] both = ReferenceImages.norms(load(prediction), load(target), extent(target, 0)).values();
         write(norms, both);
         write(loss, ReferenceImages.loss(both, 1).values());
     }
@@ -203,24 +203,24 @@ class ReferenceTensorOps implements TensorOps {
     @Override
     public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
         Tensor scale) {
-        write(dPrediction, ReferenceImages.lossBackward(read(prediction), read(target), read(norms), read(scale)[0])
+        write(dPrediction, ReferenceImages.lossBackward(load(prediction), load(target), load(norms), load(scale)[0])
             .values());
     }
 
     @Override
     public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
-        write(rmse, ReferenceImages.weightedRmse(read(prediction), read(target), extent(target, 0), extent(target, 1),
+        write(rmse, ReferenceImages.weightedRmse(load(prediction), load(target), extent(target, 0), extent(target, 1),
             extent(target, 2), extent(target, 3)).values());
     }
 
     @Override
     public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
-        write(y, ReferenceOps.normalized(read(x), read(mean), read(std), extent(x, 2) * extent(x, 3)).values());
+        write(y, ReferenceOps.normalized(load(x), load(mean), load(std), extent(x, 2) * extent(x, 3)).values());
     }
 
     @Override
     public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-        double[] unscaled = ReferenceOps.unscaled(read(gradient), read(scale)[0]).values();
+        double[] unscaled = ReferenceOps.unscaled(load(gradient), load(scale)[0]).values();
         write(gradient, unscaled);
         if (!Arrays.stream(unscaled).allMatch(Double::isFinite)) {
             fill(overflow, 1);
@@ -229,7 +229,7 @@ class ReferenceTensorOps implements TensorOps {
 
     @Override
     public void advance(Tensor control, LossScaling scaling) {
-        double[] c = read(control);
+        double[] c = load(control);
         if (c[StepControl.OVERFLOW] != 0) {
             c[StepControl.SCALE] *= scaling.backoff();
             c[StepControl.GOOD_STEPS] = 0;
@@ -248,13 +248,13 @@ class ReferenceTensorOps implements TensorOps {
     @Override
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
-        ReferenceOps.AdamState state = ReferenceOps.adam(read(parameter), read(gradient), read(moment1), read(moment2),
-            read(control), constants);
+        ReferenceOps.AdamState state = ReferenceOps.adam(load(parameter), load(gradient), load(moment1), load(moment2),
+            load(control), constants);
         write(parameter, state.parameter().values());
         write(moment1, state.moment1().values());
         write(moment2, state.moment2().values());
         if (copy.dtype() != DType.F32) {
-            write(copy, read(parameter));
+            write(copy, load(parameter));
         }
     }
 

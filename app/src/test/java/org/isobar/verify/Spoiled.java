@@ -1,6 +1,6 @@
 package org.isobar.verify;
 
-import static org.isobar.verify.ReferenceDevice.read;
+import static org.isobar.verify.ReferenceDevice.load;
 import static org.isobar.verify.ReferenceDevice.write;
 import static org.isobar.verify.ReferenceTensorOps.before;
 import static org.isobar.verify.ReferenceTensorOps.extent;
@@ -93,8 +93,8 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
             super.linear(y, x, weight, epilogue);
             if (epilogue instanceof Epilogue.Bias(Tensor bias)) {
                 double[] sum = rounded(
-                    ReferenceProducts.linear(read(x), read(weight), extent(x, -1), 0).values(), x.dtype());
-                double[] b = read(bias);
+                    ReferenceProducts.linear(load(x), load(weight), extent(x, -1), 0).values(), x.dtype());
+                double[] b = load(bias);
                 Arrays.setAll(sum, i -> sum[i] + b[i % b.length]);
                 write(y, sum);
             }
@@ -104,7 +104,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
             double[] sum = before(dx, write);
             super.linearBackwardInput(dx, dy, weight, Write.OVERWRITE);
-            double[] product = read(dx);
+            double[] product = load(dx);
             Arrays.setAll(sum, i -> sum[i] + product[i]);
             write(dx, sum);
         }
@@ -114,7 +114,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
             int k = extent(x, -1);
-            double[] all = read(x);
+            double[] all = load(x);
             double[] spoiled = all.clone();
             Arrays.setAll(spoiled, i -> i % k == k - 1 ? 0 : all[i]);
             write(x, spoiled);
@@ -138,8 +138,8 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
 
         @Override
         public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
-            double[] all = read(x);
-            double[] weights = read(weight);
+            double[] all = load(x);
+            double[] weights = load(weight);
             write(x, Arrays.stream(all).map(this::round).toArray());
             write(weight, Arrays.stream(weights).map(this::round).toArray());
             super.linear(y, x, weight, epilogue);
@@ -157,20 +157,20 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
             super.linearBackwardWeight(dWeight, dy, x);
-            write(dWeight, rounded(read(dWeight), dy.dtype()));
+            write(dWeight, rounded(load(dWeight), dy.dtype()));
         }
 
         @Override
         public void biasBackward(Tensor dBias, Tensor dy) {
             super.biasBackward(dBias, dy);
-            write(dBias, rounded(read(dBias), dy.dtype()));
+            write(dBias, rounded(load(dBias), dy.dtype()));
         }
 
         @Override
         public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
             Tensor invStd, Tensor gamma, Write write) {
             super.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
-            write(dx, rounded(read(dx), dy.dtype()));
+            write(dx, rounded(load(dx), dy.dtype()));
         }
     }
 
@@ -179,11 +179,11 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta,
             double epsilon) {
             super.layerNorm(y, mean, invStd, x, gamma, beta, epsilon);
-            double[] xs = read(x);
-            double[] m = read(mean);
-            double[] s = read(invStd);
-            double[] g = read(gamma);
-            double[] b = read(beta);
+            double[] xs = load(x);
+            double[] m = load(mean);
+            double[] s = load(invStd);
+            double[] g = load(gamma);
+            double[] b = load(beta);
             int c = g.length;
             Arrays.setAll(xs, i -> Numbers.round((xs[i] - m[i / c]) * s[i / c], y.dtype()) * g[i % c] + b[i % c]);
             write(y, xs);
@@ -194,12 +194,12 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
             super.residual(y, x, branch, dropPath);
-            write(y, rounded(read(y), branch.dtype()));
+            write(y, rounded(load(y), branch.dtype()));
         }
 
         @Override
         public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
-            double[] upstream = read(dy);
+            double[] upstream = load(dy);
             write(dy, rounded(upstream, dBranch.dtype()));
             super.residualBackward(dBranch, dy, dropPath);
             if (!dy.aliases(dBranch)) {
@@ -211,9 +211,9 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class RoundsFactors extends ReferenceTensorOps {
         @Override
         public void dropout(Tensor y, Tensor x, Dropout dropout) {
-            double[] all = read(x);
+            double[] all = load(x);
             super.dropout(y, x, dropout);
-            double[] masked = read(y);
+            double[] masked = load(y);
             double factor = Numbers.round(1 / (1 - dropout.probability()), x.dtype());
             Arrays.setAll(masked, i -> masked[i] == 0 ? 0 : factor * all[i]);
             write(y, masked);
@@ -223,7 +223,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class TanhGelu extends ReferenceTensorOps {
         @Override
         public void gelu(Tensor y, Tensor x) {
-            write(y, Arrays.stream(read(x)).map(u ->
+            write(y, Arrays.stream(load(x)).map(u ->
                 u / 2 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u * u * u)))).toArray());
         }
     }
@@ -231,8 +231,8 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class SumsBeforeRounding extends ReferenceTensorOps {
         @Override
         public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
-            double[] unrounded = ReferenceOps.geluBackward(read(dy), read(x)).values();
-            double[] sums = ReferenceProducts.columnSums(read(dBias), unrounded).values();
+            double[] unrounded = ReferenceOps.geluBackward(load(dy), load(x)).values();
+            double[] sums = ReferenceProducts.columnSums(load(dBias), unrounded).values();
             super.biasGeluBackward(dx, y, dBias, dy, x);
             write(dBias, sums);
         }
@@ -242,7 +242,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void cast(Tensor y, Tensor x) {
             super.cast(y, x);
-            cutOff(y, read(y), read(x));
+            cutOff(y, load(y), load(x));
         }
 
         private static void cutOff(Tensor y, double[] nearest, double[] xs) {
@@ -256,7 +256,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
             super.patchify(tokens, image, shape);
-            cutOff(tokens, read(tokens), ReferenceImages.patchify(read(image), shape).values());
+            cutOff(tokens, load(tokens), ReferenceImages.patchify(load(image), shape).values());
         }
     }
 
@@ -264,7 +264,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2,
             Tensor control, AdamConstants constants) {
-            double[] former = read(parameter);
+            double[] former = load(parameter);
             super.adam(parameter, copy, gradient, moment1, moment2, control, constants);
             if (copy.dtype() != DType.F32) {
                 write(copy, former);
@@ -276,7 +276,7 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
         @Override
         public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2,
             Tensor control, AdamConstants constants) {
-            double[] steering = read(control);
+            double[] steering = load(control);
             StepControl view = new StepControl(control);
             fill(view.overflow(), 0);
             super.adam(parameter, copy, gradient, moment1, moment2, control, constants);
@@ -295,9 +295,9 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class SeesNoNaN extends ReferenceTensorOps {
         @Override
         public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-            double[] flag = read(overflow);
+            double[] flag = load(overflow);
             super.unscale(gradient, overflow, scale);
-            if (Arrays.stream(read(gradient)).noneMatch(Double::isInfinite)) {
+            if (Arrays.stream(load(gradient)).noneMatch(Double::isInfinite)) {
                 write(overflow, flag);
             }
         }
@@ -306,10 +306,10 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class KeepsTheRow extends ReferenceTensorOps {
         @Override
         public void advance(Tensor control, LossScaling scaling) {
-            double[] former = read(control);
+            double[] former = load(control);
             super.advance(control, scaling);
             if (former[StepControl.OVERFLOW] != 0) {
-                double[] after = read(control);
+                double[] after = load(control);
                 after[StepControl.GOOD_STEPS] = former[StepControl.GOOD_STEPS];
                 write(control, after);
             }
@@ -319,9 +319,9 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
     private static final class GrowsToInfinity extends ReferenceTensorOps {
         @Override
         public void advance(Tensor control, LossScaling scaling) {
-            double[] former = read(control);
+            double[] former = load(control);
             super.advance(control, scaling);
-            double[] after = read(control);
+            double[] after = load(control);
             if (after[StepControl.GOOD_STEPS] == 0 && former[StepControl.OVERFLOW] == 0) {
                 after[StepControl.SCALE] = former[StepControl.SCALE] * scaling.growth();
                 write(control, after);

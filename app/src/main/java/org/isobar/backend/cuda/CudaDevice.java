@@ -16,6 +16,7 @@ import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
+import org.isobar.device.Readback;
 import org.isobar.device.Stopwatch;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
@@ -37,6 +38,7 @@ public final class CudaDevice implements Device {
     private final CudaStream copy;
     private final InputPlaces places;
     private final Transfers transfers;
+    private final CudaReadbacks readbacks;
     private final NvmlGauge gauge;
     private final Ranges ranges;
     private final CudaTensorOps operations;
@@ -57,6 +59,7 @@ public final class CudaDevice implements Device {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());
             transfers = new Transfers(stack.gpu(), stack.compute(), stack.waits());
+            readbacks = new CudaReadbacks(stack);
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
             operations = new CudaTensorOps(stack.context());
@@ -138,6 +141,12 @@ public final class CudaDevice implements Device {
         transfers.download(destination, source.address());
     }
 
+    @Override
+    public Readback read(Tensor source) {
+        assert source.dtype() == DType.F64 : source;
+        return readbacks.read(source);
+    }
+
     /** A communicator over NCCL. The caller closes it before this device. */
     public Communicator nccl(Job job, ProcessGroup group) {
         throw new UserException(group + " of " + job.worldSize() + " ranks: NCCL is not built yet");
@@ -168,6 +177,7 @@ public final class CudaDevice implements Device {
         stack.gpu().release(() -> {
             cuCtxSynchronize(); // or pinned memory might be freed that is still copied; fails if the device has
             operations.close();
+            readbacks.close();
             transfers.close();
             places.close();
             copy.close();

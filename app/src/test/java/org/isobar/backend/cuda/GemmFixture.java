@@ -33,7 +33,7 @@ final class GemmFixture implements AutoCloseable {
         stack = new CudaStack(0, new CudaOptions(Fusion.FUSED, single, QueryGradient.DETERMINISTIC), System.getenv(),
             warning -> { });
         stack.workspace().reserve(CublasLtGemm.workspaceBytes(null));
-        transfers = new Transfers(stack.gpu(), stack.compute());
+        transfers = new Transfers(stack.gpu(), stack.compute(), stack.waits());
         DeviceMemory memory = new DeviceMemory(stack.gpu(), "test", BYTES);
         arena = new Arena("test", memory, memory::close);
         gemm = new CublasLtGemm(stack.context(), new CudaGelu(stack.context(), new CudaColumnSums(stack.context())));

@@ -1,0 +1,83 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.cuMemcpyDtoHAsync;
+
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+import org.isobar.device.Readback;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Numbers on their way to the host, each lot in pinned memory of its own, in order with the operations. Whoever asks
+ * for one waits for its event, and so for nothing that was issued later. Belongs to the thread that issues the
+ * operations.
+ */
+final class CudaReadbacks implements AutoCloseable {
+    private static final int SLOTS = 4;
+    private static final long USUAL_BYTES = 4096;
+
+    private final Gpu gpu;
+    private final CudaStream compute;
+    private final HostWait waits;
+    private final List<Slot> slots = new ArrayList<>();
+    private final Deque<Slot> free = new ArrayDeque<>();
+
+    /** Where one lot arrives. */
+    private static final class Slot {
+        private final CudaEvent arrived = new CudaEvent();
+        private PinnedMemory memory;
+
+        Slot(PinnedMemory memory) {
+            this.memory = memory;
+        }
+    }
+
+    CudaReadbacks(CudaStack stack) {
+        gpu = stack.gpu();
+        compute = stack.compute();
+        waits = stack.waits();
+        for (int i = 0; i < SLOTS; i++) {
+            slots.add(new Slot(new PinnedMemory(gpu, USUAL_BYTES)));
+        }
+        free.addAll(slots);
+    }
+
+    /** See {@link org.isobar.device.Device#read}. */
+    Readback read(Tensor source) {
+        if (free.isEmpty()) {
+            throw new IllegalStateException(SLOTS + " lots of numbers are under way that nobody has asked for");
+        }
+        gpu.makeCurrent();
+        Slot slot = free.remove();
+        makeRoom(slot, source.bytes());
+        Cuda.check(cuMemcpyDtoHAsync(slot.memory.pointer(), source.address(), source.bytes(), compute.handle()),
+            "cuMemcpyDtoHAsync");
+        slot.arrived.record(compute);
+        return () -> {
+            gpu.makeCurrent();
+            waits.until(slot.arrived);
+            free.add(slot);
+            return slot.memory.segment().asSlice(0, source.bytes()).toArray(ValueLayout.JAVA_DOUBLE);
+        };
+    }
+
+    /** Batches of hundreds of samples, of small models, have more numbers than usual; from their first step on. */
+    private void makeRoom(Slot slot, long bytes) {
+        if (bytes > slot.memory.segment().byteSize()) {
+            slot.memory.close();
+            slot.memory = new PinnedMemory(gpu, bytes);
+        }
+    }
+
+    @Override
+    public void close() {
+        slots.forEach(slot -> {
+            slot.arrived.close();
+            slot.memory.close();
+        });
+    }
+}

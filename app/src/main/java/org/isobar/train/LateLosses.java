@@ -1,0 +1,66 @@
+package org.isobar.train;
+
+import java.util.function.Supplier;
+
+/**
+ * The losses of one epoch's steps. The host looks at each of them when it has issued the step after, so that a device
+ * which works by itself never runs out of work.
+ */
+final class LateLosses {
+    private final FiniteLoss.Origin origin;
+    private final Listener listener;
+    private Issued late; // whose loss nobody has looked at, or null
+    private double sum;
+    private int steps;
+
+    /**
+     * A step that was issued.
+     *
+     * @param number  of the step in the run, from 1
+     * @param samples of this rank's batch, which somebody else's may have replaced by now
+     * @param loss    waits for it
+     */
+    record Issued(long number, int[] samples, Supplier<BatchLoss> loss) { }
+
+    /** Told of each loss in turn. */
+    interface Listener {
+        /** That of step {@code step} of the epoch, from 1. */
+        void accept(int step, double loss);
+    }
+
+    LateLosses(FiniteLoss.Origin origin, Listener listener) {
+        this.origin = origin;
+        this.listener = listener;
+    }
+
+    /**
+     * Takes note of a step and looks at the loss of the one before it.
+     *
+     * @throws org.isobar.fault.UserException if that is not finite
+     */
+    void add(Issued step) {
+        settle();
+        late = step;
+    }
+
+    /**
+     * Looks at the last loss, if nobody has: all steps are done then.
+     *
+     * @throws org.isobar.fault.UserException if it is not finite
+     */
+    void settle() {
+        if (late != null) {
+            BatchLoss loss = late.loss().get();
+            FiniteLoss.require(loss, "at step " + late.number(), late.samples(), origin);
+            late = null;
+            sum += loss.mean();
+            steps++;
+            listener.accept(steps, loss.mean());
+        }
+    }
+
+    /** The mean of the losses that were looked at. */
+    double mean() {
+        return sum / steps;
+    }
+}
