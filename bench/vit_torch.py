@@ -184,8 +184,6 @@ def fastest_attention(like, dtype, device):
         from torch.nn.attention import SDPBackend, sdpa_kernel
     except ImportError:
         return contextlib.nullcontext, {"attention": "no choice in this PyTorch"}
-    if device != "cuda":
-        return contextlib.nullcontext, {"attention": "no choice on the CPU"}
     model = like["model"]
     tokens = math.prod(side // model["patch_size"] for side in model["img_size"])
     shape = (like["batch"], model["num_heads"], tokens, model["embed_dim"] // model["num_heads"])

@@ -114,7 +114,8 @@ public final class BenchReport {
             Double ceiling = computes ? product : copy;
             table.row(group.name(), group.phase().toString(), String.valueOf(group.calls()),
                 number("%.3f", group.seconds(), MILLI),
-                computes ? number("%.1f TFLOP/s", rate, TERA) : number("%.0f GB/s", rate, GIGA),
+                computes && (rate == null || rate >= TERA) ? number("%.1f TFLOP/s", rate, TERA)
+                    : number(computes ? "%.1f GFLOP/s" : "%.1f GB/s", rate, GIGA),
                 number("%.0f %%", rate == null || ceiling == null ? null : Double.valueOf(rate / ceiling), MILLI * 10));
         }
         Double all = step.operations().stream().anyMatch(group -> group.seconds() == null) ? null
