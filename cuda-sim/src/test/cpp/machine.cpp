@@ -35,6 +35,43 @@ void* stream() {
     return stream;
 }
 
+void* event() {
+    constexpr unsigned WITHOUT_TIMING = 2;
+    void* event = nullptr;
+    need(cuEventCreate(&event, WITHOUT_TIMING), "cuEventCreate");
+    return event;
+}
+
+void order(void* before, void* after) {
+    void* between = event();
+    need(cuEventRecord(between, before), "cuEventRecord");
+    need(cuStreamWaitEvent(after, between, 0), "cuStreamWaitEvent");
+}
+
+void begin(void* stream, Mode mode) {
+    need(cuStreamBeginCapture_v2(stream, mode), "cuStreamBeginCapture");
+}
+
+void* end(void* stream) {
+    void* graph = nullptr;
+    need(cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
+    check(graph != nullptr, "a capture has a graph");
+    return graph;
+}
+
+void* ready(void* graph) {
+    void* executable = nullptr;
+    need(cuGraphInstantiateWithFlags(&executable, graph, 0), "cuGraphInstantiate");
+    need(cuGraphDestroy(graph), "cuGraphDestroy");
+    return executable;
+}
+
+void* pinned(size_t bytes) {
+    void* memory = nullptr;
+    need(cuMemHostAlloc(&memory, bytes, 0), "cuMemHostAlloc");
+    return memory;
+}
+
 namespace {
 
 // "sm_90": the device's own.

@@ -25,15 +25,31 @@ int cuMemFreeHost(void*);
 int cuMemsetD32Async(Address, unsigned, size_t, void*);
 int cuMemcpyHtoD_v2(Address, const void*, size_t);
 int cuMemcpyDtoH_v2(void*, Address, size_t);
+int cuMemcpyDtoDAsync_v2(Address, Address, size_t, void*);
 int cuMemcpyHtoDAsync_v2(Address, const void*, size_t, void*);
 int cuMemcpyDtoHAsync_v2(void*, Address, size_t, void*);
 int cuStreamCreate(void**, unsigned);
+int cuStreamDestroy_v2(void*);
 int cuStreamSynchronize(void*);
+int cuStreamQuery(void*);
 int cuStreamWaitEvent(void*, void*, unsigned);
 int cuEventCreate(void**, unsigned);
 int cuEventRecord(void*, void*);
 int cuEventSynchronize(void*);
+int cuEventQuery(void*);
+int cuStreamBeginCapture_v2(void*, int);
+int cuStreamEndCapture(void*, void**);
+int cuStreamIsCapturing(void*, int*);
+int cuStreamGetCaptureInfo_v3(void*, int*, unsigned long long*, void**, const void* const**, const void**, size_t*);
+int cuThreadExchangeStreamCaptureMode(int*);
+int cuGraphGetNodes(void*, const void**, size_t*);
+int cuGraphInstantiateWithFlags(void**, void*, unsigned long long);
+int cuGraphUpload(void*, void*);
+int cuGraphLaunch(void*, void*);
+int cuGraphExecDestroy(void*);
+int cuGraphDestroy(void*);
 int cuModuleLoadData(void**, const void*);
+int cuModuleUnload(void*);
 int cuModuleGetFunction(void**, void*, const char*);
 int cuFuncSetAttribute(void*, int, int);
 int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
@@ -68,6 +84,26 @@ void start(int device = 0);
 
 // A stream that does not wait for the default one.
 void* stream();
+
+// An event without timing.
+void* event();
+
+// What is issued on the stream `after` from now on comes after all that is on `before`.
+void order(void* before, void* after);
+
+// Values of CUstreamCaptureMode.
+enum Mode { GLOBAL = 0, THREAD_LOCAL = 1, RELAXED = 2 };
+
+void begin(void* stream, Mode mode = THREAD_LOCAL);
+
+// The graph of a capture.
+void* end(void* stream);
+
+// The graph made ready to be launched; the graph itself is destroyed.
+void* ready(void* graph);
+
+// Pinned memory of the host.
+void* pinned(size_t bytes);
 
 // The kernel of a source, which may include "ptx.cuh"; BUG is 1 in it for a planted bug, else 0.
 void* compile(const std::string& source, const char* name, int bug = 0);

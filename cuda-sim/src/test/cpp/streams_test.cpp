@@ -15,23 +15,8 @@ constexpr const char* KERNELS = R"(
     extern "C" __global__ void fill(float* y, float value) { y[threadIdx.x] = value; }
     extern "C" __global__ void add(float* y, const float* x) { y[threadIdx.x] = x[threadIdx.x] + 1; })";
 
-void* event() {
-    constexpr unsigned WITHOUT_TIMING = 2;
-    void* event = nullptr;
-    need(cuEventCreate(&event, WITHOUT_TIMING), "cuEventCreate");
-    return event;
-}
-
-void order(void* before, void* after) {
-    void* between = event();
-    need(cuEventRecord(between, before), "cuEventRecord");
-    need(cuStreamWaitEvent(after, between, 0), "cuStreamWaitEvent");
-}
-
 float* pinned() {
-    void* memory = nullptr;
-    need(cuMemHostAlloc(&memory, BYTES, 0), "cuMemHostAlloc");
-    return static_cast<float*>(memory);
+    return static_cast<float*>(test::pinned(BYTES));
 }
 
 void missingEvent(Program program) {

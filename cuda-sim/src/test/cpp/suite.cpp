@@ -124,6 +124,9 @@ int main(int count, char** arguments) {
     test::addMemory(suite);
     test::addLaunches(suite);
     test::addStreams(suite);
+    test::addWaiting(suite);
+    test::addGraphs(suite);
+    test::addCaptures(suite);
     test::addSharedMemory(suite);
     test::addBlas(suite);
     test::addBlasResults(suite);

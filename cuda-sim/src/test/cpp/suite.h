@@ -46,6 +46,9 @@ private:
 void addMemory(Suite& suite);
 void addLaunches(Suite& suite);
 void addStreams(Suite& suite);
+void addWaiting(Suite& suite);
+void addGraphs(Suite& suite);
+void addCaptures(Suite& suite);
 void addSharedMemory(Suite& suite);
 void addBlas(Suite& suite);
 void addBlasResults(Suite& suite);

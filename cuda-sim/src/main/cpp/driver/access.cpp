@@ -111,7 +111,7 @@ void noteRange(Address a, size_t bytes, Direction direction) {
     if (bytes == 0) {
         return;
     }
-    std::string who = format("%s on stream %d: ", running()->name.c_str(), running()->stream->number);
+    std::string who = format("%s on %s: ", running()->name.c_str(), running()->stream->title.c_str());
     const Allocation* found = allocationAt(a);
     if (found == nullptr || bytes > found->bytes - (a - found->base)) {
         breakDevice(ILLEGAL_ADDRESS, who + (arena.holds(a) ? outside(a, bytes, direction)

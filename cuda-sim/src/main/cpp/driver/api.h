@@ -9,7 +9,7 @@
 
 namespace sim {
 
-// One call at a time.
+// One call at a time. A call holds it once, so that one which waits can let the others in.
 inline std::recursive_mutex& machineLock() {
     static std::recursive_mutex* lock = new std::recursive_mutex;
     return *lock;
@@ -34,6 +34,8 @@ int guarded(Body body) {
     } catch (const Failure& failure) {
         report(failure);
         return failure.code;
+    } catch (const DeviceFailed&) {
+        return deviceError();
     }
 }
 

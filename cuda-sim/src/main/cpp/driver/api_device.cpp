@@ -8,6 +8,7 @@
 #include "config.h"
 #include "device.h"
 #include "fibers.h"
+#include "graph.h"
 #include "memory.h"
 #include "shared.h"
 #include "streams.h"
@@ -188,7 +189,8 @@ SIM_API int cuDevicePrimaryCtxRetain(void** context, int device) {
 
 SIM_API int cuDevicePrimaryCtxRelease_v2(int device) {
     return guarded([&] {
-        synchronizeDevice(checkedDevice(device));
+        needNoCapture(checkedDevice(device), "cuDevicePrimaryCtxRelease");
+        synchronizeDevice(device);
         return SUCCESS;
     });
 }
@@ -199,7 +201,9 @@ SIM_API int cuDevicePrimaryCtxReset_v2(int device) {
     std::lock_guard<std::recursive_mutex> hold(machineLock());
     healDevice();
     return guarded([&] {
-        dropQueued(checkedDevice(device));
+        dropCaptures(checkedDevice(device));
+        dropGraphs(device);
+        dropQueued(device);
         releaseAll(device);
         return SUCCESS;
     });
@@ -254,6 +258,7 @@ SIM_API int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 SIM_API int cuCtxSynchronize() {
     return guarded([&] {
+        needNoCapture(currentDevice(), "cuCtxSynchronize");
         synchronizeDevice(currentDevice());
         return SUCCESS;
     });
@@ -302,6 +307,9 @@ SIM_API int sim_capability(void) {
 
 SIM_API int sim_synchronize(void) {
     return guarded([&] {
+        for (const Context& context : contexts) {
+            needNoCapture(context.device, "synchronization");
+        }
         synchronizeAll();
         return SUCCESS;
     });

@@ -5,6 +5,7 @@
 
 #include "access.h"
 #include "api.h"
+#include "capture.h"
 #include "config.h"
 #include "device.h"
 #include "memory.h"
@@ -48,42 +49,73 @@ uint64_t checksum(const void* p, size_t bytes) {
 void issueStaged(Stream* stream, Address to, const void* from, size_t bytes) {
     auto start = static_cast<const char*>(from);
     auto staged = std::make_shared<std::vector<char>>(start, start + bytes);
-    issue(stream, "copy to device", [=] {
+    Task task;
+    task.name = "copy to device";
+    task.run = [=] {
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), staged->data(), bytes);
-    });
+    };
+    issue(stream, std::move(task));
 }
 
-void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
+void needPinned(const void* p, size_t bytes) {
+    if (!isPinned(p, bytes)) {
+        refuse(INVALID_VALUE, format("a graph copies %zu bytes of pinned memory at %p, which was freed", bytes, p));
+    }
+}
+
+// What is at `from` now has to be there still when the copy runs, unless another copy is bringing it.
+Work copyUnchanged(Address to, const void* from, size_t bytes) {
+    needPinned(from, bytes);
     const Operation* pending = pendingOn(from, bytes);
     bool arriving = pending != nullptr && pending->writesHost;
     uint64_t sum = arriving ? 0 : checksum(from, bytes);
-    Operation& operation = issue(stream, "copy to device", [=] {
+    return [=] {
         if (!arriving && checksum(from, bytes) != sum) {
             breakDevice(LAUNCH_FAILED, format("pinned buffer changed before the copy ran: %zu bytes at %p, copied to "
-                "%s on stream %d, were reused too early", bytes, from, describe(to).c_str(),
-                running()->stream->number));
+                "%s on %s, were reused too early", bytes, from, describe(to).c_str(),
+                running()->stream->title.c_str()));
         }
         noteRange(to, bytes, Direction::WRITE);
         memcpy(pointer(to), from, bytes);
-    });
-    operation.host = from;
-    operation.hostBytes = bytes;
+    };
+}
+
+void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
+    Task task;
+    task.name = "copy to device";
+    task.prepare = [=] { return copyUnchanged(to, from, bytes); };
+    task.host = from;
+    task.hostBytes = bytes;
+    issue(stream, std::move(task));
 }
 
 // Until the copy runs, memory of the host holds nothing of use, so that reading it too early shows.
-void issueToHost(Stream* stream, void* to, Address from, size_t bytes) {
+Work copyToHost(void* to, Address from, size_t bytes) {
     constexpr int JUNK = 0xcb;
     if (pendingOn(to, bytes) == nullptr) {
         memset(to, JUNK, bytes);
     }
-    Operation& operation = issue(stream, "copy to host", [=] {
+    return [=] {
         noteRange(from, bytes, Direction::READ);
         memcpy(to, pointer(from), bytes);
-    });
-    operation.host = to;
-    operation.hostBytes = bytes;
-    operation.writesHost = true;
+    };
+}
+
+void issueToHost(Stream* stream, void* to, Address from, size_t bytes) {
+    bool pinned = isPinned(to, bytes);
+    Task task;
+    task.name = "copy to host";
+    task.prepare = [=] {
+        if (pinned) {
+            needPinned(to, bytes);
+        }
+        return copyToHost(to, from, bytes);
+    };
+    task.host = to;
+    task.hostBytes = bytes;
+    task.writesHost = true;
+    issue(stream, std::move(task));
 }
 
 int set(Address to, const void* pattern, size_t width, size_t count, void* handle) {
@@ -93,12 +125,15 @@ int set(Address to, const void* pattern, size_t width, size_t count, void* handl
     }
     uint32_t value = 0;
     memcpy(&value, pattern, width);
-    issue(streamOf(handle), "memset", [=] {
+    Task task;
+    task.name = "memset";
+    task.run = [=] {
         noteRange(to, width * count, Direction::WRITE);
         for (size_t i = 0; i < count; ++i) {
             memcpy(pointer(to) + i * width, &value, width);
         }
-    });
+    };
+    issue(usableStream(handle), std::move(task));
     return SUCCESS;
 }
 
@@ -106,6 +141,7 @@ int set(Address to, const void* pattern, size_t width, size_t count, void* handl
 
 SIM_API int cuMemAlloc_v2(Address* address, size_t bytes) {
     return guarded([&] {
+        needSafe("cuMemAlloc");
         *address = allocate(currentDevice(), bytes);
         return SUCCESS;
     });
@@ -113,6 +149,7 @@ SIM_API int cuMemAlloc_v2(Address* address, size_t bytes) {
 
 SIM_API int cuMemFree_v2(Address address) {
     return guarded([&] {
+        needSafe("cuMemFree");
         if (address != 0) {
             synchronizeAll();  // as the driver does
             release(address);
@@ -131,6 +168,7 @@ SIM_API int cuMemGetInfo_v2(size_t* unused, size_t* total) {
 
 SIM_API int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
     return guarded([&] {
+        needSafe("cuMemHostAlloc");
         currentDevice();
         *address = allocatePinned(bytes);
         return SUCCESS;
@@ -143,10 +181,11 @@ SIM_API int cuMemAllocHost_v2(void** address, size_t bytes) {
 
 SIM_API int cuMemFreeHost(void* address) {
     return guarded([&] {
+        needSafe("cuMemFreeHost");
         const Operation* pending = pendingOn(address, 1);
         if (pending != nullptr) {
-            refuse(INVALID_VALUE, format("pinned memory %p is freed while %s on stream %d still uses it", address,
-                pending->name.c_str(), pending->stream->number));
+            refuse(INVALID_VALUE, format("pinned memory %p is freed while %s on %s still uses it", address,
+                pending->name.c_str(), pending->stream->title.c_str()));
         }
         releasePinned(address);
         return SUCCESS;
@@ -163,10 +202,11 @@ SIM_API int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, voi
     return guarded([&] {
         deviceRange(to, bytes, "target of a copy to the device");
         needHost(from, "source of a copy to the device");
-        Stream* stream = streamOf(handle);
+        Stream* stream = usableStream(handle);
         if (isPinned(from, bytes)) {
             issuePinned(stream, to, from, bytes);
         } else {
+            needNotCapturing(stream, "cuMemcpyHtoDAsync from memory that is not pinned");
             issueStaged(stream, to, from, bytes);
         }
         return SUCCESS;
@@ -177,7 +217,10 @@ SIM_API int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void* han
     return guarded([&] {
         deviceRange(from, bytes, "source of a copy to the host");
         needHost(to, "target of a copy to the host");
-        Stream* stream = streamOf(handle);
+        Stream* stream = usableStream(handle);
+        if (!isPinned(to, bytes)) {
+            needNotCapturing(stream, "cuMemcpyDtoHAsync to memory that is not pinned");
+        }
         issueToHost(stream, to, from, bytes);
         if (!isPinned(to, bytes)) {
             synchronize(stream);
@@ -188,9 +231,10 @@ SIM_API int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void* han
 
 SIM_API int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
     return guarded([&] {
+        needSafe("cuMemcpyHtoD");
         deviceRange(to, bytes, "target of a copy to the device");
         needHost(from, "source of a copy to the device");
-        Stream* stream = streamOf(nullptr);
+        Stream* stream = usableStream(nullptr);
         issueStaged(stream, to, from, bytes);
         synchronize(stream);
         return SUCCESS;
@@ -199,9 +243,10 @@ SIM_API int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) {
 
 SIM_API int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) {
     return guarded([&] {
+        needSafe("cuMemcpyDtoH");
         deviceRange(from, bytes, "source of a copy to the host");
         needHost(to, "target of a copy to the host");
-        Stream* stream = streamOf(nullptr);
+        Stream* stream = usableStream(nullptr);
         issueToHost(stream, to, from, bytes);
         synchronize(stream);
         return SUCCESS;
@@ -212,11 +257,14 @@ SIM_API int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void* h
     return guarded([&] {
         deviceRange(to, bytes, "target of a copy on the device");
         deviceRange(from, bytes, "source of a copy on the device");
-        issue(streamOf(handle), "copy on device", [=] {
+        Task task;
+        task.name = "copy on device";
+        task.run = [=] {
             noteRange(from, bytes, Direction::READ);
             noteRange(to, bytes, Direction::WRITE);
             memmove(pointer(to), pointer(from), bytes);
-        });
+        };
+        issue(usableStream(handle), std::move(task));
         return SUCCESS;
     });
 }

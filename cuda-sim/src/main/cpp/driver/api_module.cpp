@@ -1,5 +1,6 @@
 // The driver's functions on modules and kernels.
 #include "api.h"
+#include "capture.h"
 #include "device.h"
 #include "launch.h"
 #include "module.h"
@@ -17,6 +18,7 @@ enum Attribute { MOST_THREADS_PER_BLOCK = 0, STATIC_SHARED = 1, REGISTERS = 4, M
 SIM_API int cuModuleLoadData(void** module, const void* image) {
     return guarded([&] {
         currentDevice();
+        needSafe("cuModuleLoadData");
         *module = loadModule(image);
         return SUCCESS;
     });
@@ -28,6 +30,7 @@ SIM_API int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*,
 
 SIM_API int cuModuleUnload(void* module) {
     return guarded([&] {
+        needSafe("cuModuleUnload");
         synchronizeAll();
         unloadModule(static_cast<Module*>(module));
         return SUCCESS;
@@ -89,7 +92,7 @@ SIM_API int cuLaunchKernel(void* function, unsigned gridX, unsigned gridY, unsig
             refuse(NOT_SUPPORTED, "launch with a packed buffer of parameters");
         }
         checkLaunch(*kernel, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, dynamicShared);
-        issueLaunch(streamOf(stream), *kernel, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, dynamicShared,
+        issueLaunch(usableStream(stream), *kernel, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, dynamicShared,
             parameters);
         return SUCCESS;
     });

@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "api.h"
+#include "capture.h"
 #include "device.h"
 #include "streams.h"
 
@@ -20,6 +21,20 @@ Event* eventOf(void* handle) {
     if (events.count(event) == 0) {
         refuse(INVALID_HANDLE, "no event, or a destroyed one");
     }
+    return event;
+}
+
+// Of which the host may ask now how far it is.
+Stream* waitable(void* handle, const char* call) {
+    Stream* stream = usableStream(handle);
+    needNotCapturing(stream, call);
+    needSafe(call);
+    return stream;
+}
+
+Event* waitable(Event* event, const char* call) {
+    needNotCaptured(*event, call);
+    needSafe(call);
     return event;
 }
 
@@ -47,22 +62,24 @@ SIM_API int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
 
 SIM_API int cuStreamDestroy_v2(void* stream) {
     return guarded([&] {
-        destroyStream(streamOf(stream));
+        Stream* destroyed = streamOf(stream);
+        needNotCapturing(destroyed, "cuStreamDestroy");
+        destroyStream(destroyed);
         return SUCCESS;
     });
 }
 
 SIM_API int cuStreamSynchronize(void* stream) {
     return guarded([&] {
-        synchronize(streamOf(stream));
+        synchronize(waitable(stream, "cuStreamSynchronize"));
         return SUCCESS;
     });
 }
 
 SIM_API int cuStreamQuery(void* handle) {
     return guarded([&] {
-        Stream* stream = streamOf(handle);
-        if (!poll(stream, stream->issued)) {
+        Stream* stream = waitable(handle, "cuStreamQuery");
+        if (!poll(stream)) {
             return NOT_READY;
         }
         synchronize(stream);
@@ -72,7 +89,7 @@ SIM_API int cuStreamQuery(void* handle) {
 
 SIM_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
     return guarded([&] {
-        wait(streamOf(stream), *eventOf(event));
+        waitForEvent(usableStream(stream), *eventOf(event));
         return SUCCESS;
     });
 }
@@ -100,22 +117,22 @@ SIM_API int cuEventDestroy_v2(void* handle) {
 
 SIM_API int cuEventRecord(void* event, void* stream) {
     return guarded([&] {
-        record(*eventOf(event), streamOf(stream));
+        recordEvent(*eventOf(event), usableStream(stream));
         return SUCCESS;
     });
 }
 
 SIM_API int cuEventSynchronize(void* event) {
     return guarded([&] {
-        synchronize(*eventOf(event));
+        synchronize(*waitable(eventOf(event), "cuEventSynchronize"));
         return SUCCESS;
     });
 }
 
 SIM_API int cuEventQuery(void* handle) {
     return guarded([&] {
-        Event* event = eventOf(handle);
-        if (event->stream != nullptr && !poll(event->stream, event->sequence)) {
+        Event* event = waitable(eventOf(handle), "cuEventQuery");
+        if (!poll(*event)) {
             return NOT_READY;
         }
         synchronize(*event);
@@ -127,6 +144,8 @@ SIM_API int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
     return guarded([&] {
         Event* from = eventOf(start);
         Event* to = eventOf(end);
+        needNotCaptured(*from, "cuEventElapsedTime");
+        needNotCaptured(*to, "cuEventElapsedTime");
         if (from->stream == nullptr || to->stream == nullptr || !from->timed || !to->timed) {
             refuse(INVALID_HANDLE, "elapsed time of events that were not recorded, or were made without timing");
         }
@@ -142,24 +161,33 @@ SIM_API int cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
     return cuEventElapsedTime(milliseconds, start, end);
 }
 
-SIM_API int sim_enqueue(void* handle, const char* name, SimWork work, SimWork release, void* context,
+SIM_API int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
-    int result = guarded([&] {
+    return sim_enqueue_when(stream, name, nullptr, work, release, context, reads, readCount, writes, writeCount);
+}
+
+SIM_API int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release,
+    void* context, const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
+    std::shared_ptr<void> owned(context, [=](void* pointer) {
+        if (release != nullptr) {
+            release(pointer);
+        }
+    });
+    return guarded([&] {
         std::vector<SimRange> in(reads, reads + readCount);
         std::vector<SimRange> out(writes, writes + writeCount);
-        Operation& operation = issue(streamOf(handle), name, [=] {
+        Task task;
+        task.name = name;
+        task.run = [=] {
             forgetAllocations();
             noteRanges(in, Direction::READ);
             noteRanges(out, Direction::WRITE);
-            work(context);
-        });
-        if (release != nullptr) {
-            operation.drop = [=] { release(context); };
+            work(owned.get());
+        };
+        if (ready != nullptr) {
+            task.ready = [=] { return ready(owned.get()) != 0; };
         }
+        issue(usableStream(stream), std::move(task));
         return SUCCESS;
     });
-    if (result != SUCCESS && release != nullptr) {
-        release(context);
-    }
-    return result;
 }

@@ -18,13 +18,23 @@ enum Code {
     INVALID_CONTEXT = 201,
     NO_BINARY_FOR_GPU = 209,
     INVALID_HANDLE = 400,
+    ILLEGAL_STATE = 401,
     NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
     LAUNCH_OUT_OF_RESOURCES = 701,
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
-    NOT_SUPPORTED = 801
+    NOT_SUPPORTED = 801,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901,
+    CAPTURE_MERGE = 902,
+    CAPTURE_UNMATCHED = 903,
+    CAPTURE_UNJOINED = 904,
+    CAPTURE_ISOLATION = 905,
+    CAPTURE_IMPLICIT = 906,
+    CAPTURED_EVENT = 907,
+    CAPTURE_WRONG_THREAD = 908
 };
 
 enum class Lasting { CALL, DEVICE };
@@ -34,6 +44,9 @@ struct Failure {
     std::string message;
     Lasting lasting;
 };
+
+// The device failed while a call waited: the call returns its error, which has been reported.
+struct DeviceFailed { };
 
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 

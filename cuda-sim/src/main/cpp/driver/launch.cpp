@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "access.h"
+#include "capture.h"
 #include "shared.h"
 
 namespace sim {
@@ -106,9 +107,13 @@ void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicSh
 void issueLaunch(Stream* stream, const Kernel& kernel, Index grid, Index block, size_t dynamicShared,
     void** parameters) {
     auto copy = copyParameters(kernel, parameters);
-    issue(stream, kernel.title, [=, &kernel] {
-        runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data());
-    });
+    Task task;
+    task.name = kernel.title;
+    task.prepare = [=, &kernel] {
+        checkedKernel(const_cast<Kernel*>(&kernel));
+        return [=, &kernel] { runLaunch(kernel, grid, block, dynamicShared, copy->addresses.data()); };
+    };
+    issue(stream, std::move(task));
 }
 
 int blocksPerMultiprocessor(const Kernel& kernel, int threads, size_t dynamicShared) {

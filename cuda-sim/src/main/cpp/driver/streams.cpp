@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <thread>
 
+#include "api.h"
 #include "device.h"
 #include "errors.h"
 
@@ -58,38 +60,93 @@ void learn(const Clock& clock) {
     }
 }
 
-void runUntil(Stream* stream, uint32_t sequence);
-
 void runFirst(Stream* stream) {
-    for (auto [other, sequence] : stream->queue.front().after) {
-        runUntil(other, sequence);
-    }
     Operation operation = std::move(stream->queue.front());
     stream->queue.pop_front();
     const Operation* outer = current;
     current = &operation;
     try {
-        if (operation.run) {
-            operation.run();
-        }
+        operation.run();
     } catch (...) {
         current = outer;
-        if (operation.drop) {
-            operation.drop();
-        }
         throw;
     }
     current = outer;
     stream->done = operation.sequence;
-    if (operation.drop) {
-        operation.drop();
+}
+
+// Runs one operation, the first of the stream or one that this waits for; false if none of these is ready.
+bool advance(Stream* stream) {
+    const Operation& first = stream->queue.front();
+    bool waits = false;
+    for (auto [other, sequence] : first.after) {
+        if (other->done < sequence) {
+            if (advance(other)) {
+                return true;
+            }
+            waits = true;
+        }
+    }
+    if (waits || (first.ready && !first.ready())) {
+        return false;
+    }
+    runFirst(stream);
+    return true;
+}
+
+bool advanceAny() {
+    for (size_t i = 0; i < streams.size(); ++i) {
+        if (!streams[i]->queue.empty() && advance(streams[i].get())) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool reached(const Goals& goals) {
+    return std::all_of(goals.begin(), goals.end(), [](auto goal) { return goal.first->done >= goal.second; });
+}
+
+bool advanceTo(const Goals& goals) {
+    return std::any_of(goals.begin(), goals.end(), [](auto goal) {
+        return goal.first->done < goal.second && advance(goal.first);
+    });
+}
+
+void pause() {
+    constexpr std::chrono::microseconds SHORT(50);
+    machineLock().unlock();
+    std::this_thread::sleep_for(SHORT);
+    machineLock().lock();
+    if (deviceError() != SUCCESS) {
+        throw DeviceFailed();
     }
 }
 
-void runUntil(Stream* stream, uint32_t sequence) {
-    while (stream->done < sequence) {
-        runFirst(stream);
+void runUntil(const Goals& goals) {
+    while (!reached(goals)) {
+        if (!advanceTo(goals) && !advanceAny()) {
+            pause();
+        }
     }
+}
+
+bool poll(const Goals& goals) {
+    bool ended = reached(goals);
+    if (!ended && !advanceTo(goals)) {
+        advanceAny();
+    }
+    return ended;
+}
+
+Goals allOf(const Stream& stream) {
+    Goals goals = stream.after;
+    goals.emplace_back(const_cast<Stream*>(&stream), stream.issued);
+    return goals;
+}
+
+Goals goalsOf(const Event& event) {
+    return event.stream == nullptr ? Goals() : Goals{{event.stream, event.sequence}};
 }
 
 void follow(Stream* stream, Stream* other) {
@@ -116,9 +173,9 @@ void followDefault(Stream* stream) {
     }
 }
 
-bool overlap(const Operation& operation, const char* host, size_t bytes) {
-    const char* own = static_cast<const char*>(operation.host);
-    return own != nullptr && own < host + bytes && host < own + operation.hostBytes;
+bool overlap(const Task& task, const char* host, size_t bytes) {
+    const char* own = static_cast<const char*>(task.host);
+    return own != nullptr && own < host + bytes && host < own + task.hostBytes;
 }
 
 }  // namespace
@@ -129,6 +186,7 @@ Stream* newStream(int device, Order order) {
     stream->number = static_cast<int>(streams.size()) - 1;
     stream->device = device;
     stream->order = order;
+    stream->title = format("stream %d", stream->number);
     return stream;
 }
 
@@ -151,34 +209,47 @@ Stream* streamOf(void* handle) {
     refuse(INVALID_HANDLE, "no stream, or a destroyed one");
 }
 
-Operation& issue(Stream* stream, std::string name, std::function<void()> run) {
+bool isDefault(const Stream* stream) {
+    return stream == streams[stream->device].get();
+}
+
+void enqueue(Stream* stream, const Task& task) {
+    Work prepared = task.prepare ? task.prepare() : task.run;
     followDefault(stream);
     join(stream->clock, known);
-    stream->queue.emplace_back();
-    Operation& operation = stream->queue.back();
+    Operation& operation = stream->queue.emplace_back(task);
+    operation.run = std::move(prepared);
     operation.number = oldest + static_cast<uint32_t>(history.size());
     operation.stream = stream;
     operation.sequence = ++stream->issued;
     operation.settled = settled;
     operation.clock = stream->clock;
     operation.after = std::move(stream->after);
-    operation.name = std::move(name);
-    operation.run = std::move(run);
     stream->after.clear();
     history.push_back({stream->number, operation.sequence, &*names.insert(operation.name).first});
-    return operation;
+}
+
+Event reachedBy(const Stream* stream) {
+    Event event;
+    event.stream = const_cast<Stream*>(stream);
+    event.sequence = stream->issued;
+    event.clock = stream->clock;
+    raise(event.clock, *stream, stream->issued);
+    return event;
 }
 
 void record(Event& event, Stream* stream) {
     auto reached = std::make_shared<double>(0);
-    issue(stream, "event", [reached] {
+    Task task;
+    task.name = "event";
+    task.run = [reached] {
         auto now = std::chrono::steady_clock::now().time_since_epoch();
         *reached = std::chrono::duration<double, std::milli>(now).count();
-    });
-    event.stream = stream;
-    event.sequence = stream->issued;
-    event.clock = stream->clock;
-    raise(event.clock, *stream, stream->issued);
+    };
+    enqueue(stream, task);
+    bool timed = event.timed;
+    event = reachedBy(stream);
+    event.timed = timed;
     event.milliseconds = reached;
 }
 
@@ -190,20 +261,16 @@ void wait(Stream* stream, const Event& event) {
 }
 
 void synchronize(Stream* stream) {
-    for (auto [other, sequence] : stream->after) {
-        runUntil(other, sequence);
-    }
-    runUntil(stream, stream->issued);
     Clock clock = stream->clock;
     raise(clock, *stream, stream->issued);
+    runUntil(allOf(*stream));
     learn(clock);
 }
 
 void synchronize(const Event& event) {
-    if (event.stream != nullptr) {
-        runUntil(event.stream, event.sequence);
-        learn(event.clock);
-    }
+    Clock clock = event.clock;
+    runUntil(goalsOf(event));
+    learn(clock);
 }
 
 void synchronizeDevice(int device) {
@@ -225,11 +292,6 @@ void dropQueued(int device) {
         if (stream->device != device) {
             continue;
         }
-        for (Operation& operation : stream->queue) {
-            if (operation.drop) {
-                operation.drop();
-            }
-        }
         stream->queue.clear();
         stream->after.clear();
         stream->done = stream->issued;
@@ -239,12 +301,12 @@ void dropQueued(int device) {
     learn({});
 }
 
-bool poll(Stream* stream, uint32_t sequence) {
-    bool ended = stream->done >= sequence;
-    if (!ended) {
-        runFirst(stream);
-    }
-    return ended;
+bool poll(Stream* stream) {
+    return poll(allOf(*stream));
+}
+
+bool poll(const Event& event) {
+    return poll(goalsOf(event));
 }
 
 const Operation* running() {
@@ -262,13 +324,13 @@ bool ordered(uint32_t number) {
 
 std::string whereIs(uint32_t number) {
     if (current != nullptr && number == current->number) {
-        return format("stream %d (operation %s)", current->stream->number, current->name.c_str());
+        return format("%s (operation %s)", current->stream->title.c_str(), current->name.c_str());
     }
     if (number < oldest) {
         return format("a stream (operation number %u)", number);
     }
     const Issued& issued = history[number - oldest];
-    return format("stream %d (operation %s)", issued.stream, issued.name->c_str());
+    return format("%s (operation %s)", streams[issued.stream]->title.c_str(), issued.name->c_str());
 }
 
 const Operation* pendingOn(const void* host, size_t bytes) {

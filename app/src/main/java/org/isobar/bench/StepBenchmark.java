@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-import org.isobar.backend.Backend;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
@@ -18,8 +17,6 @@ import org.isobar.device.Span;
 import org.isobar.device.Stopwatch;
 import org.isobar.distributed.Communicators;
 import org.isobar.fault.UserException;
-import org.isobar.optim.Adam;
-import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -28,6 +25,7 @@ import org.isobar.train.GradientSync;
 import org.isobar.train.MemoryCheck;
 import org.isobar.train.MemoryPlan;
 import org.isobar.train.Replica;
+import org.isobar.train.ReplicaOptions;
 import org.isobar.vit.VitConfig;
 
 /**
@@ -42,7 +40,7 @@ public final class StepBenchmark {
     private final VitConfig model;
     private final Device device;
     private final Plan plan;
-    private final DType compute;
+    private final Replica.Options options;
     private final int batch;
     private final MemoryPlan needs;
 
@@ -71,17 +69,13 @@ public final class StepBenchmark {
             throw new UserException("bench step measures one process, and this is one of "
                 + config.ranks().worldSize());
         }
-        if (config.training().enableCudaGraphs()) {
-            throw new UserException("bench step --enable_cuda_graphs: graphs are not built yet");
-        }
         this.config = config;
         this.device = device;
         this.plan = plan;
         model = config.model();
         batch = config.training().localBatchSize();
-        DType wanted = config.training().ampMode().compute();
-        compute = device.supports(wanted) ? wanted : DType.F32;
-        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, compute, config.grid(), 0,
+        options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
+        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(), config.grid(), 0,
             inputs(1).elements() * Float.BYTES + targets(1).elements() * Float.BYTES, 1), device.memory().available());
     }
 
@@ -110,8 +104,8 @@ public final class StepBenchmark {
 
     private Spread steps(Batch data, List<Double> losses) {
         try (Replica.Memory memory = Replica.Memory.of(device, needs);
-            Stopwatch stopwatch = device.stopwatch()) {
-            Replica replica = replica(device, memory);
+            Stopwatch stopwatch = device.stopwatch();
+            Replica replica = replica(device, memory, options.steps())) {
             load(replica);
             for (int step = 0; step < plan.warmup; step++) {
                 double loss = replica.trainStep(data.input, data.target, context(step));
@@ -133,17 +127,22 @@ public final class StepBenchmark {
         }
     }
 
+    /** Those of steps that are replayed are the same, but nobody can look between them. */
     private List<OperationGroup> operations(Batch data) {
+        if (options.steps() == Replica.Steps.REPLAYED) {
+            return List.of();
+        }
         OperationTimes times = new OperationTimes();
         try (DryRunDevice dry = new DryRunDevice();
-            Replica.Memory nothing = Replica.Memory.of(dry, needs)) {
-            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing);
+            Replica.Memory nothing = Replica.Memory.of(dry, needs);
+            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, Replica.Steps.ISSUED)) {
             times.forget(); // what making a replica takes
             replica.trainStep(data.input, data.target, context(0));
         }
         try (Replica.Memory memory = Replica.Memory.of(device, needs);
-            Stopwatch stopwatch = device.stopwatch()) {
-            Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory);
+            Stopwatch stopwatch = device.stopwatch();
+            Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
+                Replica.Steps.ISSUED)) {
             load(replica);
             for (int step = 0; step <= OBSERVED_STEPS; step++) {
                 stopwatch.laps();
@@ -156,12 +155,9 @@ public final class StepBenchmark {
         return times.groups(plan.timing);
     }
 
-    private Replica replica(Device on, Replica.Memory memory) {
-        Adam.Launch launch = config.training().enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
-            : Adam.Launch.PER_TENSOR;
+    private Replica replica(Device on, Replica.Memory memory, Replica.Steps steps) {
         return new Replica(on, model, batch, memory, Communicators.alone(on.ops()::copy),
-            new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch),
-                GradientSync.Options.DEFAULT));
+            new Replica.Options(options.compute(), options.adam(), options.sync(), steps));
     }
 
     private Replica.StepContext context(int step) {
@@ -194,11 +190,12 @@ public final class StepBenchmark {
             model.inChannels(), model.outChannels(), model.embed(), model.depth(), model.heads());
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("device", device.description());
-        List<String> kernels = device.kernels(needs.footprint(), compute);
+        List<String> kernels = device.kernels(needs.footprint(), options.compute());
         for (int i = 0; i < kernels.size(); i++) {
             facts.put("kernels " + (i + 1), kernels.get(i));
         }
-        return new StepResult("isobar", "steps", config.name(), Products.name(device, compute), extents, batch,
+        String mode = options.steps() == Replica.Steps.REPLAYED ? "graphs" : "steps";
+        return new StepResult("isobar", mode, config.name(), Products.name(device, options.compute()), extents, batch,
             config.training().lr(), plan.warmup, plan.steps, needs.stepFlops(), List.of(), null,
             new StepResult.Memory(0, 0), List.of(), facts);
     }

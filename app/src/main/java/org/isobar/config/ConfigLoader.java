@@ -41,6 +41,7 @@ public final class ConfigLoader {
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
         Consistency.checkBuilt(settings);
+        Consistency.checkGraphs(settings);
         Consistency.checkCarrier(settings, ranks.worldSize());
     }
 

@@ -65,6 +65,15 @@ final class Consistency {
         }
     }
 
+    /** A recorded step has the masks of the step that was recorded. */
+    static void checkGraphs(Settings settings) {
+        if (settings.get(Keys.ENABLE_CUDA_GRAPHS) && settings.get(Keys.DROPOUT) > 0
+            && settings.get(Keys.DEVICE) != Backend.CPU) {
+            throw settings.fail(settings.describe(Keys.ENABLE_CUDA_GRAPHS) + ", but " + settings.describe(Keys.DROPOUT)
+                + ": a graph would drop the same in every step; set dropout to 0, or leave enable_cuda_graphs out.");
+        }
+    }
+
     /** What carries collectives must fit the device, and what is asked of it. */
     static void checkCarrier(Settings settings, int worldSize) {
         CommBackend carrier = settings.get(Keys.COMM_BACKEND);

@@ -35,6 +35,7 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
             "amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
         addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there are no kernels to compile)");
+        addIf(idle, settings.get(Keys.ENABLE_CUDA_GRAPHS), "enable_cuda_graphs (there are no kernels to record)");
         addIf(idle, !settings.get(Keys.DETERMINISTIC), "deterministic (every sum has a fixed order)");
         return idle;
     }

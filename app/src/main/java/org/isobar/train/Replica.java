@@ -31,7 +31,7 @@ import org.isobar.vit.VisionTransformer;
 import org.isobar.vit.VitConfig;
 
 /** One model on one device, with its optimizer and all the memory that a training step of a fixed batch needs. */
-public final class Replica {
+public final class Replica implements AutoCloseable {
     private static final int CHUNK = 1 << 20; // bytes
 
     private final Device device;
@@ -41,6 +41,7 @@ public final class Replica {
     private final VisionTransformer model;
     private final Adam adam;
     private final GradientSync sync;
+    private final StepRecorder steps;
     private final Communicator replicas;
     private final Tensor prediction; // (B, Cout, H, W)
     private final Results results;
@@ -136,17 +137,26 @@ public final class Replica {
         }
     }
 
+    /** How training steps come to the device. The bits are the same. */
+    public enum Steps {
+        /** The host issues each operation of each of them. */
+        ISSUED,
+        /** Recorded, on a device that {@link Device#canRecord can}, and replayed as a whole; not with dropout. */
+        REPLAYED
+    }
+
     /**
      * How a replica trains, besides its model and batch.
      *
      * @param compute the type that products are computed in, one that the device supports
      * @param adam    how the weights are updated
      * @param sync    how gradients are reduced
+     * @param steps   how steps come to the device
      */
-    public record Options(DType compute, Adam.Options adam, GradientSync.Options sync) {
+    public record Options(DType compute, Adam.Options adam, GradientSync.Options sync, Steps steps) {
         /** Products in {@code compute}, its losses scaled as it needs, the weights updated in one go. */
         public static Options of(DType compute, GradientSync.Options sync) {
-            return new Options(compute, new Adam.Options(GradScaler.of(compute), Adam.Launch.ONCE), sync);
+            return new Options(compute, new Adam.Options(GradScaler.of(compute), Adam.Launch.ONCE), sync, Steps.ISSUED);
         }
     }
 
@@ -159,7 +169,7 @@ public final class Replica {
     /**
      * This rank's part of a replica for local batches of {@code batch} samples; its weights are undefined until
      * {@link #initialize}. Memory and communicators stay the caller's: after a failure, the communicators must be
-     * closed before the memory is.
+     * closed before the memory is. A replica whose steps are replayed is closed before either.
      */
     public Replica(Device device, VitConfig config, int batch, Memory memory, Communicators communicators,
         Options options) {
@@ -174,6 +184,7 @@ public final class Replica {
         parameters.bind(values, copies, state.f32(parameters.elements()));
         adam = new Adam(device, parameters, state, options.adam(), judges(communicators, options));
         sync = new GradientSync(parameters, communicators, options.sync());
+        steps = new StepRecorder(device, options.steps());
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
         results = Results.in(state, config.outChannels(), batch);
         checksum = state.allocate(DType.F64, 2);
@@ -254,7 +265,7 @@ public final class Replica {
      */
     public Supplier<BatchLoss> issue(Tensor input, Tensor target, StepContext context) {
         adam.setLearningRate(context.learningRate());
-        step(input, target, context);
+        steps.run(input, target, () -> step(input, target, context));
         Readback loss = device.read(results.lossAndNorms());
         return () -> BatchLoss.of(loss.await());
     }
@@ -264,6 +275,7 @@ public final class Replica {
         return issue(input, target, context).get().mean();
     }
 
+    /** What a recording is of: masks aside, nothing that differs between steps is passed by value. */
     private void step(Tensor input, Tensor target, StepContext context) {
         differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
         try (Ranges.Range _ = device.ranges().open("optimizer")) {
@@ -344,6 +356,12 @@ public final class Replica {
 
     private double[] read(Tensor tensor) {
         return device.read(tensor).await();
+    }
+
+    /** Forgets what was recorded. Nothing else is this replica's own. */
+    @Override
+    public void close() {
+        steps.close();
     }
 
     /** The tree of the model's modules. */

@@ -24,13 +24,11 @@ import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
-import org.isobar.optim.GradScaler;
 import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
-import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 
 /** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
@@ -115,37 +113,31 @@ public final class TrainingRun {
     private MemoryPlan plan(Device device) {
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
         int loaders = 2;
-        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
-            config.grid(), rank, data.input().bytes() + data.target().bytes(),
-            loaders * DataLoader.slots(config.data().numDataWorkers()));
+        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(),
+            options(device, GradientSync.Options.DEFAULT).compute(), config.grid(), rank,
+            data.input().bytes() + data.target().bytes(), loaders * DataLoader.slots(config.data().numDataWorkers()));
         boolean shared = Backend.of(device) == Backend.CPU; // and none of the ranks has taken its own yet
         return MemoryCheck.require(device, run,
             device.memory().available() / (shared ? config.parallel().ranksOnNode() : 1));
     }
 
-    /** Says which kernels run, where there was a choice. */
+    /** Says which kernels run, where there was a choice, and how they are launched. */
     private void describe(Device device, MemoryPlan plan) {
-        List<String> kernels = device.kernels(plan.footprint(), compute(device));
+        Replica.Options options = options(device, GradientSync.Options.DEFAULT);
+        List<String> kernels = device.kernels(plan.footprint(), options.compute());
         kernels.forEach(line -> log.info("Kernels: " + line));
         if (!kernels.isEmpty()) {
-            log.info("Kernels: Adam: " + (launch(device) == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+            log.info("Kernels: Adam: "
+                + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+        }
+        if (options.steps() == Replica.Steps.REPLAYED) {
+            log.info("CUDA graphs: a step is recorded once for each place of its batch, and replayed from then on");
         }
     }
 
-    /** What products are computed in: what was asked for, where the device knows it. */
-    private DType compute(Device device) {
-        DType wanted = config.training().ampMode().compute();
-        return device.supports(wanted) ? wanted : DType.F32;
-    }
-
-    private Replica.Options options(Device device) {
-        DType compute = compute(device);
-        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch(device)), gradientSync());
-    }
-
-    private Adam.Launch launch(Device device) {
-        return config.training().enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
-            : Adam.Launch.PER_TENSOR;
+    /** What was asked for, where the device knows it. */
+    private Replica.Options options(Device device, GradientSync.Options sync) {
+        return ReplicaOptions.of(config.training(), device, sync);
     }
 
     private void load(Device device, RunMemory memory, Communicators communicators) {
@@ -185,8 +177,14 @@ public final class TrainingRun {
 
     private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {
         data.epochs(config.training().numIters()); // none: say so before the model is made
-        Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(), communicators,
-            options(device));
+        try (Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(),
+            communicators, options(device, gradientSync()))) {
+            train(replica, communicators, data);
+        }
+    }
+
+    private void train(Replica replica, Communicators communicators, Trainer.LoaderPair data) {
+        Device device = replica.device();
         WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
         replica.initialize(config.training().seed());
         config.training().initWeights().ifPresent(weights::load);

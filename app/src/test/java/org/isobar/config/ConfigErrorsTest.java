@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
+import org.isobar.backend.Backend;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -129,6 +130,17 @@ class ConfigErrorsTest {
     void threadsThatAreNone() {
         assertEquals("ISOBAR_THREADS is 'all', but it is a number of threads: a whole number of at least 1.",
             message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
+    }
+
+    @Test
+    void graphsDoNotGoWithDropout() {
+        ConfigRequest both = request(PRESETS, "demo").with("enable_cuda_graphs", "true").with("dropout", "0.1");
+        String message = message(both.with("device", "cuda"));
+        assertTrue(message.contains("enable_cuda_graphs is 'true' (--enable_cuda_graphs), but dropout is '0.1' "
+            + "(--dropout): a graph would drop the same in every step; set dropout to 0, or leave "
+            + "enable_cuda_graphs out."), message);
+        assertTrue(ConfigLoader.load(both.with("device", "cpu")).warning(Backend.CPU).orElseThrow()
+            .contains("enable_cuda_graphs"));
     }
 
     @Test

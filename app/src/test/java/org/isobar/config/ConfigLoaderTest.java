@@ -152,10 +152,12 @@ class ConfigLoaderTest {
     @Test
     void oneWarningNamesAllThatHasNoEffect() {
         RunConfig config = ConfigLoader.load(request("opt").with("noddp", "true").with("bucket_cap_mb", "25")
-            .with("disable_broadcast_buffers", "true").with("deterministic", "false").with("threads", "2"));
+            .with("disable_broadcast_buffers", "true").with("deterministic", "false").with("threads", "2")
+            .with("enable_cuda_graphs", "true"));
         List<String> anywhere = List.of("data_loader_config dali", "bucket_cap_mb", "disable_broadcast_buffers",
             "noddp");
-        List<String> onCpu = List.of("amp_mode fp16 (trains in fp32)", "enable_fused", "enable_jit", "deterministic");
+        List<String> onCpu = List.of("amp_mode fp16 (trains in fp32)", "enable_fused", "enable_jit",
+            "enable_cuda_graphs (there are no kernels to record)", "deterministic");
         List<String> onGpu = List.of("threads");
         String cpu = config.warning(Backend.CPU).orElseThrow();
         String gpu = config.warning(Backend.CUDA).orElseThrow();

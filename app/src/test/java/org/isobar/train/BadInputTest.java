@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
+import org.isobar.data.DistributedSampler;
 import org.isobar.data.NpyFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
@@ -159,7 +161,13 @@ class BadInputTest {
     @Test
     void notANumberInTheTrainingData() throws IOException {
         Spoiling.poke(file("train/1980.h5"), 5, 1, 3, 4, Float.NaN);
-        assertRefused(List.of("the loss is NaN at step ", "sample ", "the data are not finite: NaN in sample ",
+        int[] order = new DistributedSampler(2 * TinyRun.STEPS, 2, 1, 0, true, 1).epoch(0);
+        int first = IntStream.range(0, order.length) // what one sample starts from, the one before it aims at
+            .filter(place -> order[place] == TinyRun.STEPS + 4 || order[place] == TinyRun.STEPS + 5).findFirst()
+            .orElseThrow();
+        assertTrue(first >= 2, "scored before training");
+        assertRefused(List.of("the loss is NaN at step " + (first / 2 + 1) + ", sample " + order[first]
+            + ": the data are not finite: NaN in sample " + order[first],
             file("train/1980.h5") + ", time step 5, channel 1 (v10), row 3, column 4", "mend the file"));
     }
 

@@ -53,6 +53,17 @@ class CudaFailureTest {
         assertNothingCrashed();
     }
 
+    /** The fifth step is a replay, and a step of a second epoch. */
+    @Test
+    void aReplayThatFailsEndsTheRun() throws Exception {
+        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
+            "--num_iters=8", "--set=limit_nsamples=8", "--set=limit_nsamples_val=2").ended(1);
+        assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
+            + "relative_l2_loss_backward .*"), run.error());
+        assertTrue(run.log().contains("Avg train loss"), run.log());
+        assertNothingCrashed();
+    }
+
     @Test
     void aKernelThatDoesNotCompileShowsTheWholeLog() throws Exception {
         Path compiler = Files.writeString(logs.resolve("compiler"), """

@@ -54,10 +54,10 @@ class CudaMemoryTest {
 
     /** The neighbour takes all that is left after two steps: any later allocation would end the run. */
     @ParameterizedTest
-    @CsvSource({"none, 2", "bf16, 3"})
-    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch) {
+    @CsvSource({"none, 2, false", "bf16, 3, false", "none, 2, true"})
+    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch, boolean graphs) {
         String[] settings = {"device=cuda", "enable_jit=true", "amp_mode=" + mode, "local_batch_size=" + batch,
-            "num_iters=" + 24 / batch, "num_data_workers=1"};
+            "num_iters=" + 24 / batch, "num_data_workers=1", "enable_cuda_graphs=" + graphs};
         long before = neighbour.memory().available();
         List<Long> used = new ArrayList<>();
         TinyRun.of(data, logs, screen -> Spoiling.after(AFTER_TWO_STEPS, screen, () -> {

@@ -87,10 +87,10 @@ class ReplicaTest {
         with(PLAIN, 2, fixture -> {
             assertEquals(-1, fixture.issue(0).get().firstNonFiniteSample());
             fixture.poison();
+            assertEquals(1, fixture.replica.evaluate(fixture.input, fixture.target).batch().firstNonFiniteSample());
             BatchLoss loss = fixture.issue(1).get();
             assertTrue(Double.isNaN(loss.mean()));
             assertEquals(1, loss.firstNonFiniteSample());
-            assertEquals(1, fixture.replica.evaluate(fixture.input, fixture.target).batch().firstNonFiniteSample());
             return 0;
         });
     }
@@ -145,7 +145,8 @@ class ReplicaTest {
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
                 Replica replica = new Replica(device, config, BATCH, memory,
                     Communicators.alone(device.ops()::copy), new Replica.Options(DType.F32,
-                        new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT));
+                        new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT,
+                        Replica.Steps.ISSUED));
                 replica.initialize(5);
                 return body.applyAsDouble(new Fixture(replica, images));
             }

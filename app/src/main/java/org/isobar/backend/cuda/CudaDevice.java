@@ -17,6 +17,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
 import org.isobar.device.Readback;
+import org.isobar.device.Recording;
 import org.isobar.device.Stopwatch;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
@@ -145,6 +146,21 @@ public final class CudaDevice implements Device {
     public Readback read(Tensor source) {
         assert source.dtype() == DType.F64 : source;
         return readbacks.read(source);
+    }
+
+    @Override
+    public boolean canRecord() {
+        return true;
+    }
+
+    @Override
+    public Recording record(Runnable operations) {
+        return new CudaRecording(stack.gpu(), stack.compute(), operations);
+    }
+
+    /** What this device stands on, for what else is built on it. */
+    CudaStack stack() {
+        return stack;
     }
 
     /** A communicator over NCCL. The caller closes it before this device. */

@@ -10,12 +10,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.isobar.device.Arena;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.device.Readback;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -75,6 +79,42 @@ class CudaDeviceTest {
             assertArrayEquals(new float[] {2, 2, 2, 2, 2, 2, 2, 2}, CudaFixture.values(device, y));
             assertArrayEquals(ascending(8), CudaFixture.values(device, x));
         }
+    }
+
+    /** More numbers than a slot has room for at first, and more lots in all than there are slots. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 513, 700})
+    void numbersAreReadAsTheyWere(int count) {
+        try (Arena arena = device.arena("numbers", Arena.align(8L * count))) {
+            Tensor numbers = arena.allocate(DType.F64, count);
+            Readback before = null;
+            for (int round = 0; round < 6; round++) {
+                device.upload(numbers, MemorySegment.ofArray(numbers(count, round)));
+                Readback now = device.read(numbers);
+                if (before != null) {
+                    assertArrayEquals(numbers(count, round - 1), before.await());
+                }
+                before = now;
+            }
+            device.upload(numbers, MemorySegment.ofArray(numbers(count, -1)));
+            assertArrayEquals(numbers(count, 5), before.await());
+        }
+    }
+
+    @Test
+    void fourLotsOfNumbersAreUnderWayAtMost() {
+        try (Arena arena = device.arena("numbers", 256)) {
+            Tensor numbers = arena.allocate(DType.F64, 2);
+            device.upload(numbers, MemorySegment.ofArray(numbers(2, 0)));
+            List<Readback> lots = Stream.generate(() -> device.read(numbers)).limit(4).toList();
+            assertThrows(IllegalStateException.class, () -> device.read(numbers));
+            assertArrayEquals(numbers(2, 0), lots.get(2).await());
+            assertArrayEquals(numbers(2, 0), device.read(numbers).await());
+        }
+    }
+
+    private static double[] numbers(int count, int round) {
+        return IntStream.range(0, count).mapToDouble(i -> round + 1.0 / (i + 1)).toArray();
     }
 
     @Test

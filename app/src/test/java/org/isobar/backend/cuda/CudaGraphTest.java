@@ -1,0 +1,105 @@
+package org.isobar.backend.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+
+import org.isobar.device.Arena;
+import org.isobar.device.LossScaling;
+import org.isobar.device.Recording;
+import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.BatchLoss;
+import org.isobar.train.Replica;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Operations that are recorded once and replayed: a CUDA graph. */
+@Tag("cuda")
+class CudaGraphTest {
+    private static final int STEPS = 21; // the first is issued
+    /** So large that binary16 overflows in the first steps; its growth moves it up into overflow again. */
+    private static final GradScaler STEEP = new GradScaler(0x1p28, new LossScaling(8, 0.5, 4));
+
+    /** What a number of steps leaves behind. */
+    private record Trained(List<Double> losses, float[] weights, Adam.Progress progress) {
+        static Trained of(DType compute, Replica.Steps mode) {
+            GradScaler scaler = compute == DType.F16 ? STEEP : GradScaler.NONE;
+            List<Double> losses = new ArrayList<>();
+            try (CudaReplica model = new CudaReplica(compute, scaler, mode)) {
+                Supplier<BatchLoss> late = null;
+                for (int step = 0; step < STEPS; step++) {
+                    Supplier<BatchLoss> next = model.issue(1e-3 * (STEPS - step) / STEPS);
+                    if (late != null) {
+                        losses.add(late.get().mean());
+                    }
+                    late = next;
+                }
+                losses.add(late.get().mean());
+                return new Trained(losses, model.weights(), model.replica().progress());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = DType.class, names = {"F32", "BF16", "F16"})
+    void twentyReplaysAreTwentySteps(DType compute) {
+        Trained issued = Trained.of(compute, Replica.Steps.ISSUED);
+        Trained replayed = Trained.of(compute, Replica.Steps.REPLAYED);
+        assertEquals(issued.losses(), replayed.losses());
+        assertArrayEquals(issued.weights(), replayed.weights());
+        assertEquals(issued.progress(), replayed.progress());
+        assertNotEquals(issued.losses().getFirst(), issued.losses().getLast());
+        if (compute == DType.F16) {
+            assertTrue(replayed.progress().skipped() > 1, "a replayed step overflows: " + replayed.progress());
+            assertTrue(replayed.progress().taken() > 1, "and another does not: " + replayed.progress());
+        }
+    }
+
+    @Test
+    void recordingDoesNothingAndReplayingAllOfIt() {
+        try (CudaDevice device = CudaFixture.device(); Arena arena = device.arena("values", 1024)) {
+            Tensor x = arena.f32(4);
+            Tensor y = arena.f32(4);
+            device.ops().fill(x, 1);
+            device.ops().copy(y, x);
+            try (Recording recording = device.record(() -> {
+                device.ops().copy(y, x);
+                device.ops().fill(x, 3);
+            })) {
+                assertArrayEquals(new float[] {1, 1, 1, 1}, CudaFixture.values(device, x));
+                device.ops().fill(x, 2);
+                recording.replay();
+                assertArrayEquals(new float[] {2, 2, 2, 2}, CudaFixture.values(device, y));
+                recording.replay();
+                assertArrayEquals(new float[] {3, 3, 3, 3}, CudaFixture.values(device, y));
+            }
+        }
+    }
+
+    @Test
+    void whatFailsWhileItIsRecordedLeavesTheDeviceAsItWas() {
+        try (CudaDevice device = CudaFixture.device(); Arena arena = device.arena("values", 1024)) {
+            Tensor x = arena.f32(4);
+            device.ops().fill(x, 1);
+            IllegalStateException failure = assertThrows(IllegalStateException.class, () -> device.record(() -> {
+                device.ops().fill(x, 2);
+                throw new IllegalStateException("on the way");
+            }));
+            assertEquals("on the way", failure.getMessage());
+            assertArrayEquals(new float[] {1, 1, 1, 1}, CudaFixture.values(device, x));
+            device.ops().fill(x, 5);
+            assertArrayEquals(new float[] {5, 5, 5, 5}, CudaFixture.values(device, x));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+
+/** Each loss is asked for once, in turn, when the step after it has been issued. */
+class LateLossesTest {
+    private final List<String> seen = new ArrayList<>();
+    private final LateLosses losses = new LateLosses(new FiniteLoss.Origin(null, null), // nobody to blame
+        (step, loss) -> seen.add("step " + step + ": " + loss));
+
+    private void issue(int step, double loss) {
+        seen.add("issue " + step);
+        losses.add(new LateLosses.Issued(step, new int[] {step}, () -> {
+            seen.add("ask " + step);
+            return new BatchLoss(loss, new double[] {loss, 1});
+        }));
+    }
+
+    @Test
+    void theHostLooksOneStepBack() {
+        issue(1, 0.5);
+        issue(2, 0.25);
+        issue(3, 0.125);
+        assertEquals(List.of("issue 1", "issue 2", "ask 1", "step 1: 0.5", "issue 3", "ask 2", "step 2: 0.25"), seen);
+        losses.settle();
+        losses.settle();
+        assertEquals(List.of("ask 3", "step 3: 0.125"), seen.subList(7, seen.size()));
+        assertEquals((0.5 + 0.25 + 0.125) / 3, losses.mean());
+    }
+
+    @Test
+    void anEpochOfOneStepHasItsLossAtItsEnd() {
+        issue(7, 2);
+        assertEquals(List.of("issue 7"), seen);
+        losses.settle();
+        assertEquals(2, losses.mean());
+    }
+}
