@@ -133,6 +133,7 @@ import glob, importlib.util
 package = importlib.util.find_spec("nvidia")
 for place in package.submodule_search_locations if package else []:
     print(*sorted(glob.glob(place + "/*/lib")), sep="\n")' 2>/dev/null | paste -sd:)
+    [ -n "$borrowed" ] || return
     libraries=${libraries:+$libraries:}$borrowed
     fact "CUDA libraries" "some of $borrowed"
 }
