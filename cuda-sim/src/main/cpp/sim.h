@@ -26,11 +26,13 @@ typedef void (*SimWork)(void* context);
 int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
 
-// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block.
+// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block:
+// the machine is locked meanwhile, as it is while an operation runs or is released.
 typedef int (*SimReady)(void* context);
 
 // sim_enqueue of an operation that takes part in something with other processes. Its stream stands still until it is
-// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once.
+// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once, and a thread
+// of the machine's own looks when the host has not called for a while. The others of its streams go on.
 // Captured into a graph, an operation (of either kind) is asked and run once for each launch of the graph, and released
 // with the last graph that has it.
 int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release, void* context,
@@ -38,6 +40,10 @@ int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork wor
 
 // Refuses a call: prints "cuda-sim: " and the message, which cuGetErrorString(code) then gives, and returns the code.
 int sim_refuse(int code, const char* message);
+
+// Ends the device, for an operation that finds on the way that it cannot go on: prints the message, which
+// cuGetErrorString(code) then gives. To be called by a SimReady or SimWork alone; it does not return.
+[[noreturn]] void sim_fail(int code, const char* message);
 
 // Whether `bytes` bytes at the address are all inside one live allocation of a device.
 int sim_is_device_memory(const void* address, size_t bytes);

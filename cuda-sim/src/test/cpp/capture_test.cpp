@@ -182,7 +182,9 @@ void addLimits(Suite& suite) {
     suite.caught("synchronizing a captured stream", {"cuStreamSynchronize: 900", "is captured"},
         capturing([](const Begun& begun) { need(cuStreamSynchronize(begun.stream), "cuStreamSynchronize"); }));
     suite.caught("synchronizing a stream that joined a capture", {"cuStreamSynchronize: 900", "is captured"},
-        capturing([](const Begun& begun) { need(cuStreamSynchronize(forked(begun)), "cuStreamSynchronize"); }, RELAXED));
+        capturing([](const Begun& begun) {
+            need(cuStreamSynchronize(forked(begun)), "cuStreamSynchronize");
+        }, RELAXED));
     suite.caught("querying a captured stream", {"cuStreamQuery: 900", "is captured"},
         capturing([](const Begun& begun) { need(cuStreamQuery(begun.stream), "cuStreamQuery"); }, RELAXED));
     suite.caught("synchronizing the device of a captured stream", {"cuCtxSynchronize: 900", "is captured"},
@@ -202,8 +204,8 @@ void addLimits(Suite& suite) {
         start();
         begin(nullptr);
     });
-    suite.planted("waiting in a capture for an event from outside", {"cuStreamWaitEvent: 905", "outside of the capture"},
-        isolation);
+    suite.planted("waiting in a capture for an event from outside", {"cuStreamWaitEvent: 905",
+        "outside of the capture"}, isolation);
     suite.caught("waiting in a capture for an event of another", {"cuStreamWaitEvent: 902", "of another capture"},
         capturing(merge));
     suite.caught("destroying a captured stream", {"cuStreamDestroy: 900"},

@@ -88,7 +88,7 @@ void replaysAStep() {
         need(cuGraphLaunch(step, main), "cuGraphLaunch");
         need(cuStreamSynchronize(main), "cuStreamSynchronize");
         expected += 1 + static_cast<float>(10 * i) + 1;
-        check(out[0] == expected && out[N - 1] == expected, "a replay takes its input anew, its parameters as they were");
+        check(out[0] == expected && out[N - 1] == expected, "a new input, parameters as they were captured");
     }
     check(operation.runs == 3 && operation.asked == 9 && operation.released == 0, "one run for each launch");
     need(cuGraphExecDestroy(step), "cuGraphExecDestroy");
@@ -219,6 +219,23 @@ void memoryFreed(Program program) {
     finish();
 }
 
+void moduleUnloaded(Program program) {
+    start();
+    void* kernels = module(KERNELS);
+    void* fill = nullptr;
+    need(cuModuleGetFunction(&fill, kernels, "fill"), "cuModuleGetFunction");
+    void* main = stream();
+    Address x = allocate(BYTES);
+    begin(main);
+    need(launch(fill, 1, N, 0, main, x, 2.0f), "cuLaunchKernel");
+    void* step = ready(end(main));
+    if (program == WRONG) {
+        need(cuModuleUnload(kernels), "cuModuleUnload");
+    }
+    need(cuGraphLaunch(step, main), "cuGraphLaunch");
+    finish();
+}
+
 void pinnedMemoryFreed(Program program) {
     start();
     void* main = stream();
@@ -299,6 +316,7 @@ void addGraphs(Suite& suite) {
     suite.planted("missing event before an operation of a graph", {"increment on stream", "of graph 1",
         "missing event between stream"}, missingEventAroundAnotherLibrary);
     suite.planted("memory of a graph freed", {"kernel fill", "a freed allocation"}, memoryFreed);
+    suite.planted("module of a graph unloaded", {"fill", "of graph 1", "whose module was unloaded"}, moduleUnloaded);
     suite.planted("pinned memory of a graph freed", {"copy to host on stream", "of graph 1", "was freed"},
         pinnedMemoryFreed);
     suite.planted("pinned memory of a graph reused too early", {"pinned buffer changed before the copy ran",

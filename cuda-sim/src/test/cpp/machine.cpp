@@ -85,7 +85,7 @@ std::string architecture() {
 
 }  // namespace
 
-void* compile(const std::string& source, const char* name, int bug) {
+void* module(const std::string& source, int bug) {
     const char* header = "#error the simulated machine has its own ptx.cuh\n";
     const char* headerName = "ptx.cuh";
     std::string planted = "-DBUG=" + std::to_string(bug);
@@ -104,10 +104,14 @@ void* compile(const std::string& source, const char* name, int bug) {
     std::vector<char> object(bytes);
     need(nvrtcGetCUBIN(program, object.data()), "nvrtcGetCUBIN");
     void* module = nullptr;
-    void* function = nullptr;
     need(cuModuleLoadData(&module, object.data()), "cuModuleLoadData");
-    need(cuModuleGetFunction(&function, module, name), "cuModuleGetFunction");
     need(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+    return module;
+}
+
+void* compile(const std::string& source, const char* name, int bug) {
+    void* function = nullptr;
+    need(cuModuleGetFunction(&function, module(source, bug), name), "cuModuleGetFunction");
     return function;
 }
 

@@ -105,6 +105,9 @@ void* ready(void* graph);
 // Pinned memory of the host.
 void* pinned(size_t bytes);
 
+// The module of a source, whose kernels are had by cuModuleGetFunction.
+void* module(const std::string& source, int bug = 0);
+
 // The kernel of a source, which may include "ptx.cuh"; BUG is 1 in it for a planted bug, else 0.
 void* compile(const std::string& source, const char* name, int bug = 0);
 

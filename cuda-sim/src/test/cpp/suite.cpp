@@ -24,7 +24,8 @@ struct Outcome {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (const char* name : {"ISOBAR_SIM_GPUS", "ISOBAR_SIM_MEMORY", "ISOBAR_SIM_CAPABILITY", "ISOBAR_SIM_DRIVER",
-            "ISOBAR_SIM_FAIL", "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
+            "ISOBAR_SIM_FAIL", "ISOBAR_SIM_NCCL", "ISOBAR_SIM_NCCL_TIMEOUT", "NCCL_MULTI_RANK_GPU_ENABLE",
+            "CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE"}) {
         unsetenv(name);
     }
     for (const auto& [name, value] : test.environment) {
@@ -132,5 +133,6 @@ int main(int count, char** arguments) {
     test::addBlasResults(suite);
     test::addResults(suite);
     test::addDevices(suite);
+    test::addNcclResults(suite);
     return suite.run(count > 1 ? arguments[1] : "") == 0 ? 0 : 1;
 }

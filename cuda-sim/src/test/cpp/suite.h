@@ -54,5 +54,7 @@ void addBlas(Suite& suite);
 void addBlasResults(Suite& suite);
 void addResults(Suite& suite);
 void addDevices(Suite& suite);
+void addNccl(Suite& suite);
+void addNcclResults(Suite& suite);
 
 }  // namespace test

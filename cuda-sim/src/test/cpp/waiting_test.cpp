@@ -113,6 +113,29 @@ void waitingRunsOthers() {
     check(gate.runs == 1, "the second stream went on while the first stood still");
 }
 
+// Other processes may need it while this one waits for them; what none of them can need stays until it is asked for.
+void runsAlone() {
+    start();
+    void* fill = compile(KERNELS, "fill");
+    void* first = stream();
+    void* second = stream();
+    auto host = static_cast<float*>(pinned(BYTES));
+    Gate gate;
+    gate.open = true;
+    Address x = allocate(BYTES);
+    need(launch(fill, 1, N, 0, second, x, 5.0f), "cuLaunchKernel");
+    order(second, first);
+    enqueue(first, gate, x);
+    need(cuMemcpyDtoHAsync_v2(host, x, BYTES, first), "cuMemcpyDtoHAsync");
+    while (gate.runs == 0) {
+        sleep(1);
+    }
+    sleep(50);
+    check(host[0] != 6, "what comes after it is not run");
+    need(cuStreamSynchronize(first), "cuStreamSynchronize");
+    check(host[0] == 6 && gate.runs == 1, "until it is waited for");
+}
+
 void missingEvent(Program program) {
     start();
     void* fill = compile(KERNELS, "fill");
@@ -165,6 +188,7 @@ void addWaiting(Suite& suite) {
     suite.clean("an operation runs when it is ready", runsWhenReady);
     suite.clean("streams beside one that stands still go on", othersGoOn);
     suite.clean("waiting for one stream runs the others", waitingRunsOthers);
+    suite.clean("an operation runs without the host", runsAlone);
     suite.planted("missing event before an operation that waits", {"gate on stream", "missing event between stream",
         "fill"}, missingEvent);
     suite.caught("an operation that waits reads what nothing wrote", {"gate on stream", "which nothing wrote"},

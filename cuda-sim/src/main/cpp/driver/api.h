@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "alone.h"
 #include "errors.h"
 
 #define SIM_API extern "C" __attribute__((visibility("default")))
@@ -23,6 +24,7 @@ bool initialized();
 template <typename Body>
 int guarded(Body body) {
     std::lock_guard<std::recursive_mutex> hold(machineLock());
+    noteCall();
     if (deviceError() != SUCCESS) {
         return deviceError();
     }

@@ -185,6 +185,7 @@ SIM_API int sim_enqueue_when(void* stream, const char* name, SimReady ready, Sim
             work(owned.get());
         };
         if (ready != nullptr) {
+            goOnAlone();
             task.ready = [=] { return ready(owned.get()) != 0; };
         }
         issue(usableStream(stream), std::move(task));

@@ -152,7 +152,8 @@ void waitForEvent(Stream* stream, const Event& event) {
     if (stream->capture == nullptr) {
         join(stream, *capture);
     } else if (stream->capture != capture) {
-        spoil(*stream->capture, CAPTURE_MERGE, stream->title + " is captured and waits for an event of another capture");
+        spoil(*stream->capture, CAPTURE_MERGE, stream->title
+            + " is captured and waits for an event of another capture");
     }
     add(stream->tips, event.tips);
 }

@@ -95,3 +95,7 @@ SIM_API int sim_refuse(int code, const char* message) {
     report({static_cast<Code>(code), message, Lasting::CALL});
     return code;
 }
+
+SIM_API void sim_fail(int code, const char* message) {
+    breakDevice(static_cast<Code>(code), message);
+}

@@ -77,6 +77,9 @@ void runFirst(Stream* stream) {
 
 // Runs one operation, the first of the stream or one that this waits for; false if none of these is ready.
 bool advance(Stream* stream) {
+    if (stream->queue.empty()) {
+        return false;
+    }
     const Operation& first = stream->queue.front();
     bool waits = false;
     for (auto [other, sequence] : first.after) {
@@ -96,7 +99,7 @@ bool advance(Stream* stream) {
 
 bool advanceAny() {
     for (size_t i = 0; i < streams.size(); ++i) {
-        if (!streams[i]->queue.empty() && advance(streams[i].get())) {
+        if (advance(streams[i].get())) {
             return true;
         }
     }
@@ -307,6 +310,17 @@ bool poll(Stream* stream) {
 
 bool poll(const Event& event) {
     return poll(goalsOf(event));
+}
+
+bool advanceAwaited() {
+    for (size_t i = 0; i < streams.size(); ++i) {
+        auto& queue = streams[i]->queue;
+        bool awaited = std::any_of(queue.begin(), queue.end(), [](auto& operation) { return !!operation.ready; });
+        if (awaited && advance(streams[i].get())) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const Operation* running() {

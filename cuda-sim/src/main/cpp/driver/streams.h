@@ -101,6 +101,9 @@ void dropQueued(int device);
 bool poll(Stream* stream);
 bool poll(const Event& event);
 
+// Runs one operation that is to be run when it is ready, or one that it waits for; false if none is ready.
+bool advanceAwaited();
+
 // The operation that runs now, or null.
 const Operation* running();
 

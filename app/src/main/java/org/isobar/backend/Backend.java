@@ -1,5 +1,6 @@
 package org.isobar.backend;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -34,9 +35,10 @@ public enum Backend {
         if (this == CPU) {
             return cpu(options, log, "");
         }
-        List<CudaReport.Obstacle> obstacles = obstacles(options);
+        CudaReport report = CudaReport.toRun(options.reach());
+        List<CudaReport.Obstacle> obstacles = obstacles(report, options);
         if (obstacles.isEmpty()) {
-            return gpu(options, log, this == AUTO ? " (chosen by auto: there is a GPU)" : "");
+            return gpu(report.gpus().size(), options, log, this == AUTO ? " (chosen by auto: there is a GPU)" : "");
         }
         if (this == AUTO) {
             return cpu(options, log, " (chosen by auto: " + obstacles.getFirst().what() + ")");
@@ -45,18 +47,44 @@ public enum Backend {
             .collect(Collectors.joining("; ")));
     }
 
-    private static List<CudaReport.Obstacle> obstacles(DeviceOptions options) {
-        return CudaReport.toRun().obstacles(options.environment());
+    /**
+     * How many processes of this machine take memory of {@code device}, one of them being this. Where each is shown one
+     * GPU alone, and sharing is allowed, it counts as shared.
+     */
+    public static int sharers(Device device, DeviceOptions options) {
+        return switch (device) {
+            case CudaDevice gpu when options.carrier() == CommBackend.HOST ->
+                Math.ceilDiv(options.ranksHere(), gpu.visible());
+            case CudaDevice _ -> 1;
+            default -> options.ranksHere();
+        };
+    }
+
+    /** Where a process sees one GPU alone, Slurm may have given each its own. */
+    private static List<CudaReport.Obstacle> obstacles(CudaReport report, DeviceOptions options) {
+        List<CudaReport.Obstacle> obstacles =
+            new ArrayList<>(report.obstacles(options.reach(), options.environment()));
+        int visible = report.gpus().size();
+        if (visible > 1 && options.ranksHere() > visible && options.carrier() != CommBackend.HOST) {
+            obstacles.add(new CudaReport.Obstacle(options.ranksHere() + " processes on this machine, which shows them "
+                + visible + " GPUs", "start as many processes on it, or let them share by --comm_backend=host"));
+        }
+        return obstacles;
     }
 
     private static Device cpu(DeviceOptions options, Consumer<String> log, String why) {
+        if (options.carrier() == CommBackend.NCCL) {
+            throw new UserException("--comm_backend nccl connects GPUs, but the CPU computes" + why
+                + "; use --comm_backend auto or host");
+        }
         CpuDevice device = new CpuDevice(options.threads().orElse(Runtime.getRuntime().availableProcessors()));
         log.accept("Device: " + device.description() + why);
         return device;
     }
 
-    private static Device gpu(DeviceOptions options, Consumer<String> log, String why) {
-        CudaDevice device = new CudaDevice(options.ranks().localRank(), options.cuda(), options.environment(), log);
+    private static Device gpu(int visible, DeviceOptions options, Consumer<String> log, String why) {
+        CudaDevice device = new CudaDevice(options.ranks().localRank() % visible, options.cuda(),
+            options.environment(), log);
         log.accept("Device: " + device.description() + why);
         return device;
     }

@@ -23,7 +23,8 @@ public enum CommBackend {
      */
     public Communicator open(Device device, Job job, ProcessGroup group) {
         return switch (device) {
-            case CudaDevice gpu when this == HOST -> gpu.staged(job, SocketCommunicator.open(job, group));
+            case CudaDevice gpu when this == HOST -> gpu.staged(job,
+                SocketCommunicator.open(job, group, SocketCommunicator.Caller.SERVANT));
             case CudaDevice gpu -> gpu.nccl(job, group);
             default -> SocketCommunicator.open(job, group);
         };

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.bench.BenchFiles;
 import org.isobar.bench.BenchReport;
@@ -84,7 +85,7 @@ final class BenchCommand implements Runnable {
         public void run() {
             RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
             DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(),
-                launch.environment());
+                config.parallel().carrier(), launch.environment());
             try (Device device = config.device().open(options, spec.commandLine().getOut()::println)) {
                 StepBenchmark benchmark = new StepBenchmark(config, device,
                     new StepBenchmark.Plan(warmup, steps, outcome.timing()));
@@ -124,7 +125,8 @@ final class BenchCommand implements Runnable {
                 throw new UserException("--copy_mb and --size must be positive");
             }
             DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.ofNullable(threads),
-                launch.environment()), RankEnvironment.of(launch.environment()), launch.environment());
+                launch.environment()), RankEnvironment.of(launch.environment()), CommBackend.AUTO,
+                launch.environment());
             try (Device device = backend.open(options, spec.commandLine().getOut()::println)) {
                 BenchFiles.write(outcome.json, new Ceilings(device, outcome.timing()).run(megabytes * MIB, size));
             }

@@ -53,7 +53,7 @@ final class CudaSheet {
             case MISSING -> "missing";
         };
         String role = switch (component.role()) {
-            case NEEDED -> "needed for ";
+            case NEEDED, SEVERAL_GPUS -> "needed for ";
             case USEFUL -> "optional, for ";
             case UNUSED -> "not needed: ";
         };

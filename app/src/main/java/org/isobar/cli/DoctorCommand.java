@@ -11,6 +11,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.CudaReport;
 import org.isobar.device.Device;
@@ -53,7 +54,7 @@ final class DoctorCommand implements Callable<Integer> {
         FactSheet sheet = new FactSheet(spec.commandLine().getOut());
         program(sheet);
         machine(sheet);
-        List<String> obstacles = gpus(sheet);
+        Obstacles obstacles = gpus(sheet);
         tools(sheet);
         variables(sheet);
         summary(sheet, obstacles);
@@ -91,17 +92,25 @@ final class DoctorCommand implements Callable<Integer> {
         return features;
     }
 
-    /** Returns what keeps this machine from training on a GPU. */
-    private List<String> gpus(FactSheet sheet) {
+    /** What keeps this machine from training on one GPU, and what else from training on several. */
+    private record Obstacles(List<String> one, List<String> several) { }
+
+    private Obstacles gpus(FactSheet sheet) {
         CudaReport report;
         try {
             report = Bounded.call("asking NVIDIA's libraries", DRIVER, CudaReport::make);
         } catch (UserException failure) {
             sheet.line("NVIDIA driver", failure.getMessage());
-            return List.of(failure.getMessage());
+            return new Obstacles(List.of(failure.getMessage()), List.of());
         }
         CudaSheet.print(report, CudaReport.kernelCache(launch.environment()), sheet);
-        return report.obstacles(launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
+        List<String> one = obstacles(report, CudaReport.Reach.ONE_GPU);
+        return new Obstacles(one, obstacles(report, CudaReport.Reach.SEVERAL_GPUS).stream()
+            .filter(obstacle -> !one.contains(obstacle)).toList());
+    }
+
+    private List<String> obstacles(CudaReport report, CudaReport.Reach reach) {
+        return report.obstacles(reach, launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
     }
 
     private static void tools(FactSheet sheet) {
@@ -119,20 +128,26 @@ final class DoctorCommand implements Callable<Integer> {
         }
     }
 
-    private void summary(FactSheet sheet, List<String> obstacles) {
+    private void summary(FactSheet sheet, Obstacles obstacles) {
         sheet.heading("What works");
         sheet.line("CPU training:", opens(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
-        if (obstacles.isEmpty()) {
-            sheet.line("GPU training:", opens(Backend.CUDA).map(DoctorCommand::no).orElse("yes."));
+        if (obstacles.one().isEmpty()) {
+            Optional<String> closed = opens(Backend.CUDA);
+            sheet.line("GPU training:", closed.map(DoctorCommand::no).orElse("yes."));
+            if (closed.isEmpty()) {
+                sheet.line("On several GPUs:", obstacles.several().stream().findFirst().map(DoctorCommand::no)
+                    .orElse("yes."));
+            }
         } else {
-            sheet.line("GPU training:", no(obstacles.getFirst()));
-            obstacles.stream().skip(1).forEach(other -> sheet.line("", "and " + other + "."));
+            sheet.line("GPU training:", no(obstacles.one().getFirst()));
+            obstacles.one().stream().skip(1).forEach(other -> sheet.line("", "and " + other + "."));
         }
     }
 
     /** What the device answers where it cannot be opened. */
     private Optional<String> opens(Backend backend) {
-        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, launch.environment());
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, CommBackend.AUTO,
+            launch.environment());
         try {
             return Bounded.call("opening the device", DEVICE, () -> {
                 try (Device _ = backend.open(options, line -> { })) {

@@ -93,7 +93,7 @@ final class VerifyCommand implements Callable<Integer> {
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
         OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
-        DeviceOptions options = DeviceOptions.of(count, ranks, launch.environment());
+        DeviceOptions options = DeviceOptions.of(count, ranks, carrier, launch.environment());
         try {
             boolean holds = ranks.worldSize() == 1 ? arithmetic(options, out) : layout(options, grid, out);
             out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");

@@ -119,16 +119,8 @@ public final class ConfigLoader {
     private ParallelConfig parallel() {
         return new ParallelConfig(settings.get(Keys.TENSOR_PARALLEL), settings.get(Keys.CONTEXT_PARALLEL),
             settings.get(Keys.PARALLEL_ORDER), settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
-            settings.get(Keys.DISABLE_BROADCAST_BUFFERS), ranksOnNode(), new TimeLimits(seconds(Keys.START_TIMEOUT),
+            settings.get(Keys.DISABLE_BROADCAST_BUFFERS), new TimeLimits(seconds(Keys.START_TIMEOUT),
             seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()), settings.get(Keys.COMM_BACKEND));
-    }
-
-    /** LOCAL_WORLD_SIZE, as torchrun has it too. */
-    private int ranksOnNode() {
-        String given = request.environment().getOrDefault("LOCAL_WORLD_SIZE", "");
-        return given.isEmpty() ? 1 : ValueType.count(1).reader().apply(given).orElseThrow(() -> new UserException(
-            "LOCAL_WORLD_SIZE is '" + given + "', but it is the number of processes on this machine: a whole number "
-                + "of at least 1."));
     }
 
     private Duration seconds(Key<Double> key) {

@@ -52,6 +52,8 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
             "data_loader_config dali (one loader serves both names)");
         addIf(idle, worldSize == 1 && settings.isGiven(Keys.BUCKET_CAP_MB),
             "bucket_cap_mb (one process sends no gradients)");
+        addIf(idle, worldSize == 1 && settings.isGiven(Keys.COMM_BACKEND),
+            "comm_backend (one process talks to nobody)");
         addIf(idle, settings.get(Keys.DISABLE_BROADCAST_BUFFERS),
             "disable_broadcast_buffers (the model has no buffers)");
         addIf(idle, worldSize == 1 && settings.get(Keys.NODDP), "noddp (one process reduces no gradients)");

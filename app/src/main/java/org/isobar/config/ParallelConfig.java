@@ -11,7 +11,6 @@ import org.isobar.distributed.TimeLimits;
  * @param parallelOrder axes of the process grid, fastest first, such as {@code tp-cp-dp}
  * @param noddp leave the gradients of data-parallel replicas unreduced
  * @param bucketCapMb largest gradient message, in MB
- * @param ranksOnNode processes that share this machine's memory
  * @param limits how long processes wait for each other
  * @param carrier what carries collectives between processes
  */
@@ -22,6 +21,5 @@ public record ParallelConfig(
     boolean noddp,
     int bucketCapMb,
     boolean disableBroadcastBuffers,
-    int ranksOnNode,
     TimeLimits limits,
     CommBackend carrier) { }

@@ -56,6 +56,20 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
             variables.number("MASTER_PORT", null).orElse(DEFAULT_PORT));
     }
 
+    /**
+     * Number of processes on this machine, which share it: LOCAL_WORLD_SIZE, as torchrun has it too; else 1.
+     *
+     * @throws UserException if it is no such number
+     */
+    public static int localWorldSize(Map<String, String> environment) {
+        int number = new Variables(environment).number("LOCAL_WORLD_SIZE", null).orElse(1);
+        if (number < 1) {
+            throw new UserException("LOCAL_WORLD_SIZE=" + number + ", but it is the number of processes on this"
+                + " machine: at least 1");
+        }
+        return number;
+    }
+
     /** Environment variables; an empty one counts as absent. */
     private record Variables(Map<String, String> all) {
         Optional<String> text(String name) {

@@ -1,5 +1,7 @@
 package org.isobar.distributed;
 
+import java.util.List;
+
 /** A collective that was issued and may still be under way. */
 public interface Work {
     /**
@@ -10,18 +12,25 @@ public interface Work {
      */
     void await();
 
-    /** Whether {@link #await} would return, or throw, at once. */
+    /** Whether the operation has come to its end, good or bad. */
     boolean done();
 
     /** An operation that has nothing left to do. */
     static Work completed() {
+        return all(List.of());
+    }
+
+    /** Several operations as one. */
+    static Work all(List<? extends Work> works) {
         return new Work() {
             @Override
-            public void await() { }
+            public void await() {
+                works.forEach(Work::await);
+            }
 
             @Override
             public boolean done() {
-                return true;
+                return works.stream().allMatch(Work::done);
             }
         };
     }

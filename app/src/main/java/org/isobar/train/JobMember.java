@@ -1,10 +1,12 @@
 package org.isobar.train;
 
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
+import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
@@ -38,7 +40,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * @throws CommunicationException         if another process has failed
      */
     public void run(Device device, Consumer<Communicators> work) {
-        try (Job job = Rendezvous.join(ranks, secret, allFacts(), limits);
+        try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
                 group -> carrier.open(device, job, group))) {
             try {
@@ -53,8 +55,10 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
         }
     }
 
-    private Map<String, String> allFacts() {
+    private Map<String, String> allFacts(Device device) {
         Map<String, String> all = new LinkedHashMap<>(facts);
+        all.put("what computes", Backend.of(device) == Backend.CPU ? "the CPU" : "a GPU");
+        all.put("comm_backend", carrier.name().toLowerCase(Locale.ROOT));
         all.put("process grid", grid.toString());
         all.put("version", Optional.ofNullable(JobMember.class.getPackage().getImplementationVersion())
             .orElse("not packaged"));

@@ -92,10 +92,11 @@ public final class TrainingRun {
         config.block().forEach(log::info);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits(),
             config.parallel().carrier());
-        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(), environment);
+        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(),
+            config.parallel().carrier(), environment);
         try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
-            MemoryPlan plan = plan(device);
+            MemoryPlan plan = plan(device, Backend.sharers(device, options));
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 member.run(device, communicators -> {
@@ -109,16 +110,14 @@ public final class TrainingRun {
         }
     }
 
-    /** What the run needs, known to fit before any of it is allocated. */
-    private MemoryPlan plan(Device device) {
+    /** What the run needs, known to fit before any of it is allocated; none of the sharers has taken its own yet. */
+    private MemoryPlan plan(Device device, int sharers) {
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
         int loaders = 2;
         MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(),
             options(device, GradientSync.Options.DEFAULT).compute(), config.grid(), rank,
             data.input().bytes() + data.target().bytes(), loaders * DataLoader.slots(config.data().numDataWorkers()));
-        boolean shared = Backend.of(device) == Backend.CPU; // and none of the ranks has taken its own yet
-        return MemoryCheck.require(device, run,
-            device.memory().available() / (shared ? config.parallel().ranksOnNode() : 1));
+        return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
     /** Says which kernels run, where there was a choice, and how they are launched. */

@@ -30,7 +30,7 @@ public enum CudaComponent {
     NVTX("libnvtx3interop.so", "1", Role.USEFUL, "a step's phases in profiles", "nvtxRangePushA",
         library -> Optional.empty()),
     /** Collectives between GPUs. */
-    NCCL("libnccl.so", "2", Role.UNUSED, "several GPUs, which this version cannot use",
+    NCCL("libnccl.so", "2", Role.SEVERAL_GPUS, "collectives between several GPUs",
         "ncclGetVersion", library -> library.numbers(1, "ncclGetVersion").map(number -> dotted(number[0]))),
     /** Deep-learning kernels. */
     CUDNN("libcudnn.so", "9", Role.UNUSED, "Isobar has kernels of its own", "cudnnGetVersion",
@@ -40,6 +40,8 @@ public enum CudaComponent {
     public enum Role {
         /** No run on a GPU. */
         NEEDED,
+        /** No run on several GPUs, unless their collectives go through the host. */
+        SEVERAL_GPUS,
         /** A run that shows less. */
         USEFUL,
         /** Nothing. */

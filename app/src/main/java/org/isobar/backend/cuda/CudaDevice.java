@@ -23,7 +23,6 @@ import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Job;
 import org.isobar.distributed.ProcessGroup;
-import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -49,13 +48,13 @@ public final class CudaDevice implements Device {
     /**
      * Opens a GPU; this thread will issue the operations.
      *
-     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
+     * @param ordinal     number of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
      * @param log         told what is worth knowing of this device
      * @throws org.isobar.fault.UserException if a library is missing
      */
-    public CudaDevice(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
-        stack = new CudaStack(localRank, options, environment, log);
+    public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
+        stack = new CudaStack(ordinal, options, environment, log);
         try {
             copy = new CudaStream();
             places = new InputPlaces(stack.gpu());
@@ -74,6 +73,11 @@ public final class CudaDevice implements Device {
     @Override
     public String description() {
         return stack.gpu().toString();
+    }
+
+    /** How many GPUs this process sees, this one among them. */
+    public int visible() {
+        return stack.gpu().visible();
     }
 
     @Override
@@ -165,12 +169,12 @@ public final class CudaDevice implements Device {
 
     /** A communicator over NCCL. The caller closes it before this device. */
     public Communicator nccl(Job job, ProcessGroup group) {
-        throw new UserException(group + " of " + job.worldSize() + " ranks: NCCL is not built yet");
+        return NcclCommunicator.open(stack, job, group);
     }
 
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
     public Communicator staged(Job job, Communicator host) {
-        throw new UserException(host.group() + " of " + job.worldSize() + " ranks: staging is not built yet");
+        return new StagedCommunicator(stack, job, host);
     }
 
     @Override

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 
 import org.bytedeco.cuda.global.cublas;
 import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.global.nvrtc;
 import org.bytedeco.javacpp.Loader;
 import org.isobar.fault.UserException;
@@ -48,6 +49,16 @@ final class CudaLibraries {
         require(CudaComponent.CUBLAS);
         bind(cudart.class);
         bind(cublas.class);
+    }
+
+    /**
+     * Loads NCCL and its bindings.
+     *
+     * @throws UserException if it is missing
+     */
+    static void loadNccl() {
+        require(CudaComponent.NCCL);
+        bind(nccl.class);
     }
 
     /**

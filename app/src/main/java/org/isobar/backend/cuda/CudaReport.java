@@ -23,6 +23,18 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
     private static final String NEEDED_DRIVER = "NVIDIA's driver 580 or newer";
     private static final List<String> OTHER_MAJORS = List.of("14", "12", "11", "");
 
+    /** How far a run reaches. */
+    public enum Reach {
+        /** One process, or several whose collectives go through the host. */
+        ONE_GPU,
+        /** Collectives between GPUs. */
+        SEVERAL_GPUS;
+
+        private boolean needs(CudaComponent component) {
+            return component.role() == Role.NEEDED || this == SEVERAL_GPUS && component.role() == Role.SEVERAL_GPUS;
+        }
+    }
+
     /** Whether a library is here. */
     public enum State {
         /** In the version that is needed. */
@@ -94,9 +106,9 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
     }
 
     /** Looks at what a run needs. The compiler is not of it: all kernels may have been compiled before. */
-    public static CudaReport toRun() {
+    public static CudaReport toRun(Reach reach) {
         return of(Stream.of(CudaComponent.values())
-            .filter(component -> component.role() == Role.NEEDED && component != CudaComponent.NVRTC).toList());
+            .filter(component -> reach.needs(component) && component != CudaComponent.NVRTC).toList());
     }
 
     private static CudaReport of(List<CudaComponent> components) {
@@ -130,24 +142,31 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
     }
 
     /**
-     * What keeps this machine from training on a GPU, the first thing first; nothing if all that is needed is there.
+     * What keeps this machine from training on GPUs, the first thing first; nothing if all that is needed is there.
      *
+     * @param reach       on one, or on several
      * @param environment of this process
      */
-    public List<Obstacle> obstacles(Map<String, String> environment) {
+    public List<Obstacle> obstacles(Reach reach, Map<String, String> environment) {
         List<Obstacle> obstacles = new ArrayList<>();
         if (driver.isEmpty()) {
             obstacles.add(new Obstacle("no NVIDIA driver (" + CudaComponent.DRIVER.fileName() + ")",
                 remedy(CudaComponent.DRIVER)));
         }
-        String lacking = libraries.stream().filter(library -> library.component().role() == Role.NEEDED)
+        lacking(Role.NEEDED, CudaComponent.RUNTIME).ifPresent(obstacles::add);
+        driver.flatMap(found -> obstacle(found, environment)).ifPresent(obstacles::add);
+        if (reach == Reach.SEVERAL_GPUS) {
+            lacking(Role.SEVERAL_GPUS, CudaComponent.NCCL).ifPresent(obstacles::add);
+        }
+        return obstacles;
+    }
+
+    /** The libraries of a role that are not here, and what to do about those: the same as for {@code one} of them. */
+    private Optional<Obstacle> lacking(Role role, CudaComponent one) {
+        String lacking = libraries.stream().filter(library -> library.component().role() == role)
             .filter(library -> library.state() != State.FOUND && library.component() != CudaComponent.DRIVER)
             .map(CudaReport::lack).collect(Collectors.joining(", "));
-        if (!lacking.isEmpty()) {
-            obstacles.add(new Obstacle(lacking, remedy(CudaComponent.RUNTIME)));
-        }
-        driver.flatMap(found -> obstacle(found, environment)).ifPresent(obstacles::add);
-        return obstacles;
+        return lacking.isEmpty() ? Optional.empty() : Optional.of(new Obstacle(lacking, remedy(one)));
     }
 
     private Optional<Obstacle> obstacle(Driver found, Map<String, String> environment) {
@@ -186,7 +205,11 @@ public record CudaReport(Optional<Driver> driver, List<Library> libraries, List<
 
     /** What to do about a library that is missing. */
     static String remedy(CudaComponent component) {
-        return component == CudaComponent.DRIVER ? "install " + NEEDED_DRIVER : "install the CUDA toolkit "
-            + CudaVersion.NEEDED.major() + ", or put the directory that has the library on LD_LIBRARY_PATH";
+        String found = "put the directory that has the library on LD_LIBRARY_PATH";
+        return switch (component) {
+            case DRIVER -> "install " + NEEDED_DRIVER;
+            case NCCL -> "install NCCL 2, " + found + ", or use --comm_backend=host, which is slow";
+            default -> "install the CUDA toolkit " + CudaVersion.NEEDED.major() + ", or " + found;
+        };
     }
 }

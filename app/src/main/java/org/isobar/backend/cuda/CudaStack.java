@@ -19,14 +19,14 @@ final class CudaStack implements AutoCloseable {
     /**
      * Opens a GPU; this thread will issue the operations.
      *
-     * @param localRank   number of this process among those of the machine; each takes a GPU of its own
+     * @param ordinal     number of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
      * @param warnings    told what slows this run but does not stop it
      * @throws org.isobar.fault.UserException if a library is missing
      */
-    CudaStack(int localRank, CudaOptions options, Map<String, String> environment, Consumer<String> warnings) {
+    CudaStack(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> warnings) {
         CudaLibraries.load();
-        gpu = new Gpu(localRank);
+        gpu = new Gpu(ordinal);
         try {
             compute = new CudaStream();
             kernels = new KernelLibrary(gpu, new KernelCache(KernelCache.directory(environment), warnings));

@@ -1,8 +1,10 @@
 package org.isobar.backend.cuda;
 
+import static org.bytedeco.cuda.global.cudart.CU_STREAM_CAPTURE_STATUS_NONE;
 import static org.bytedeco.cuda.global.cudart.CU_STREAM_NON_BLOCKING;
 import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
 import static org.bytedeco.cuda.global.cudart.cuStreamDestroy;
+import static org.bytedeco.cuda.global.cudart.cuStreamIsCapturing;
 import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
 import static org.bytedeco.cuda.global.cudart.cuStreamWaitEvent;
 
@@ -11,6 +13,7 @@ import org.bytedeco.cuda.cudart.CUstream_st;
 /** Work of a GPU that is done in the order in which it is issued; streams know nothing of each other but events. */
 final class CudaStream implements AutoCloseable {
     private final CUstream_st handle = new CUstream_st();
+    private final int[] capture = {0};
 
     CudaStream() {
         Cuda.check(cuStreamCreate(handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
@@ -19,6 +22,12 @@ final class CudaStream implements AutoCloseable {
     /** The driver's handle. */
     CUstream_st handle() {
         return handle;
+    }
+
+    /** Whether what is issued now is not done, but recorded in a CUDA graph. */
+    boolean records() {
+        Cuda.check(cuStreamIsCapturing(handle, capture), "cuStreamIsCapturing");
+        return capture[0] != CU_STREAM_CAPTURE_STATUS_NONE;
     }
 
     /** What is issued from now on is done after the work that the event stands for. The host does not wait. */

@@ -24,6 +24,7 @@ import org.isobar.fault.UserException;
 final class Gpu implements AutoCloseable {
     private static final int LONGEST_NAME = 256;
 
+    private final int visible;
     private final int device;
     private final String name;
     private final int capability;
@@ -34,16 +35,17 @@ final class Gpu implements AutoCloseable {
     /**
      * A GPU, its context current on this thread.
      *
-     * @param localRank number of this process among those of the machine; each takes a GPU of its own
-     * @throws UserException if there are fewer GPUs, or this one is too old
+     * @param ordinal its number among those that this process sees
+     * @throws UserException if it is too old
      */
-    Gpu(int localRank) {
+    Gpu(int ordinal) {
         Cuda.check(cuInit(0), "cuInit");
         int[] number = {0};
         Cuda.check(cuDriverGetVersion(number), "cuDriverGetVersion");
         driver = CudaVersion.of(number[0]);
         Cuda.check(cuDeviceGetCount(number), "cuDeviceGetCount");
-        Cuda.check(cuDeviceGet(number, ordinal(localRank, number[0])), "cuDeviceGet");
+        visible = number[0];
+        Cuda.check(cuDeviceGet(number, ordinal), "cuDeviceGet");
         device = number[0];
         name = name(device);
         capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
@@ -56,13 +58,9 @@ final class Gpu implements AutoCloseable {
         makeCurrent();
     }
 
-    /** Slurm can show each process the one GPU that is its own; then that is the first to it. */
-    private static int ordinal(int localRank, int visible) {
-        if (visible > 1 && localRank >= visible) {
-            throw new UserException("--device cuda: LOCAL_RANK is " + localRank + ", but this machine shows " + visible
-                + " GPUs: start as many processes on it");
-        }
-        return visible > 1 ? localRank : 0;
+    /** How many GPUs this process sees. */
+    int visible() {
+        return visible;
     }
 
     /** The driver's handle. */

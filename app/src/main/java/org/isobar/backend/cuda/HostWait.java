@@ -1,18 +1,27 @@
 package org.isobar.backend.cuda;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+
+import org.isobar.distributed.Watch;
 
 /**
  * How the host waits for a GPU. Alone, it leaves that to the driver. Where other ranks take part, what it waits for may
- * never come: then it looks again and again, and asks guards, which throw if they know of that.
+ * never come: then it looks again and again, asks guards, which throw if they know of that, and lets the job know at
+ * which collective the GPU waits for its peers. While the GPU computes, nobody is told that this rank waits.
  */
 final class HostWait {
     private static final int SPINS = 1000;
     private static final long PAUSE_NANOS = 20_000;
+    private static final int LOOKS_PER_WORD = 64; // to the job, which listens many times less often
 
     private final List<Runnable> guards = new CopyOnWriteArrayList<>();
+    private final List<Teller> tellers = new CopyOnWriteArrayList<>();
+
+    private record Teller(Watch watch, Supplier<Optional<String>> place) { }
 
     /** From now on {@code guard} is asked, on the thread that waits. */
     void add(Runnable guard) {
@@ -24,20 +33,51 @@ final class HostWait {
         guards.remove(guard);
     }
 
+    /**
+     * From now on {@code watch} hears where the GPU waits for other ranks, while the host waits for it: at the first
+     * place that one of those added here names.
+     */
+    void tell(Watch watch, Supplier<Optional<String>> place) {
+        tellers.add(new Teller(watch, place));
+    }
+
+    /** {@code place} is asked no more. */
+    void tellNoMore(Supplier<Optional<String>> place) {
+        tellers.removeIf(teller -> teller.place == place);
+    }
+
     /** Returns when the work that the event stands for is done; throws what a guard throws. */
     void until(CudaEvent event) {
         if (guards.isEmpty()) {
             event.synchronize();
             return;
         }
-        for (int look = 0; !event.reached(); look++) {
-            guards.forEach(Runnable::run);
-            if (look < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                LockSupport.parkNanos(PAUSE_NANOS);
+        try {
+            for (int look = 0; !event.reached(); look++) {
+                guards.forEach(Runnable::run);
+                if (look < SPINS) {
+                    Thread.onSpinWait();
+                } else {
+                    if (look % LOOKS_PER_WORD == 0) {
+                        tell();
+                    }
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
             }
+        } finally {
+            tellers.stream().findFirst().ifPresent(teller -> teller.watch.resumed());
         }
         guards.forEach(Runnable::run);
+    }
+
+    private void tell() {
+        for (Teller teller : tellers) {
+            Optional<String> place = teller.place.get();
+            if (place.isPresent()) {
+                teller.watch.waiting(place.get());
+                return;
+            }
+        }
+        tellers.stream().findFirst().ifPresent(teller -> teller.watch.resumed());
     }
 }

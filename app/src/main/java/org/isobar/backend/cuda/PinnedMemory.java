@@ -10,7 +10,7 @@ import java.lang.foreign.MemorySegment;
 import org.bytedeco.javacpp.Pointer;
 import org.isobar.device.OutOfDeviceMemoryException;
 
-/** Host memory that a GPU copies from by itself, while the host does something else. */
+/** Host memory that a GPU copies from and to by itself, while the host does something else. */
 final class PinnedMemory implements AutoCloseable {
     private final Gpu gpu;
     private final Pointer pointer = new Pointer();
@@ -27,8 +27,8 @@ final class PinnedMemory implements AutoCloseable {
         gpu.makeCurrent();
         int result = cuMemHostAlloc(pointer, bytes, 0);
         if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-            throw new OutOfDeviceMemoryException("the host gives no " + gigabytes(bytes) + " GB of pinned memory "
-                + "for input; a smaller batch or fewer loader threads (num_data_workers) need less");
+            throw new OutOfDeviceMemoryException("the host gives no " + gigabytes(bytes) + " GB of pinned memory; "
+                + "a smaller batch or fewer loader threads (num_data_workers) need less");
         }
         Cuda.check(result, "cuMemHostAlloc");
         segment = MemorySegment.ofAddress(pointer.address()).reinterpret(bytes);

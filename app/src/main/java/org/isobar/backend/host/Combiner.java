@@ -9,6 +9,7 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorSpecies;
 
+import org.isobar.distributed.Operation;
 import org.isobar.distributed.Reduction;
 import org.isobar.tensor.DType;
 
@@ -22,11 +23,11 @@ final class Combiner {
     private final boolean max;
     private final double scale;
 
-    /** The reduction over {@code ranks} ranks. */
-    Combiner(DType dtype, Reduction reduction, int ranks) {
-        this.dtype = dtype;
-        this.max = reduction.kind() == Reduction.Kind.MAX;
-        this.scale = reduction.scale(ranks);
+    /** What {@code operation} of {@code ranks} ranks asks for. */
+    Combiner(Operation operation, int ranks) {
+        dtype = operation.dtype();
+        max = operation.reduction().kind() == Reduction.Kind.MAX;
+        scale = operation.reduction().scale(ranks);
     }
 
     /** {@code out = earlier (+) own}, not yet scaled; {@code out} may be either of them. */

@@ -4,14 +4,15 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
-import org.isobar.backend.host.Call.Kind;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Operation;
+import org.isobar.distributed.Operation.Kind;
+import org.isobar.distributed.Operations;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
@@ -19,8 +20,8 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * What communicators of host memory have in common: they check and number the operations, run them one after the other
- * on a thread of their own, and refuse any further one after a failure.
+ * What communicators of host memory have in common: they run the operations one after the other on a thread of
+ * their own, and refuse any further one after a failure.
  */
 abstract class HostCommunicator implements Communicator {
     private final ProcessGroup group;
@@ -28,21 +29,16 @@ abstract class HostCommunicator implements Communicator {
     private final BlockingQueue<HostWork> queue = new LinkedBlockingQueue<>();
     private final List<HostWork> underway = new ArrayList<>();
     private final HostWork end = new HostWork(this, null);
-    private final long[] sent;
-    private final long[] received;
-    private long issued;
+    private final Operations operations;
+    private List<HostWork> held; // while several are issued as one
     private Thread thread;
     private String failure;
 
     /** A communicator whose operations take at most {@code limit}. */
     HostCommunicator(ProcessGroup group, Duration limit) {
-        if (group.size() < 2) {
-            throw new IllegalArgumentException(group + " has nobody to communicate with");
-        }
         this.group = group;
         this.limit = limit;
-        this.sent = new long[group.size()];
-        this.received = new long[group.size()];
+        operations = new Operations(group);
     }
 
     /** Begins to run operations. */
@@ -83,72 +79,54 @@ abstract class HostCommunicator implements Communicator {
 
     @Override
     public final Work allReduce(Tensor tensor, Reduction reduction) {
-        MemorySegment memory = memory(tensor);
-        return issue(Kind.ALL_REDUCE, tensor.dtype(), reduction, 0, Parts.even(tensor.elements(), group.size()),
-            memory, memory);
+        return issue(operations.allReduce(known(tensor), reduction), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work allGather(Tensor out, Tensor in, long... sizes) {
-        check(out, in, sizes);
-        return issue(Kind.ALL_GATHER, out.dtype(), Reduction.SUM, 0, sizes.clone(), memory(out),
-            sizes[group.index()] == 0 ? MemorySegment.NULL : memory(in));
+        Operation operation = operations.allGather(known(out), in, sizes);
+        return issue(operation, memory(out), sizes[group.index()] == 0 ? MemorySegment.NULL : memory(in));
     }
 
     @Override
     public final Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes) {
-        check(in, out, sizes);
-        return issue(Kind.REDUCE_SCATTER, in.dtype(), reduction, 0, sizes.clone(),
-            sizes[group.index()] == 0 ? MemorySegment.NULL : memory(out), memory(in));
+        Operation operation = operations.reduceScatter(out, known(in), reduction, sizes);
+        return issue(operation, sizes[group.index()] == 0 ? MemorySegment.NULL : memory(out), memory(in));
     }
 
     @Override
     public final Work broadcast(Tensor tensor, int root) {
-        place(root);
-        MemorySegment memory = memory(tensor);
-        return issue(Kind.BROADCAST, tensor.dtype(), Reduction.SUM, root, new long[] {tensor.elements()}, memory,
-            memory);
+        return issue(operations.broadcast(known(tensor), root), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work send(Tensor tensor, int peer) {
-        return exchange(Kind.SEND, tensor, peer);
+        return issue(operations.send(known(tensor), peer), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work receive(Tensor tensor, int peer) {
-        return exchange(Kind.RECEIVE, tensor, peer);
-    }
-
-    private Work exchange(Kind kind, Tensor tensor, int peer) {
-        place(peer);
-        if (peer == group.index()) {
-            throw new IllegalArgumentException("rank " + group.rank() + " cannot exchange a tensor with itself");
-        }
-        MemorySegment memory = memory(tensor);
-        return issue(kind, tensor.dtype(), Reduction.SUM, peer, new long[] {tensor.elements()}, memory, memory);
+        return issue(operations.receive(known(tensor), peer), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work barrier() {
-        return issue(Kind.BARRIER, DType.F32, Reduction.SUM, 0, new long[0], MemorySegment.NULL, MemorySegment.NULL);
+        return issue(operations.barrier(), MemorySegment.NULL, MemorySegment.NULL);
     }
 
-    private void place(int index) {
-        if (index < 0 || index >= group.size()) {
-            throw new IllegalArgumentException("no place " + index + " in " + group);
+    /** Sends go first, wherever they stand: two ranks that both receive before they send would wait for each other. */
+    @Override
+    public final Work together(Runnable several) {
+        List<HostWork> works = new ArrayList<>();
+        held = works;
+        try {
+            several.run();
+        } finally {
+            held = null;
         }
-    }
-
-    /** A part without elements has no tensor of its own: shapes are never empty, so any tensor may stand for it. */
-    private void check(Tensor whole, Tensor own, long... sizes) {
-        long size = sizes.length == group.size() ? sizes[group.index()] : -1;
-        if (size < 0 || whole.dtype() != own.dtype() || Arrays.stream(sizes).sum() != whole.elements()
-            || size > 0 && own.elements() != size) {
-            throw new IllegalArgumentException("parts of " + Arrays.toString(sizes) + " elements for " + group
-                + ": the whole is " + whole.shape() + " " + whole.dtype() + ", the part of rank " + group.rank() + " "
-                + own.shape() + " " + own.dtype());
-        }
+        works.stream().filter(work -> work.call().kind() == Kind.SEND).forEach(this::begin);
+        works.stream().filter(work -> work.call().kind() != Kind.SEND).forEach(this::begin);
+        return Work.all(works);
     }
 
     @SuppressWarnings("restricted")
@@ -157,28 +135,31 @@ abstract class HostCommunicator implements Communicator {
     }
 
     /** Half precision is of GPUs, whose memory a host cannot reach anyway. */
-    private static void requireKnown(DType dtype) {
-        if (dtype != DType.F32 && dtype != DType.F64) {
-            throw new IllegalArgumentException("communicators of the host's memory know F32 and F64, not " + dtype);
+    private static Tensor known(Tensor tensor) {
+        if (tensor.dtype() != DType.F32 && tensor.dtype() != DType.F64) {
+            throw new IllegalArgumentException("communicators of the host's memory know F32 and F64, not "
+                + tensor.dtype());
         }
+        return tensor;
     }
 
-    private synchronized Work issue(Kind kind, DType dtype, Reduction reduction, int root, long[] sizes,
-        MemorySegment out, MemorySegment in) {
-        requireKnown(dtype);
-        long number = switch (kind) {
-            case SEND -> sent[root]++;
-            case RECEIVE -> received[root]++;
-            default -> issued++;
-        };
-        HostWork work = new HostWork(this, new Call(kind, number, dtype, reduction, root, sizes, out, in));
+    private Work issue(Operation operation, MemorySegment out, MemorySegment in) {
+        HostWork work = new HostWork(this, new Call(operation, out, in));
+        if (held == null) {
+            begin(work);
+        } else {
+            held.add(work);
+        }
+        return work;
+    }
+
+    private synchronized void begin(HostWork work) {
         if (failure != null) {
             throw new CommunicationException(work.place() + ": not begun, because " + failure);
         }
         underway.removeIf(HostWork::done);
         underway.add(work);
         queue.add(work);
-        return work;
     }
 
     private void serve() {

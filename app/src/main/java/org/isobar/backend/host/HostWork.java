@@ -26,7 +26,7 @@ final class HostWork implements Work {
 
     /** Where in the job this is: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
     String place() {
-        return "rank " + communicator.group().rank() + ", " + communicator.group() + ", " + call;
+        return call.operation().place(communicator.group());
     }
 
     /** The operation is done with its tensors. */

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-import org.isobar.backend.host.Call.Kind;
 import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.Operation.Kind;
 import org.isobar.distributed.ProcessGroup;
 
 /**
@@ -50,7 +50,7 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     private Meeting arrive(HostWork work, List<Integer> expected, int phase) {
-        return hub.arrive(new InProcessHub.Place(group().ranks(), expected, work.call().number(), phase),
+        return hub.arrive(new InProcessHub.Place(group().ranks(), expected, work.call().operation().number(), phase),
             group().index(), work);
     }
 
@@ -59,7 +59,7 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     private void compare(HostWork own, HostWork theirs, int peer) {
-        String difference = own.call().difference(theirs.call().header());
+        String difference = own.call().operation().difference(theirs.call().operation().header());
         if (difference != null) {
             throw new CommunicationException("rank " + group().rankAt(peer) + " " + difference);
         }
@@ -87,7 +87,7 @@ public final class InProcessCommunicator extends HostCommunicator {
             }
             case REDUCE_SCATTER -> access(() -> reduce(out, peers, call));
             case ALL_GATHER -> access(() -> everyone.stream()
-                .filter(peer -> call.sizes()[peer] > 0)
+                .filter(peer -> call.operation().sizes()[peer] > 0)
                 .forEach(peer -> parts.of(out, peer).copyFrom(peers.get(peer).call().in())));
             case BROADCAST -> access(() -> out.copyFrom(peers.get(call.root()).call().in()));
             default -> {
@@ -103,7 +103,7 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     /** {@code out = combined values of this rank's part}: from the next rank around the ring to this one. */
     private void reduce(MemorySegment out, Map<Integer, HostWork> peers, Call call) {
-        Combiner combiner = new Combiner(call.dtype(), call.reduction(), group().size());
+        Combiner combiner = new Combiner(call.operation(), group().size());
         Parts parts = call.parts();
         int self = group().index();
         int size = group().size();

@@ -91,6 +91,11 @@ final class Outlet implements Closeable {
         awaitSent(queued);
     }
 
+    /** Whether all has left. */
+    synchronized boolean idle() {
+        return sent == queued;
+    }
+
     private void check() throws IOException {
         if (failure != null) {
             throw new IOException(failure.getMessage(), failure);

@@ -1,7 +1,6 @@
 package org.isobar.backend.host;
 
 import java.lang.foreign.MemorySegment;
-import java.util.Arrays;
 
 /** A range of elements cut into one consecutive part for each rank, each of which is moved in chunks. */
 final class Parts {
@@ -13,13 +12,6 @@ final class Parts {
         for (int part = 0; part < sizes.length; part++) {
             starts[part + 1] = starts[part] + sizes[part] * elementBytes;
         }
-    }
-
-    /** The sizes of {@code count} parts that differ by one element at most. */
-    static long[] even(long elements, int count) {
-        long[] sizes = new long[count];
-        Arrays.setAll(sizes, part -> elements / count + (part < elements % count ? 1 : 0));
-        return sizes;
     }
 
     /** Part {@code part} of the whole range. */

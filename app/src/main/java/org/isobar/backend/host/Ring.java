@@ -5,6 +5,9 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
+import org.isobar.distributed.Operation;
+import org.isobar.distributed.ProcessGroup;
+
 /**
  * The collectives of one group over a ring: each rank sends to the next and receives from the previous one, so every
  * link carries (n-1)/n of the data in each half of an all-reduce, however many ranks there are (Patarasuk and Yuan,
@@ -27,22 +30,22 @@ final class Ring {
     private final MemorySegment partial; // two generations of WINDOW chunks, which a later step sends on
     private final long[] sentAs = new long[2 * WINDOW];
 
-    /** The place {@code index} of a ring of {@code size} ranks; scratch memory comes from {@code arena}. */
-    Ring(int size, int index, Outlet next, Inlet previous, Arena arena) {
-        this.size = size;
-        this.index = index;
-        this.next = next;
-        this.previous = previous;
+    /** The ring of {@code group}; scratch memory comes from {@code arena}. */
+    Ring(ProcessGroup group, GroupLinks links, Arena arena) {
+        size = group.size();
+        index = group.index();
+        next = links.next();
+        previous = links.previous();
         arriving = arena.allocate(CHUNK, Long.BYTES);
         partial = size > 2 ? arena.allocate(2L * WINDOW * CHUNK, Long.BYTES) : MemorySegment.NULL;
     }
 
     /** Makes sure that the previous rank has issued the same operation; returns how its differs, or null. */
-    String compare(Call call) throws IOException {
-        next.sendNow(call.header());
-        ByteBuffer theirs = ByteBuffer.allocate(Call.HEADER);
+    String compare(Operation operation) throws IOException {
+        next.sendNow(operation.header());
+        ByteBuffer theirs = ByteBuffer.allocate(Operation.HEADER);
         previous.read(theirs);
-        return call.difference(theirs.flip());
+        return operation.difference(theirs.flip());
     }
 
     /** {@code out = combined values of this rank's part of in}. */

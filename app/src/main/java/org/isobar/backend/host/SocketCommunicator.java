@@ -4,13 +4,11 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
-import java.util.HashMap;
-import java.util.Map;
 
-import org.isobar.backend.host.Call.Kind;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Job;
+import org.isobar.distributed.Operation;
+import org.isobar.distributed.Operation.Kind;
 import org.isobar.distributed.ProcessGroup;
 
 /**
@@ -19,18 +17,24 @@ import org.isobar.distributed.ProcessGroup;
  */
 public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
-    private final Outlet next;
-    private final Inlet previous;
+    private final GroupLinks links;
     private final Ring ring;
-    private final Map<Integer, Pair> pairs = new HashMap<>();
-    private boolean disconnected;
+    private final Caller caller;
 
-    private SocketCommunicator(Job job, ProcessGroup group, SocketChannel next, SocketChannel previous) {
+    /** Who awaits the operations. */
+    public enum Caller {
+        /** The rank itself: while it does, the job's watch knows that it waits for others. */
+        RANK,
+        /** A thread that serves the rank, which may compute meanwhile, or tell the watch itself. */
+        SERVANT
+    }
+
+    private SocketCommunicator(Job job, ProcessGroup group, Caller caller) {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
-        this.next = outlet(next, group.rankAt(group.index() + 1));
-        this.previous = inlet(previous, group.rankAt(group.index() - 1));
-        ring = new Ring(group.size(), group.index(), this.next, this.previous, Arena.ofAuto());
+        this.caller = caller;
+        links = new GroupLinks(job, group, thrown -> collapse(null, thrown));
+        ring = new Ring(group, links, Arena.ofAuto());
     }
 
     /**
@@ -39,56 +43,30 @@ public final class SocketCommunicator extends HostCommunicator {
      * @throws CommunicationException if one of them cannot be reached
      */
     public static SocketCommunicator open(Job job, ProcessGroup group) {
-        String purpose = "ring of " + group;
-        try {
-            SocketChannel next = job.connect(group.rankAt(group.index() + 1), purpose);
-            SocketCommunicator communicator = new SocketCommunicator(job, group, next,
-                previous(job, group, purpose, next));
-            communicator.start();
-            job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
-            return communicator;
-        } catch (IOException unreachable) {
-            String reason = "rank " + group.rank() + ", " + group + ": cannot connect to rank "
-                + group.rankAt(group.index() + 1) + " (" + unreachable.getMessage() + ")";
-            String verdict = job.watch().imminentFailure().orElse(reason);
-            job.watch().fail(verdict);
-            throw new CommunicationException(verdict, unreachable);
-        }
+        return open(job, group, Caller.RANK);
     }
 
-    /** The connection from the rank before; if it does not come, that to the next is closed. */
-    private static SocketChannel previous(Job job, ProcessGroup group, String purpose, SocketChannel next)
-        throws IOException {
-        try {
-            return job.accept(group.rankAt(group.index() - 1), purpose);
-        } catch (RuntimeException lost) {
-            next.close();
-            throw lost;
-        }
-    }
-
-    private Outlet outlet(SocketChannel channel, int peer) {
-        return new Outlet(channel, peer, "isobar-" + group().name() + "-" + group().rank() + "-out",
-            thrown -> collapse(null, thrown));
-    }
-
-    private Inlet inlet(SocketChannel channel, int peer) {
-        return new Inlet(channel, peer, job.watch()::progressed);
+    /** The same for one who awaits its operations. */
+    public static SocketCommunicator open(Job job, ProcessGroup group, Caller caller) {
+        SocketCommunicator communicator = new SocketCommunicator(job, group, caller);
+        communicator.start();
+        job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
+        return communicator;
     }
 
     @Override
     void perform(HostWork work) throws IOException, InterruptedException {
         Call call = work.call();
         if (call.kind() == Kind.SEND) {
-            Outlet out = pair(call.root()).out();
-            out.send(call.header(), null);
+            Outlet out = links.pair(call.root()).out();
+            out.send(call.operation().header(), null);
             out.send(call.in(), work::succeed);
             return;
         }
         if (call.kind() == Kind.RECEIVE) {
             receive(call);
         } else {
-            refuse(ring.compare(call), group().index() - 1);
+            refuse(ring.compare(call.operation()), group().index() - 1);
             collect(call);
         }
         work.succeed();
@@ -117,14 +95,14 @@ public final class SocketCommunicator extends HostCommunicator {
     }
 
     private Combiner combiner(Call call) {
-        return new Combiner(call.dtype(), call.reduction(), group().size());
+        return new Combiner(call.operation(), group().size());
     }
 
     private void receive(Call call) throws IOException {
-        Inlet in = pair(call.root()).in();
-        ByteBuffer header = ByteBuffer.allocate(Call.HEADER);
+        Inlet in = links.pair(call.root()).in();
+        ByteBuffer header = ByteBuffer.allocate(Operation.HEADER);
         in.read(header);
-        refuse(call.difference(header.flip()), call.root());
+        refuse(call.operation().difference(header.flip()), call.root());
         for (long start = 0; start < call.out().byteSize(); start += Integer.MAX_VALUE) {
             in.read(call.out().asSlice(start, Math.min(Integer.MAX_VALUE, call.out().byteSize() - start)));
         }
@@ -134,24 +112,6 @@ public final class SocketCommunicator extends HostCommunicator {
         if (difference != null) {
             throw new CommunicationException("rank " + group().rankAt(peer) + " " + difference);
         }
-    }
-
-    /** The connection with the rank at place {@code peer}, opened by the lower of the two when first used. */
-    private Pair pair(int peer) throws IOException {
-        Pair pair = pairs.get(peer);
-        if (pair == null) {
-            int rank = group().rankAt(peer);
-            String purpose = "pair of " + group();
-            SocketChannel channel = group().index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
-            pair = new Pair(outlet(channel, rank), inlet(channel, rank));
-            synchronized (pairs) {
-                pairs.put(peer, pair);
-                if (disconnected) {
-                    pair.out().close();
-                }
-            }
-        }
-        return pair;
     }
 
     /** A mismatch is this rank's own finding; a broken connection has a cause that another rank may know better. */
@@ -167,31 +127,25 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void waiting(String place) {
-        job.watch().waiting(place);
+        if (caller == Caller.RANK) {
+            job.watch().waiting(place);
+        }
     }
 
     @Override
     void resumed() {
-        job.watch().resumed();
+        if (caller == Caller.RANK) {
+            job.watch().resumed();
+        }
     }
 
     @Override
     void disconnect() {
-        next.close();
-        previous.close();
-        synchronized (pairs) {
-            disconnected = true;
-            pairs.values().forEach(pair -> pair.out().close());
-        }
+        links.close();
     }
 
     @Override
     void settle() throws InterruptedException {
-        next.join();
-        for (Pair pair : pairs.values()) {
-            pair.out().join();
-        }
+        links.join();
     }
-
-    private record Pair(Outlet out, Inlet in) { }
 }

@@ -1,0 +1,78 @@
+package org.isobar.backend.cuda;
+
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetUuid;
+import static org.bytedeco.cuda.global.nccl.NCCL_UNIQUE_ID_BYTES;
+import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.UUID;
+
+import org.bytedeco.cuda.cudart.CUuuid;
+import org.bytedeco.cuda.nccl.ncclUniqueId;
+
+/**
+ * What a rank shows the others before they begin.
+ *
+ * @param id      of the communicator, from the group's first rank; of the others nothing
+ * @param version of its NCCL
+ * @param gpu     the one that it uses
+ * @param host    where that is
+ */
+record NcclCard(byte[] id, int version, UUID gpu, String host) {
+    private static final int BYTES = 512;
+    private static final int LONGEST_HOST = 255;
+    private static final Path HOST = Path.of("/proc/sys/kernel/hostname");
+
+    /** The card of this process. */
+    static NcclCard of(Gpu gpu, int index) {
+        byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
+        if (index == 0) {
+            try (ncclUniqueId unique = new ncclUniqueId()) {
+                Nccl.check(ncclGetUniqueId(unique), "ncclGetUniqueId");
+                unique.internal().get(id);
+            }
+        }
+        return new NcclCard(id, Nccl.version(), uuid(gpu), hostName());
+    }
+
+    private static UUID uuid(Gpu gpu) {
+        byte[] bytes = new byte[2 * Long.BYTES];
+        try (CUuuid uuid = new CUuuid()) {
+            Cuda.check(cuDeviceGetUuid(uuid, gpu.device()), "cuDeviceGetUuid");
+            uuid.bytes().get(bytes);
+        }
+        ByteBuffer halves = ByteBuffer.wrap(bytes);
+        return new UUID(halves.getLong(), halves.getLong());
+    }
+
+    private static String hostName() {
+        try {
+            return Files.readString(HOST).strip();
+        } catch (IOException unknown) { // it is for messages alone
+            return "this host";
+        }
+    }
+
+    /** As it goes to the others: of one length for all ranks. */
+    ByteBuffer bytes() {
+        byte[] name = host.getBytes(StandardCharsets.UTF_8);
+        int length = Math.min(name.length, LONGEST_HOST);
+        return ByteBuffer.allocate(BYTES).put(id).putInt(version).putLong(gpu.getMostSignificantBits())
+            .putLong(gpu.getLeastSignificantBits()).putInt(length).put(name, 0, length).clear();
+    }
+
+    /** What {@link #bytes} stand for. */
+    static NcclCard of(ByteBuffer bytes) {
+        byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
+        bytes.get(id);
+        int version = bytes.getInt();
+        UUID gpu = new UUID(bytes.getLong(), bytes.getLong());
+        byte[] name = new byte[Math.clamp(bytes.getInt(), 0, LONGEST_HOST)];
+        bytes.get(name);
+        return new NcclCard(id, version, gpu, new String(name, StandardCharsets.UTF_8));
+    }
+}

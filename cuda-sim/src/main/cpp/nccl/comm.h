@@ -1,0 +1,49 @@
+// Communicators, and the handles by which callers know them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "segment.h"
+
+namespace nccl {
+
+enum class State { LIVE, FINALIZED, DESTROYED, ABORTED };
+
+// An operator of ncclRedOpCreatePreMulSum.
+struct Factor {
+    bool live;
+    int type;
+    uint64_t bits;          // the number, in its first bytes
+    const void* onDevice;   // where the number is to be read when the operation runs; null: it is known
+};
+
+struct Comm {
+    int size;
+    int rank;
+    int device;   // number in the process
+    std::unique_ptr<Segment> segment;
+    std::atomic<State> state = State::LIVE;
+    std::atomic<int> error = SUCCESS;
+    std::atomic<int> pending = 0;  // units that have not run, and those that graphs keep
+    uint64_t operations = 0;       // collective ones that have begun
+    std::vector<Factor> factors;   // by the operator's value - PREMUL_SUM; guarded by `lock`
+    std::mutex lock;
+};
+
+// A handle is never given twice, so that one of a communicator that is gone is known as such.
+void* keep(std::shared_ptr<Comm> comm);
+
+// The communicator of a handle. Otherwise null, and the status says why not, for this call.
+std::shared_ptr<Comm> find(void* handle, const char* call, Status& status);
+
+// The handle is no longer good for anything.
+void forget(void* handle);
+
+// Remembers an error that was met while an operation ran: its text is printed, once, and ncclCommGetAsyncError has it.
+void asynchronous(Comm& comm, Status status, const std::string& why);
+
+}  // namespace nccl

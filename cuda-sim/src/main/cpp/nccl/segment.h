@@ -1,0 +1,103 @@
+// The memory that the ranks of one communicator share: a file of /dev/shm, which loses its name as soon as all have it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nccl.h"
+
+namespace nccl {
+
+constexpr int MOST_RANKS = 64;
+constexpr size_t SLOT_BYTES = 256 << 10;
+constexpr size_t MAIL_BYTES = 32 << 10;
+constexpr uint64_t SLOTS = 2;
+
+// What a rank is about to do; that of all ranks must agree but for the factor.
+struct Header {
+    uint64_t number;  // of the communicator's collective operations, from 1
+    uint64_t count;
+    int32_t kind;
+    int32_t type;
+    int32_t op;
+    int32_t root;
+    uint64_t factor;
+};
+
+struct Slot {
+    Header header;
+    alignas(64) unsigned char data[SLOT_BYTES];
+};
+
+// One rank's part in the collectives, which go in rounds: it posts a piece in each, and then takes what it needs of
+// the others' pieces. Piece i of all rounds lies in slot i % SLOTS until all have taken it.
+struct Board {
+    alignas(64) std::atomic<uint64_t> posted;
+    alignas(64) std::atomic<uint64_t> taken;
+    Slot slots[SLOTS];
+};
+
+// From one rank to another, piece by piece.
+struct Mail {
+    alignas(64) std::atomic<uint64_t> posted;
+    alignas(64) std::atomic<uint64_t> taken;
+    uint64_t count;
+    int32_t type;
+    alignas(64) unsigned char data[MAIL_BYTES];
+};
+
+// A rank's process, as the others need to know it.
+struct Member {
+    std::atomic<int32_t> pid;   // 0: it has not come yet
+    std::atomic<int32_t> gpu;   // number on the machine, from 1
+};
+
+// All is zero in a new file.
+struct Front {
+    std::atomic<int32_t> size;
+    std::atomic<int32_t> attached;
+    Member members[MOST_RANKS];
+};
+
+class Segment {
+public:
+    // Waits for all ranks; what failed is said and the status set, and the result null.
+    static std::unique_ptr<Segment> attach(const UniqueId& id, int size, int rank, int gpu, Status& status);
+    ~Segment();
+
+    Board& board(int rank) { return boards[rank]; }
+    Mail& mail(int from, int to) { return mails[from * size + to]; }
+
+    // Number on the machine.
+    int gpu(int rank) const { return front->members[rank].gpu - 1; }
+    pid_t pid(int rank) const { return front->members[rank].pid; }
+
+    // The first rank whose process has ended, or -1.
+    int dead() const;
+
+private:
+    explicit Segment(int size) : size(size) {}
+    Status open(const std::string& path);
+    Status enter(int rank, int gpu);
+    Status await(int rank, const std::string& path);
+    void watch();
+    std::string missing() const;
+
+    int size;
+    int file = -1;
+    size_t bytes = 0;
+    void* base = nullptr;
+    Front* front = nullptr;
+    Board* boards = nullptr;
+    Mail* mails = nullptr;
+    std::vector<int> processes;  // descriptors that are readable once the process has ended
+};
+
+// A new one; empty if the machine gives no random numbers.
+bool newId(UniqueId& id);
+
+}  // namespace nccl
