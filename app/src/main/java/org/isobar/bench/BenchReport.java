@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 import org.isobar.os.AtomicFile;
@@ -49,7 +50,7 @@ public final class BenchReport {
         page.append("## Ceilings\n\n").append(ceilings());
         files.steps().values().stream().filter(step -> !step.operations().isEmpty())
             .collect(Collectors.toMap(step -> step.config() + ", " + step.products(), step -> step,
-                (first, later) -> first, java.util.TreeMap::new))
+                (first, later) -> first, TreeMap::new))
             .forEach((setting, step) -> page.append("## Isobar's operations: ").append(setting).append("\n\n")
                 .append(operations(step)));
         return page.append("## Parts of this run\n\n").append(parts()).toString();

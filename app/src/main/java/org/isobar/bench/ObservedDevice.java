@@ -12,7 +12,7 @@ import org.isobar.device.Device;
 import org.isobar.device.Epilogue;
 import org.isobar.device.TensorOps;
 
-/** A device, seen to it that somebody learns of each of its operations. */
+/** Lets somebody learn of each operation that is issued on a device, and of the part of the step that it is in. */
 final class ObservedDevice {
     private static final Set<String> UPDATE = Set.of("fill", "unscale", "advance", "adam");
     private static final String TURN = "relativeL2LossBackward"; // where a step's forward half ends
