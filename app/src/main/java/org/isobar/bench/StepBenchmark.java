@@ -76,7 +76,8 @@ public final class StepBenchmark {
         batch = config.training().localBatchSize();
         options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
         needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(), config.grid(), 0,
-            inputs(1).elements() * Float.BYTES + targets(1).elements() * Float.BYTES, 1), device.memory().available());
+            inputs(1).elements() * Float.BYTES + targets(1).elements() * Float.BYTES, 1, 0,
+            config.parallel().carrier()), device.memory().available());
     }
 
     /** Measures; {@code partial} is told what is to be done, before anything is. */
