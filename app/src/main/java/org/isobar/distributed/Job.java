@@ -8,11 +8,14 @@ import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+
+import org.isobar.device.DeviceException;
 
 /**
  * This process as a member of a job whose ranks have met: it can reach each of them, and learns when one is lost. Made
@@ -112,6 +115,19 @@ public final class Job implements Closeable {
             Thread.currentThread().interrupt();
             throw new CommunicationException("interrupted while waiting for rank " + peer, interrupted);
         }
+    }
+
+    /**
+     * What to end with when this rank's device has failed: that failure, which the others are told, or what the job
+     * knows better. For a peer that has issued something else can bring a device down.
+     */
+    public RuntimeException verdict(DeviceException broken) {
+        Optional<String> known = worldSize() > 1 ? watch.imminentFailure() : Optional.empty();
+        if (known.isPresent()) {
+            return new CommunicationException("rank " + rank() + ": " + known.get(), broken);
+        }
+        watch.fail("rank " + rank() + ": " + broken.getMessage());
+        return broken;
     }
 
     /** Leaves the job: communicators are closed first. Rank 0 stays until the others have left, within limits. */

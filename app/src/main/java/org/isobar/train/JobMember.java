@@ -9,6 +9,7 @@ import java.util.function.Consumer;
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceException;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Job;
@@ -47,6 +48,8 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
                 work.accept(communicators);
             } catch (CommunicationException theirs) {
                 throw theirs;
+            } catch (DeviceException broken) {
+                throw job.verdict(broken);
             } catch (RuntimeException | Error ours) {
                 job.watch().fail("rank " + job.rank() + ": "
                     + (ours instanceof UserException ? ours.getMessage() : ours.toString()));

@@ -6,7 +6,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
-import org.isobar.distributed.Watch;
+import org.isobar.distributed.Job;
 
 /**
  * How the host waits for a GPU. Alone, it leaves that to the driver. Where other ranks take part, what it waits for may
@@ -21,7 +21,7 @@ final class HostWait {
     private final List<Runnable> guards = new CopyOnWriteArrayList<>();
     private final List<Teller> tellers = new CopyOnWriteArrayList<>();
 
-    private record Teller(Watch watch, Supplier<Optional<String>> place) { }
+    private record Teller(Job job, Supplier<Optional<String>> place) { }
 
     /** From now on {@code guard} is asked, on the thread that waits. */
     void add(Runnable guard) {
@@ -34,11 +34,12 @@ final class HostWait {
     }
 
     /**
-     * From now on {@code watch} hears where the GPU waits for other ranks, while the host waits for it: at the first
-     * place that one of those added here names.
+     * From now on {@code job} hears where the GPU waits for other ranks, while the host waits for it: at the first
+     * place that one of those added here names. It also hears when the host has waited for longer than any computation
+     * takes: where collectives are part of a CUDA graph, nobody can name their place.
      */
-    void tell(Watch watch, Supplier<Optional<String>> place) {
-        tellers.add(new Teller(watch, place));
+    void tell(Job job, Supplier<Optional<String>> place) {
+        tellers.add(new Teller(job, place));
     }
 
     /** {@code place} is asked no more. */
@@ -52,6 +53,7 @@ final class HostWait {
             event.synchronize();
             return;
         }
+        long begun = System.nanoTime();
         try {
             for (int look = 0; !event.reached(); look++) {
                 guards.forEach(Runnable::run);
@@ -59,25 +61,28 @@ final class HostWait {
                     Thread.onSpinWait();
                 } else {
                     if (look % LOOKS_PER_WORD == 0) {
-                        tell();
+                        tell(System.nanoTime() - begun);
                     }
                     LockSupport.parkNanos(PAUSE_NANOS);
                 }
             }
         } finally {
-            tellers.stream().findFirst().ifPresent(teller -> teller.watch.resumed());
+            tellers.stream().findFirst().ifPresent(teller -> teller.job.watch().resumed());
         }
         guards.forEach(Runnable::run);
     }
 
-    private void tell() {
-        for (Teller teller : tellers) {
-            Optional<String> place = teller.place.get();
-            if (place.isPresent()) {
-                teller.watch.waiting(place.get());
-                return;
-            }
+    private void tell(long nanos) {
+        if (tellers.isEmpty()) {
+            return;
         }
-        tellers.stream().findFirst().ifPresent(teller -> teller.watch.resumed());
+        Job job = tellers.getFirst().job;
+        Optional<String> place = tellers.stream().map(teller -> teller.place.get()).flatMap(Optional::stream)
+            .findFirst();
+        place.ifPresentOrElse(job.watch()::waiting, job.watch()::resumed);
+        if (nanos > job.limits().stall().toNanos()) {
+            job.watch().fail("rank " + job.rank() + " has waited for its GPU for " + job.limits().stall().toSeconds()
+                + " s");
+        }
     }
 }

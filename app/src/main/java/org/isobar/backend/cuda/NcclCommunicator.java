@@ -90,7 +90,7 @@ final class NcclCommunicator implements Communicator {
     private void begin() {
         roll.begin(this::collapse);
         stack.waits().add(guard);
-        stack.waits().tell(job.watch(), place);
+        stack.waits().tell(job, place);
         job.watch().onFailure(() -> job.watch().failure().ifPresent(this::stop));
     }
 
@@ -328,13 +328,17 @@ final class NcclCommunicator implements Communicator {
 
     private boolean idle(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        while (job.watch().failure().isEmpty() && System.nanoTime() < deadline) {
-            if (traffic.idle()) {
-                return true;
+        try {
+            while (job.watch().failure().isEmpty() && System.nanoTime() < deadline) {
+                if (traffic.idle()) {
+                    return true;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
-            LockSupport.parkNanos(PAUSE_NANOS);
+            return false;
+        } catch (CudaException broken) { // known to whoever has used the device
+            return false;
         }
-        return false;
     }
 
     private boolean ended(Duration limit) {

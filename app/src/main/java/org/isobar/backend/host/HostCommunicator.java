@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -24,6 +25,9 @@ import org.isobar.tensor.Tensor;
  * their own, and refuse any further one after a failure.
  */
 abstract class HostCommunicator implements Communicator {
+    private static final Comparator<Kind> TOGETHER =
+        Comparator.comparing(kind -> kind == Kind.RECEIVE ? 2 : kind == Kind.SEND ? 1 : 0);
+
     private final ProcessGroup group;
     private final Duration limit;
     private final BlockingQueue<HostWork> queue = new LinkedBlockingQueue<>();
@@ -114,7 +118,7 @@ abstract class HostCommunicator implements Communicator {
         return issue(operations.barrier(), MemorySegment.NULL, MemorySegment.NULL);
     }
 
-    /** Sends go first, wherever they stand: two ranks that both receive before they send would wait for each other. */
+    /** Receives go last, wherever they stand: ranks that all receive before they send would wait for each other. */
     @Override
     public final Work together(Runnable several) {
         List<HostWork> works = new ArrayList<>();
@@ -124,8 +128,7 @@ abstract class HostCommunicator implements Communicator {
         } finally {
             held = null;
         }
-        works.stream().filter(work -> work.call().kind() == Kind.SEND).forEach(this::begin);
-        works.stream().filter(work -> work.call().kind() != Kind.SEND).forEach(this::begin);
+        works.stream().sorted(Comparator.comparing(work -> work.call().kind(), TOGETHER)).forEach(this::begin);
         return Work.all(works);
     }
 

@@ -39,6 +39,7 @@ public final class RollCall implements Closeable {
     private final List<Thread> listeners = new ArrayList<>();
     private final AtomicInteger open = new AtomicInteger();
     private volatile BiConsumer<Operation, Exception> failed = (operation, thrown) -> { };
+    private volatile boolean lost;
     private volatile boolean closed;
 
     /**
@@ -52,12 +53,12 @@ public final class RollCall implements Closeable {
         job.watch().onFailure(this::close);
     }
 
-    /** The bytes that each rank brings, as many at all of them, in the order of the group. Before {@link #begin}. */
+    /** The few bytes that each rank brings, as many at all of them, in the group's order. Before {@link #begin}. */
     public List<ByteBuffer> exchange(ByteBuffer own) throws IOException {
         ByteBuffer[] all = new ByteBuffer[group.size()];
         all[group.index()] = own;
         for (int step = 1; step < group.size(); step++) {
-            links.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
+            links.next().sendNow(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate());
             ByteBuffer theirs = ByteBuffer.allocate(own.remaining());
             links.previous().read(theirs);
             all[Math.floorMod(group.index() - step, all.length)] = theirs.flip();
@@ -117,6 +118,7 @@ public final class RollCall implements Closeable {
 
     private void fail(Operation operation, Exception thrown) {
         if (!closed) {
+            lost = true;
             failed.accept(operation, thrown);
         }
     }
@@ -130,10 +132,10 @@ public final class RollCall implements Closeable {
         }
     }
 
-    /** Returns when all that this rank has issued is told and compared, or after {@code limit}. */
+    /** Returns when all that this rank has issued is told and compared, or cannot be, or after {@code limit}. */
     public void settle(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        while (!closed && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
+        while (!closed && !lost && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
             LockSupport.parkNanos(PAUSE_NANOS);
         }
     }

@@ -173,6 +173,28 @@ class CollectivesTest {
 
     @ParameterizedTest
     @MethodSource("layouts")
+    void severalOperationsAsOne(Ranks ranks, int count) throws Exception {
+        ranks.run(count, communicator -> {
+            int index = communicator.group().index();
+            int previous = (index + count - 1) % count;
+            Tensor sum = HostTensors.of(DType.F32, 1000, i -> i);
+            Tensor own = HostTensors.of(DType.F64, 300_000, i -> index);
+            Tensor theirs = HostTensors.of(DType.F64, 300_000, i -> -1);
+            Work work = communicator.together(() -> {
+                communicator.allReduce(sum, Reduction.SUM);
+                communicator.receive(theirs, previous); // before anybody sends
+                communicator.send(own, (index + 1) % count);
+            });
+            work.await();
+            assertTrue(work.done());
+            assertArrayEquals(expected(1000, i -> (double) count * i), HostTensors.values(sum));
+            assertArrayEquals(expected(300_000, i -> previous), HostTensors.values(theirs));
+            communicator.together(() -> { }).await();
+        });
+    }
+
+    @ParameterizedTest
+    @MethodSource("layouts")
     void nobodyLeavesABarrierBeforeAllHaveCome(Ranks ranks, int count) throws Exception {
         AtomicInteger arrived = new AtomicInteger();
         ranks.run(count, communicator -> {

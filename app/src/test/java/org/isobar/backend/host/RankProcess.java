@@ -27,7 +27,7 @@ import org.isobar.tensor.Tensor;
 final class RankProcess {
     private RankProcess() { }
 
-    /** Arguments: rounds, and a file to make after the first of them. */
+    /** Arguments: a file to make after the first round, and the number of rounds. */
     public static void main(String... arguments) throws Exception {
         Map<String, String> environment = System.getenv();
         TimeLimits limits = new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(4), Duration.ofSeconds(60));
@@ -36,10 +36,10 @@ final class RankProcess {
         try (Job job = Rendezvous.join(self, JobSecret.of(environment), Map.of(), limits);
             Communicator communicator = SocketCommunicator.open(job, new ProcessGroup("dp", all, self.rank()))) {
             Tensor tensor = HostTensors.of(DType.F32, 100_003, i -> i + self.rank());
-            for (int round = 0; round < Integer.parseInt(arguments[0]); round++) {
+            for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
                 communicator.allReduce(tensor, Reduction.AVERAGE).await();
                 if (round == 0) {
-                    Files.createFile(Path.of(arguments[1]));
+                    Files.createFile(Path.of(arguments[0]));
                 }
             }
             System.out.println("value " + HostTensors.values(tensor)[7]);
