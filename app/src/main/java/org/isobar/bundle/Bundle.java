@@ -62,6 +62,9 @@ public record Bundle(Path home, Path jar, String name) {
         files.put("bench", "*.{sh,py}");
         files.put("app", "jvm.options");
         files.put("docs", "*.md");
+        files.put("docs/decisions", "*.md");
+        files.put("docs/benchmarks", "*.md");
+        files.put("example_logs/demo", "prediction.png"); // of the README
         return files;
     }
 
