@@ -6,6 +6,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
+import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Job;
 
 /**
@@ -47,7 +48,10 @@ final class HostWait {
         tellers.removeIf(teller -> teller.place == place);
     }
 
-    /** Returns when the work that the event stands for is done; throws what a guard throws. */
+    /**
+     * Returns when the work that the event stands for is done; throws what a guard throws. Where the GPU fails, a peer
+     * may be the cause: then that is what it throws.
+     */
     void until(CudaEvent event) {
         if (guards.isEmpty()) {
             event.synchronize();
@@ -66,10 +70,19 @@ final class HostWait {
                     LockSupport.parkNanos(PAUSE_NANOS);
                 }
             }
+        } catch (CudaException failed) {
+            throw verdict(failed);
         } finally {
             tellers.stream().findFirst().ifPresent(teller -> teller.job.watch().resumed());
         }
         guards.forEach(Runnable::run);
+    }
+
+    private RuntimeException verdict(CudaException failed) {
+        Optional<String> known = tellers.stream().findFirst().flatMap(teller ->
+            teller.job.watch().imminentFailure().map(reason -> "rank " + teller.job.rank() + ": " + reason));
+        guards.forEach(Runnable::run); // they know at which operation it is
+        return known.isPresent() ? new CommunicationException(known.get(), failed) : failed;
     }
 
     private void tell(long nanos) {
