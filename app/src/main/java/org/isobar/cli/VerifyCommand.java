@@ -53,6 +53,9 @@ final class VerifyCommand implements Callable<Integer> {
     /** The other way of a GPU: nothing of it is as {@link DeviceOptions#of} has it. */
     private static final CudaOptions EAGER =
         new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC);
+    /** Of a GPU: what a cut changes would drown in the rounding of TF32. */
+    private static final CudaOptions EXACT =
+        new CudaOptions(Fusion.FUSED, SinglePrecision.FULL, QueryGradient.DETERMINISTIC);
 
     private final Launch launch;
     @Spec
@@ -120,7 +123,7 @@ final class VerifyCommand implements Callable<Integer> {
         JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
             TimeLimits.DEFAULT, carrier);
         List<LayoutCheck.Result> results = new ArrayList<>();
-        try (Device device = backend.open(options, out::println)) {
+        try (Device device = backend.open(options.with(EXACT), out::println)) {
             out.println("Layout: " + grid);
             member.run(device, communicators ->
                 results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));

@@ -121,8 +121,7 @@ public final class TrainingRun {
         MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
             config.grid(), rank, data.input().bytes() + data.target().bytes(),
             loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
-                normalizing(device), Math.max(model.inChannels(), model.outChannels())),
-            config.parallel().carrier());
+                normalizing(device), Math.max(model.inChannels(), model.outChannels())), config.parallel().carrier());
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 

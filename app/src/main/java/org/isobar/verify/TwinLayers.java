@@ -21,6 +21,7 @@ import org.isobar.nn.Scoped;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.GradientSync;
+import org.isobar.train.MemoryPlan;
 import org.isobar.vit.VitConfig;
 
 /** One layer twice on the same weights and input: whole, and cut as a layout has it. */
@@ -40,6 +41,9 @@ final class TwinLayers implements AutoCloseable {
         this.communicators = communicators;
         this.config = config;
         slices = new Slices(device);
+        int rank = communicators.along(Axis.values()).group().rank();
+        device.reserve(MemoryPlan.of(config, BATCH).footprint());
+        device.reserve(MemoryPlan.of(config, BATCH, communicators.grid(), rank).footprint());
         long width = config.embed() + config.hidden();
         long room = 64 * Float.BYTES * (BATCH * config.tokens() * width + width * config.embed()); // for any of these
         state = device.arena("state", room);

@@ -71,6 +71,7 @@ final class TwinModels implements AutoCloseable {
 
     private Twin twin(VitConfig config, Communicators ranks, MemoryPlan plan, Span samples) {
         int batch = globalBatch / Math.toIntExact(samples.step());
+        device.reserve(plan.footprint());
         Replica.Memory memory = Replica.Memory.of(device, plan);
         Replica replica = new Replica(device, config, batch, memory, ranks, new GradientSync.Options(0.02,
             GradientSync.Replicas.TOGETHER));

@@ -42,7 +42,9 @@ class ProcessFailuresTest {
         FORWARD("Trainer.step VisionTransformer.forward"),
         BACKWARD("Trainer.step VisionTransformer.backward"),
         BUCKETS("Trainer.step GradientBuckets.await"),
-        VALIDATION("Trainer.validate Replica.evaluate");
+        VALIDATION("Trainer.validate Replica.evaluate"),
+        REPLAY("Trainer.step CudaRecording.replay"),
+        GPU("Trainer.train HostWait.until");
 
         private final String stack;
 
@@ -72,11 +74,28 @@ class ProcessFailuresTest {
         theOthersEnd(fault, culprit, moment, processes, LIMIT, layout, "--device=cuda", "--comm_backend=host");
     }
 
+    /** Ranks with a GPU each. What waits for a lost peer there is not the program, but an operation of NCCL. */
+    @Tag("simulated")
+    @ParameterizedTest
+    @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "STOP, 2, GPU, --context_parallel=3",
+        "KILL, 0, REPLAY, --context_parallel=3 --enable_cuda_graphs",
+        "STOP, 1, GPU, --context_parallel=3 --enable_cuda_graphs"})
+    void theOthersEndOverNccl(Fault fault, int culprit, Moment moment, String options) throws Exception {
+        theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", "3", "ISOBAR_SIM_GPUS", "3"), LIMIT,
+            Stream.concat(Stream.of("--device=cuda"), Stream.of(options.split(" "))).toArray(String[]::new));
+    }
+
     private void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
         String... options) throws Exception {
+        theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", String.valueOf(processes)), limit, options);
+    }
+
+    private void theOthersEnd(Fault fault, int culprit, Moment moment, Map<String, String> environment, Duration limit,
+        String... options) throws Exception {
+        int processes = Integer.parseInt(environment.get("WORLD_SIZE"));
         try (TrainingJob job = new TrainingJob(data, directory)) {
             for (int rank = 0; rank < processes; rank++) {
-                Map<String, String> variables = new HashMap<>(Map.of("WORLD_SIZE", String.valueOf(processes)));
+                Map<String, String> variables = new HashMap<>(environment);
                 if (rank == culprit) {
                     variables.putAll(Map.of("FAULT", fault.name(), "FAULT_AT", moment.stack));
                 }

@@ -27,6 +27,17 @@ final class Spoiling {
         }
     }
 
+    /** Writes a whole frame of the channels of the preset, channel by channel. */
+    static void flood(Path year, int time, float... values) throws IOException {
+        for (int channel = 0; channel < values.length; channel++) {
+            for (int row = 0; row < 32; row++) {
+                for (int column = 0; column < 64; column++) {
+                    poke(year, time, channel, row, column, values[channel]);
+                }
+            }
+        }
+    }
+
     /** A screen on which, once it has shown a text, something happens. */
     static OutputStream after(String text, OutputStream screen, Mischief mischief) {
         return new FilterOutputStream(screen) {

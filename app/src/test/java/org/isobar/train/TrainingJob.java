@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import org.isobar.backend.host.Ranks;
+import org.isobar.telemetry.EventFile;
 
 /** A job of several processes that train preset {@code tiny} on one thread each. Closing it kills what is left. */
 final class TrainingJob implements AutoCloseable {
@@ -42,9 +44,21 @@ final class TrainingJob implements AutoCloseable {
 
     /** A job of {@code count} processes of {@code isobar train}, all with the same options, to its end. */
     static TrainingJob run(Path data, Path directory, int count, String... options) throws Exception {
+        return run(data, directory, count, Map.of(), options);
+    }
+
+    /** The same, each process with a simulated GPU of its own. */
+    static TrainingJob runOnGpus(Path data, Path directory, int count, String... options) throws Exception {
+        return run(data, directory, count, Map.of("ISOBAR_SIM_GPUS", String.valueOf(count)), options);
+    }
+
+    private static TrainingJob run(Path data, Path directory, int count, Map<String, String> variables,
+        String... options) throws Exception {
+        Map<String, String> environment = new HashMap<>(variables);
+        environment.put("WORLD_SIZE", String.valueOf(count));
         try (TrainingJob job = new TrainingJob(data, directory)) {
             for (int rank = 0; rank < count; rank++) {
-                job.start(rank, count, options);
+                job.start("org.isobar.cli.Main", rank, environment, options);
             }
             for (int rank = 0; rank < count; rank++) {
                 assertEquals(0, job.code(rank), job.screens());
@@ -134,6 +148,13 @@ final class TrainingJob implements AutoCloseable {
     Path directory() throws IOException {
         try (Stream<Path> files = Files.walk(directory.resolve("runs"))) {
             return files.filter(file -> file.endsWith("out.log")).findAny().orElseThrow().getParent();
+        }
+    }
+
+    /** What the run has told TensorBoard. */
+    EventFile events() throws IOException {
+        try (Stream<Path> files = Files.list(directory().resolve("logs"))) {
+            return EventFile.read(files.findAny().orElseThrow());
         }
     }
 
