@@ -319,10 +319,12 @@ final class NcclCommunicator implements Communicator {
             }
         }
         roll.close();
-        if (ended(limit)) { // else all that remains goes with the process
+        if (ended(limit)) {
             traffic.close();
             nccl.close();
             flag.close();
+        } else {
+            stack.gpu().forsake();
         }
     }
 
