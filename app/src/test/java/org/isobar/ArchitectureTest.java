@@ -25,7 +25,7 @@ class ArchitectureTest {
     /** The table from its top: a package may use those before it and never those after it. */
     private static final List<String> TABLE = List.of("fault", "os", "tensor", "random", "device", "distributed",
         "backend", "nn", "vit", "optim", "data", "metrics", "telemetry", "checkpoint", "config", "train", "verify",
-        "bundle", "cli");
+        "bench", "bundle", "cli");
     private static final String ROOT = "org.isobar.";
     private static final JavaClasses CLASSES = new ClassFileImporter()
         .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

@@ -62,6 +62,9 @@ public record Bundle(Path home, Path jar, String name) {
         files.put("bench", "*.{sh,py}");
         files.put("app", "jvm.options");
         files.put("docs", "*.md");
+        files.put("docs/decisions", "*.md");
+        files.put("docs/benchmarks", "*.md");
+        files.put("example_logs/demo", "prediction.png"); // of the README
         return files;
     }
 
@@ -81,8 +84,8 @@ public record Bundle(Path home, Path jar, String name) {
     }
 
     /**
-     * Writes the archive, in the place of one that is there. What goes into it is first put together beside it: some
-     * 300 MB.
+     * Writes the archive, in the place of one that is there. What goes into it, some 300 MB, is first put together
+     * beside it, in a directory isobar-bundle.tmp*; only a killed program leaves that behind.
      *
      * @throws UserException if the disk does not take it, or this machine lacks a tool
      */
@@ -91,7 +94,7 @@ public record Bundle(Path home, Path jar, String name) {
         Path workshop;
         try {
             Files.createDirectories(parent);
-            workshop = Files.createTempDirectory(parent, ".isobar-bundle");
+            workshop = Files.createTempDirectory(parent, "isobar-bundle.tmp");
         } catch (IOException failure) {
             throw FileFault.unwritable("bundle " + output, OPTION, failure);
         }
@@ -139,7 +142,7 @@ public record Bundle(Path home, Path jar, String name) {
         Files.copy(from, to, StandardCopyOption.COPY_ATTRIBUTES);
     }
 
-    /** When the jar says that it was made, so that the same build gives the same archive. */
+    /** When the jar says that it was made: the time of all files, so that equal ones are packed equally. */
     private LocalDateTime builtAt() throws IOException {
         try (JarFile file = new JarFile(jar.toFile())) {
             return file.getEntry(JarFile.MANIFEST_NAME).getTimeLocal();

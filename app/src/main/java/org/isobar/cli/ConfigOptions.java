@@ -72,7 +72,8 @@ final class ConfigOptions {
         String preset = parsed.matchedOptionValue(PRESET, "base");
         ConfigRequest request = new ConfigRequest(Path.of(file), preset, launch.environment());
         for (OptionSpec option : parsed.matchedOptions()) {
-            if (!Set.of(FILE, PRESET, SET).contains(option.names()[0])) {
+            boolean commandsOwn = option.userObject() != null; // a field of it
+            if (!commandsOwn && !Set.of(FILE, PRESET, SET).contains(option.names()[0])) {
                 request = request.with(option.names()[0].substring("--".length()), option.getValue().toString());
             }
         }

@@ -47,6 +47,7 @@ public final class Main implements Runnable {
             .addSubcommand(new SynthesizeCommand())
             .addSubcommand(new VerifyCommand(launch))
             .addSubcommand(new DoctorCommand(launch))
+            .addSubcommand(BenchCommand.commandLine(launch))
             .addSubcommand(new BundleCommand(launch))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(launch))

@@ -97,6 +97,11 @@ public interface Device extends AutoCloseable {
         throw new UnsupportedOperationException(description() + " cannot record");
     }
 
+    /** A stopwatch for this device's operations. The caller closes it. */
+    default Stopwatch stopwatch() {
+        return new HostStopwatch();
+    }
+
     /** Memory held by this device. */
     MemoryGauge memory();
 

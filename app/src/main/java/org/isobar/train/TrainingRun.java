@@ -26,13 +26,11 @@ import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
-import org.isobar.optim.GradScaler;
 import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
-import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 
 /** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
@@ -118,45 +116,32 @@ public final class TrainingRun {
     private MemoryPlan plan(Device device, int sharers) {
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
         int loaders = 2;
-        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(), compute(device),
-            config.grid(), rank, data.input().bytes() + data.target().bytes(),
+        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(),
+            options(device, GradientSync.Options.DEFAULT).compute(), config.grid(), rank,
+            data.input().bytes() + data.target().bytes(),
             loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
-                normalizing(device), Math.max(model.inChannels(), model.outChannels())), config.parallel().carrier());
+                normalizing(device), Math.max(model.inChannels(), model.outChannels())),
+            config.parallel().carrier());
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
     /** Says which kernels run, where there was a choice, and how they are launched. */
     private void describe(Device device, MemoryPlan plan) {
-        List<String> kernels = device.kernels(plan.footprint(), compute(device));
+        Replica.Options options = options(device, GradientSync.Options.DEFAULT);
+        List<String> kernels = device.kernels(plan.footprint(), options.compute());
         kernels.forEach(line -> log.info("Kernels: " + line));
         if (!kernels.isEmpty()) {
-            log.info("Kernels: Adam: " + (launch(device) == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+            log.info("Kernels: Adam: "
+                + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
         }
-        if (steps(device) == Replica.Steps.REPLAYED) {
+        if (options.steps() == Replica.Steps.REPLAYED) {
             log.info("CUDA graphs: a step is recorded once for each place of its batch, and replayed from then on");
         }
     }
 
-    /** What products are computed in: what was asked for, where the device knows it. */
-    private DType compute(Device device) {
-        DType wanted = config.training().ampMode().compute();
-        return device.supports(wanted) ? wanted : DType.F32;
-    }
-
-    private Replica.Options options(Device device) {
-        DType compute = compute(device);
-        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch(device)), gradientSync(),
-            steps(device));
-    }
-
-    private Replica.Steps steps(Device device) {
-        return config.training().enableCudaGraphs() && device.canRecord() ? Replica.Steps.REPLAYED
-            : Replica.Steps.ISSUED;
-    }
-
-    private Adam.Launch launch(Device device) {
-        return config.training().enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
-            : Adam.Launch.PER_TENSOR;
+    /** What was asked for, where the device knows it. */
+    private Replica.Options options(Device device, GradientSync.Options sync) {
+        return ReplicaOptions.of(config.training(), device, sync);
     }
 
     private void load(Device device, RunMemory memory, Communicators communicators) {
@@ -204,7 +189,7 @@ public final class TrainingRun {
     private void train(Device device, RunMemory memory, Communicators communicators, Trainer.LoaderPair data) {
         data.epochs(config.training().numIters()); // none: say so before the model is made
         try (Replica replica = new Replica(device, model, config.training().localBatchSize(), memory.take(),
-            communicators, options(device))) {
+            communicators, options(device, gradientSync()))) {
             train(replica, communicators, data);
         }
     }

@@ -48,8 +48,9 @@ class BundleCommandTest {
         assertEquals(List.of("isobar.tar.xz"), names(archive.getParent()));
         assertTrue(Files.size(archive) < LIMIT, () -> archive.toFile().length() + " bytes");
         List<String> files = names(node.bundle());
-        assertTrue(files.containsAll(List.of("README.md", "app", "config", "docs", "export_DDP_vars.sh", "isobar",
-            "isobar.jar", "lib", "runtime", "submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh")), files::toString);
+        assertTrue(files.containsAll(List.of("README.md", "app", "bench", "config", "docs", "export_DDP_vars.sh",
+            "isobar", "isobar.jar", "lib", "runtime", "submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh")),
+            files::toString);
     }
 
     @Test

@@ -55,7 +55,7 @@ class SlurmTest {
                 System.getProperty("java.class.path"), Main.class.getName()));
         assertTrue(launcher.toFile().setExecutable(true));
         try (SlurmCluster single = SlurmCluster.start(1, directory.resolve("one"), house)) {
-            losses = losses(train(single, "one", "-n 1 -t 20 ./submit_pm.sh --config=tiny"));
+            losses = losses(train(single, "one", "-n 1 -t 20 ./submit_pm.sh --config=tiny --device=cpu"));
         }
         cluster = SlurmCluster.start(4, directory.resolve("four"), house);
     }
@@ -76,10 +76,26 @@ class SlurmTest {
         """)
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
         String output = train(cluster, name, arguments);
-        assertEquals(losses.size(), losses(output).size());
+        expect(losses(output), TOLERANCE, output);
+    }
+
+    private static void expect(List<Double> found, double tolerance, String output) {
+        assertEquals(losses.size(), found.size());
         for (int i = 0; i < losses.size(); i++) {
-            assertEquals(losses.get(i), losses(output).get(i), losses.get(i) * TOLERANCE, output);
+            assertEquals(losses.get(i), found.get(i), losses.get(i) * tolerance, output);
         }
+    }
+
+    /** Two tasks of a node, with a simulated GPU each. The tolerance is that of training in TF32. */
+    @Tag("simulated")
+    @Test
+    void tasksTakeAGpuEach() throws Exception {
+        SlurmCluster.Job job = cluster.submit(Map.of("LOGDIR", "logs/gpus", "ISOBAR_SIM_GPUS", "2"),
+            List.of("--nodes", "1", "--ntasks-per-node", "2", "submit_pm_mp.sh", "--config=tiny", "--device=cuda",
+                "--comm_backend=nccl", "--tensor_parallel=2"));
+        String output = output(job, "gpus");
+        assertTrue(output.contains("Device: Simulated GPU"), output);
+        expect(losses(output), 16 * 0x1p-11, output);
     }
 
     @Test
@@ -113,7 +129,10 @@ class SlurmTest {
 
     /** Trains to the end; returns the job's output, in which rank 0 alone has spoken. */
     private static String train(SlurmCluster where, String name, String arguments) throws Exception {
-        SlurmCluster.Job job = submit(where, name, arguments);
+        return output(submit(where, name, arguments), name);
+    }
+
+    private static String output(SlurmCluster.Job job, String name) throws Exception {
         assertEquals("COMPLETED 0", job.end(), job::output);
         String output = job.output();
         for (String once : List.of("Starting Training Loop...", "DONE ---- rank 0", "DONE ---- rank",

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.isobar.backend.host.Ranks;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,8 +39,8 @@ class VerifyCommandTest {
     @Test
     void twoProcessesAgreeWithOne() throws Exception {
         int port = Ranks.freePort();
-        start(0, port, "--tensor_parallel=2", "--steps=1");
-        start(1, port, "--tensor_parallel=2", "--steps=1");
+        start(0, 2, port, "--tensor_parallel=2", "--steps=1");
+        start(1, 2, port, "--tensor_parallel=2", "--steps=1");
         assertEquals(0, code(0), text("err", 0));
         assertEquals(0, code(1), text("err", 1));
         assertEquals("", text("out", 1));
@@ -50,11 +51,29 @@ class VerifyCommandTest {
         }
     }
 
+    /** In processes with a simulated GPU each, over NCCL. */
+    @Tag("simulated")
+    @Test
+    void fourGpusAgreeWithOne() throws Exception {
+        int port = Ranks.freePort();
+        for (int rank = 0; rank < 4; rank++) {
+            start(rank, 4, port, "--device=cuda", "--comm_backend=nccl", "--tensor_parallel=2",
+                "--context_parallel=2", "--steps=1");
+        }
+        for (int rank = 0; rank < 4; rank++) {
+            assertEquals(0, code(rank), text("err", rank) + text("out", 0));
+        }
+        for (String line : List.of("Layout: tp 2 x cp 2 x dp 1 x pp 1", "  replicas differ after step 0 ",
+            " comparisons, 0 failed\nEverything holds.\n")) {
+            assertTrue(text("out", 0).contains(line), text("out", 0));
+        }
+    }
+
     @Test
     void processesThatWereToldDifferentThingsSaySo() throws Exception {
         int port = Ranks.freePort();
-        start(0, port, "--context_parallel=2", "--dropout=0");
-        start(1, port, "--context_parallel=2", "--dropout=0.5");
+        start(0, 2, port, "--context_parallel=2", "--dropout=0");
+        start(1, 2, port, "--context_parallel=2", "--dropout=0.5");
         for (int rank = 0; rank < 2; rank++) {
             assertEquals(2, code(rank), text("err", rank));
             assertTrue(text("err", rank).contains("dropout: 0.0 at rank 0, 0.5 at rank 1"), text("err", rank));
@@ -74,7 +93,7 @@ class VerifyCommandTest {
         assertTrue(err.toString().contains(expected), err::toString);
     }
 
-    private void start(int rank, int port, String... options) throws IOException {
+    private void start(int rank, int worldSize, int port, String... options) throws IOException {
         List<String> command = new ArrayList<>(List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(), "@jvm.options", "-ea", "-Xmx256m",
             "-cp", System.getProperty("java.class.path"), Main.class.getName(), "verify", "--threads=1"));
@@ -82,8 +101,9 @@ class VerifyCommandTest {
         ProcessBuilder builder = new ProcessBuilder(command).redirectInput(new File("/dev/null"))
             .redirectOutput(file("out", rank).toFile()).redirectError(file("err", rank).toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("SLURM_"));
-        builder.environment().putAll(Map.of("RANK", String.valueOf(rank), "WORLD_SIZE", "2", "LOCAL_RANK",
-            String.valueOf(rank), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", String.valueOf(port),
+        builder.environment().putAll(Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank),
+            "WORLD_SIZE", String.valueOf(worldSize), "ISOBAR_SIM_GPUS", String.valueOf(worldSize),
+            "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", String.valueOf(port),
             "ISOBAR_JOB_SECRET", "a secret of this test alone"));
         processes.add(builder.start());
     }

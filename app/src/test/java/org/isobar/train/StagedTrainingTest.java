@@ -1,7 +1,5 @@
 package org.isobar.train;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -41,16 +39,7 @@ class StagedTrainingTest {
         TrainingJob job = TrainingJob.run(data, directory, processes, Stream.concat(Stream.of(RUN).map(setting ->
             "--set=" + setting), Stream.concat(Stream.of(layout.split(" ")), Stream.of("--device=cuda",
             "--comm_backend=host", "--amp_mode=" + mode))).toArray(String[]::new));
-        Map<String, List<Double>> found = TrainingJob.losses(job.directory());
-        assertEquals(expected.keySet(), found.keySet());
-        double tolerance = 4 * 4 * Double.parseDouble(roundoff);
-        expected.forEach((kind, losses) -> {
-            assertEquals(losses.size(), found.get(kind).size());
-            for (int epoch = 0; epoch < losses.size(); epoch++) {
-                double loss = losses.get(epoch);
-                assertEquals(loss, found.get(kind).get(epoch), tolerance * loss, kind + " of epoch " + epoch);
-            }
-        });
+        job.expectLosses(expected, 4 * 4 * Double.parseDouble(roundoff));
     }
 
     @Tag("slow")

@@ -67,6 +67,19 @@ final class TrainingJob implements AutoCloseable {
         }
     }
 
+    /** Fails unless each loss differs from the expected one by that part of it at most. */
+    void expectLosses(Map<String, List<Double>> expected, double tolerance) throws IOException {
+        Map<String, List<Double>> found = losses(directory());
+        assertEquals(expected.keySet(), found.keySet());
+        expected.forEach((kind, losses) -> {
+            assertEquals(losses.size(), found.get(kind).size());
+            for (int epoch = 0; epoch < losses.size(); epoch++) {
+                double loss = losses.get(epoch);
+                assertEquals(loss, found.get(kind).get(epoch), tolerance * loss, kind + " of epoch " + epoch);
+            }
+        });
+    }
+
     /** Starts the next process as rank {@code rank} of {@code worldSize}. */
     void start(int rank, int worldSize, String... options) throws IOException {
         start("org.isobar.cli.Main", rank, Map.of("WORLD_SIZE", String.valueOf(worldSize)), options);

@@ -18,6 +18,7 @@ import org.isobar.device.MemoryGauge;
 import org.isobar.device.Ranges;
 import org.isobar.device.Readback;
 import org.isobar.device.Recording;
+import org.isobar.device.Stopwatch;
 import org.isobar.device.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Job;
@@ -175,6 +176,11 @@ public final class CudaDevice implements Device {
     /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
     public Communicator staged(Job job, Communicator host) {
         return new StagedCommunicator(stack, job, host);
+    }
+
+    @Override
+    public Stopwatch stopwatch() {
+        return new CudaStopwatch(stack.gpu(), stack.compute(), stack.waits());
     }
 
     @Override

@@ -1,9 +1,11 @@
 package org.isobar.backend.cuda;
 
 import static org.bytedeco.cuda.global.cudart.CUDA_ERROR_NOT_READY;
+import static org.bytedeco.cuda.global.cudart.CU_EVENT_DEFAULT;
 import static org.bytedeco.cuda.global.cudart.CU_EVENT_DISABLE_TIMING;
 import static org.bytedeco.cuda.global.cudart.cuEventCreate;
 import static org.bytedeco.cuda.global.cudart.cuEventDestroy;
+import static org.bytedeco.cuda.global.cudart.cuEventElapsedTime;
 import static org.bytedeco.cuda.global.cudart.cuEventQuery;
 import static org.bytedeco.cuda.global.cudart.cuEventRecord;
 import static org.bytedeco.cuda.global.cudart.cuEventSynchronize;
@@ -15,7 +17,16 @@ final class CudaEvent implements AutoCloseable {
     private final CUevent_st handle = new CUevent_st();
 
     CudaEvent() {
-        Cuda.check(cuEventCreate(handle, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+        this(CU_EVENT_DISABLE_TIMING);
+    }
+
+    private CudaEvent(int flags) {
+        Cuda.check(cuEventCreate(handle, flags), "cuEventCreate");
+    }
+
+    /** One that notes when it is reached, which costs the stream a little. */
+    static CudaEvent timed() {
+        return new CudaEvent(CU_EVENT_DEFAULT);
     }
 
     /** The driver's handle. */
@@ -35,6 +46,13 @@ final class CudaEvent implements AutoCloseable {
             Cuda.check(result, "cuEventQuery");
         }
         return result != CUDA_ERROR_NOT_READY;
+    }
+
+    /** Milliseconds from {@code earlier} to this; both are {@link #timed} and have been reached. */
+    float millisSince(CudaEvent earlier) {
+        float[] millis = {0};
+        Cuda.check(cuEventElapsedTime(millis, earlier.handle, handle), "cuEventElapsedTime");
+        return millis[0];
     }
 
     /** The host waits until that work is done. */

@@ -17,10 +17,12 @@ import org.isobar.tensor.Tensor;
 /**
  * Counts what operations would do instead of doing it: the floating-point operations of matrix products and attention,
  * a multiplication and an addition being two, and the widest row. What attention computes again in its backward half is
- * not counted, nor is the rest of a step, which is small beside these.
+ * not counted, nor is the rest of a step, which is small beside these. Bytes are those of each tensor read or written,
+ * once each, whatever an implementation needs besides: the least that must move.
  */
 final class CountingTensorOps implements TensorOps {
     private double flops;
+    private double bytes;
     private long widestRow;
     private long largestWeight;
     private long largestImages;
@@ -32,6 +34,10 @@ final class CountingTensorOps implements TensorOps {
         return flops;
     }
 
+    double bytes() {
+        return bytes;
+    }
+
     Footprint footprint() {
         return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, normWidths, attention);
     }
@@ -40,6 +46,17 @@ final class CountingTensorOps implements TensorOps {
         for (Tensor tensor : tensors) {
             widestRow = Math.max(widestRow, tensor.shape().extent(-1));
         }
+    }
+
+    private void moves(Tensor... tensors) {
+        for (Tensor tensor : tensors) {
+            bytes += tensor.bytes();
+        }
+    }
+
+    /** An output that is added to is read, too. */
+    private void moves(Tensor output, Write write) {
+        bytes += (write == Write.ADD ? 2 : 1) * output.bytes();
     }
 
     private void norm(Tensor gamma, Tensor... rows) {
@@ -66,19 +83,28 @@ final class CountingTensorOps implements TensorOps {
 
     /** Flat ranges, such as all gradients, have no rows. */
     @Override
-    public void fill(Tensor y, double value) { }
+    public void fill(Tensor y, double value) {
+        moves(y);
+    }
 
     /** Flat ranges have no rows. */
     @Override
-    public void copy(Tensor y, Tensor x) { }
+    public void copy(Tensor y, Tensor x) {
+        moves(y, x);
+    }
 
     @Override
     public void transposeOuter(Tensor y, Tensor x) {
+        moves(y, x);
         see(y, x);
     }
 
     @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        moves(y, x, weight);
+        if (epilogue instanceof Epilogue.BiasGelu(Tensor _, Tensor preActivation)) {
+            moves(preActivation);
+        }
         see(y, x, weight);
         largestWeight = Math.max(largestWeight, weight.elements());
         product(x.shape().rows(), weight.shape().rows(), x.shape().extent(-1));
@@ -86,50 +112,66 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+        moves(dx, write);
+        moves(dy, weight);
         see(dx, dy, weight);
         product(dy.shape().rows(), dy.shape().extent(-1), weight.shape().extent(-1));
     }
 
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        moves(dWeight, Write.ADD);
+        moves(dy, x);
         see(dWeight, dy, x);
         product(dy.shape().rows(), dy.shape().extent(-1), x.shape().extent(-1));
     }
 
     @Override
     public void biasBackward(Tensor dBias, Tensor dy) {
+        moves(dBias, Write.ADD);
+        moves(dy);
         see(dBias, dy);
     }
 
     @Override
     public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        moves(y, mean, invStd, x, gamma, beta);
         norm(gamma, y, x);
     }
 
     @Override
     public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        moves(y, x, mean, invStd, gamma, beta);
         norm(gamma, y, x);
     }
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
         Tensor invStd, Tensor gamma, Write write) {
+        moves(dx, write);
+        moves(dGamma, Write.ADD);
+        moves(dBeta, Write.ADD);
+        moves(dy, x, mean, invStd, gamma);
         norm(gamma, dx, dGamma, dBeta, dy, x);
     }
 
     @Override
     public void gelu(Tensor y, Tensor x) {
+        moves(y, x);
         see(y, x);
     }
 
     @Override
     public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        moves(dBias, Write.ADD);
+        moves(dx, y, dy, x);
         see(dx, y, dBias, dy, x);
     }
 
     /** Scores, then values. */
     @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        moves(out, lse, q, kv);
         attention(shape, 2);
     }
 
@@ -137,78 +179,96 @@ final class CountingTensorOps implements TensorOps {
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
+        moves(dq, dkv, dOut, q, kv, out, lse);
         attention(shape, 4);
     }
 
     @Override
     public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+        moves(tokens, image);
         see(tokens, image);
     }
 
     @Override
     public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+        moves(image, tokens);
         see(image, tokens);
     }
 
     @Override
     public void addPositions(Tensor y, Tensor x, Tensor positions) {
+        moves(y, x, positions);
         see(y, x, positions);
     }
 
     @Override
     public void addPositionsBackward(Tensor dPositions, Tensor dy) {
+        moves(dPositions, Write.ADD);
+        moves(dy);
         see(dPositions, dy);
     }
 
     @Override
     public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+        moves(y, x, branch);
         see(y, x, branch);
     }
 
     @Override
     public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+        moves(dBranch, dy);
         see(dBranch, dy);
     }
 
     @Override
     public void dropout(Tensor y, Tensor x, Dropout dropout) {
+        moves(y, x);
         see(y, x);
     }
 
     @Override
     public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+        moves(prediction, target);
         score(prediction, target);
     }
 
     @Override
     public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
         Tensor scale) {
+        moves(dPrediction, prediction, target);
         see(dPrediction, prediction, target);
     }
 
     @Override
     public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+        moves(prediction, target);
         score(prediction, target);
     }
 
     /** Flat ranges have no rows. */
     @Override
-    public void cast(Tensor y, Tensor x) { }
+    public void cast(Tensor y, Tensor x) {
+        moves(y, x);
+    }
 
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        moves(y, z, mean, invStd, x, branch, gamma, beta);
         norm(gamma, y, z, x, branch);
     }
 
     @Override
     public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+        moves(y, x, mean, std);
         see(y, x);
     }
 
     /** Flat ranges have no rows. */
     @Override
-    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) { }
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        moves(gradient, Write.ADD);
+    }
 
     /** A few numbers. */
     @Override
@@ -217,5 +277,13 @@ final class CountingTensorOps implements TensorOps {
     /** Flat ranges have no rows. */
     @Override
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
-        AdamConstants constants) { }
+        AdamConstants constants) {
+        for (Tensor tensor : new Tensor[] {parameter, moment1, moment2}) {
+            moves(tensor, Write.ADD);
+        }
+        moves(gradient);
+        if (!copy.aliases(parameter)) {
+            moves(copy);
+        }
+    }
 }

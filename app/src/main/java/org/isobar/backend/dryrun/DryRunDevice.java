@@ -19,8 +19,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * A device without memory and without arithmetic. A step that runs on it passes every check of shapes, types and
- * overlap, and leaves behind what it would have needed: its arenas' high watermarks, the widest row, and the number of
- * floating-point operations.
+ * overlap, and leaves behind what it would have needed: its arenas' high watermarks, the widest row, and the numbers of
+ * floating-point operations and of bytes moved.
  */
 public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
@@ -66,6 +66,11 @@ public final class DryRunDevice implements Device {
     /** Floating-point operations of the matrix products and of attention so far; see {@link CountingTensorOps}. */
     public double flops() {
         return counting.flops();
+    }
+
+    /** Bytes of tensors that operations have read and written so far; see {@link CountingTensorOps}. */
+    public double bytes() {
+        return counting.bytes();
     }
 
     /** The largest that any operation was given so far. */

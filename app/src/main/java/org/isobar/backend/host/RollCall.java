@@ -39,6 +39,7 @@ public final class RollCall implements Closeable {
     private final List<Thread> listeners = new ArrayList<>();
     private final AtomicInteger open = new AtomicInteger();
     private volatile BiConsumer<Operation, Exception> failed = (operation, thrown) -> { };
+    private volatile boolean lost;
     private volatile boolean closed;
 
     /**
@@ -117,6 +118,7 @@ public final class RollCall implements Closeable {
 
     private void fail(Operation operation, Exception thrown) {
         if (!closed) {
+            lost = true;
             failed.accept(operation, thrown);
         }
     }
@@ -130,10 +132,10 @@ public final class RollCall implements Closeable {
         }
     }
 
-    /** Returns when all that this rank has issued is told and compared, or after {@code limit}. */
+    /** Returns when all that this rank has issued is told and compared, or cannot be, or after {@code limit}. */
     public void settle(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        while (!closed && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
+        while (!closed && !lost && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
             LockSupport.parkNanos(PAUSE_NANOS);
         }
     }

@@ -54,6 +54,19 @@ class DryRunDeviceTest {
         assertEquals(3 * 2 * 6 * 7 * 5, device.flops());
     }
 
+    /** What is added to is read, too. */
+    @Test
+    void countsBytesOfWhatIsReadAndWritten() {
+        Tensor x = arena.f32(6, 5);
+        Tensor y = arena.allocate(DType.BF16, 6, 5);
+        ops.cast(y, x);
+        assertEquals(30 * 4 + 30 * 2, device.bytes());
+        ops.biasBackward(arena.f32(5), y);
+        assertEquals(180 + 2 * 5 * 4 + 30 * 2, device.bytes());
+        ops.linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), Write.ADD);
+        assertEquals(280 + 4 * (2 * 30 + 42 + 35), device.bytes());
+    }
+
     /** The recorded base shape: 12 layers of attention take 63 % of 1.447e12 floating-point operations a sample. */
     @Test
     void countsAttentionWithoutRecomputation() {

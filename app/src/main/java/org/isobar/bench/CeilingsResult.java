@@ -1,0 +1,14 @@
+package org.isobar.bench;
+
+import java.util.Map;
+
+/**
+ * The most that a device gives, where that was measured.
+ *
+ * @param program  who measured it: isobar or pytorch
+ * @param copied   bytes of the range that was copied
+ * @param copy     bytes read and written per second in copies within the device's memory; null where not measured
+ * @param size     rows and columns of the products' square matrices
+ * @param products floating-point operations per second of products by what they take in; values null likewise
+ */
+public record CeilingsResult(String program, long copied, Spread copy, int size, Map<String, Spread> products) { }

@@ -1,0 +1,100 @@
+package org.isobar.bench;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalDouble;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * One way of taking the same step, beside Isobar's ordinary one in the same run.
+ *
+ * @param config          the preset
+ * @param products        what products take in
+ * @param program         isobar or pytorch
+ * @param mode            how it was run
+ * @param rounds          seconds of a step: median and spread of each round; empty where nothing was measured
+ * @param seconds         the median of the rounds' medians; null likewise
+ * @param isobarRatio     Isobar's ordinary step over this one: below 1 where Isobar is faster; null likewise
+ * @param samplesPerSecond what the step comes to; null likewise
+ * @param flopsPerSecond  useful ones; null likewise
+ * @param ownBytes        most that the program took for tensors
+ * @param peakMib         most of the device's memory, as nvidia-smi has it; null where nobody looked
+ * @param lossDifference  largest relative difference of the first losses from Isobar's; null where there are none
+ * @param lossTolerance   most that it may be, by what products take in
+ */
+public record Comparison(String config, String products, String program, String mode, List<Spread> rounds,
+    Double seconds, Double isobarRatio, Double samplesPerSecond, Double flopsPerSecond, long ownBytes, Double peakMib,
+    Double lossDifference, double lossTolerance) {
+
+    /** Whether both computed the same; false, too, where one has not told its losses. */
+    public boolean agrees() {
+        return lossDifference != null && lossDifference <= lossTolerance;
+    }
+
+    /** All of a benchmark, the ways of one preset and type together, Isobar's ordinary one first. */
+    static List<Comparison> of(BenchFiles files) {
+        Map<List<String>, Map<List<String>, List<String>>> settings = new LinkedHashMap<>();
+        files.steps().forEach((part, step) -> settings
+            .computeIfAbsent(List.of(step.config(), step.products()), setting -> new LinkedHashMap<>())
+            .computeIfAbsent(List.of(step.program(), step.mode()), way -> new ArrayList<>()).add(part));
+        List<Comparison> comparisons = new ArrayList<>();
+        settings.values().forEach(ways -> {
+            List<String> base = ways.getOrDefault(List.of("isobar", "steps"), List.of());
+            Stream.concat(Stream.of(base), ways.values().stream().filter(parts -> parts != base))
+                .filter(parts -> !parts.isEmpty()).forEach(parts -> comparisons.add(of(files, parts, base)));
+        });
+        return comparisons;
+    }
+
+    private static Comparison of(BenchFiles files, List<String> parts, List<String> base) {
+        StepResult step = files.steps().get(parts.getFirst());
+        List<Spread> rounds = rounds(files, parts);
+        Double seconds = median(rounds);
+        Double isobar = median(rounds(files, base));
+        OptionalDouble peak = files.parts().stream().filter(part -> parts.contains(part.name()))
+            .map(Part::peakMib).filter(Objects::nonNull).mapToDouble(Double::doubleValue).max();
+        return new Comparison(step.config(), step.products(), step.program(), step.mode(), rounds, seconds,
+            seconds == null || isobar == null ? null : Double.valueOf(isobar / seconds),
+            seconds == null ? null : Double.valueOf(step.batch() / seconds),
+            seconds == null ? null : Double.valueOf(step.flops() / seconds),
+            parts.stream().mapToLong(part -> files.steps().get(part).memory().own()).max().orElseThrow(),
+            peak.isPresent() ? Double.valueOf(peak.getAsDouble()) : null,
+            base.isEmpty() ? null : difference(step.losses(), files.steps().get(base.getFirst()).losses()),
+            tolerance(step.products()));
+    }
+
+    private static List<Spread> rounds(BenchFiles files, List<String> parts) {
+        return parts.stream().map(part -> files.steps().get(part).stepSeconds()).filter(Objects::nonNull).toList();
+    }
+
+    private static Double median(List<Spread> rounds) {
+        return rounds.isEmpty() ? null
+            : Double.valueOf(Spread.of(rounds.stream().mapToDouble(Spread::median).toArray()).median());
+    }
+
+    private static Double difference(List<Double> losses, List<Double> expected) {
+        if (losses.isEmpty() || losses.size() != expected.size()) {
+            return null;
+        }
+        return IntStream.range(0, losses.size())
+            .mapToDouble(i -> Math.abs(losses.get(i) - expected.get(i)) / Math.abs(expected.get(i))).max()
+            .orElseThrow();
+    }
+
+    /**
+     * A sixteenth of the largest relative error of a rounded operand: in a loss, errors of many operands cancel out.
+     * (For base in bf16 against fp32, the three first losses differ by 1.6e-5 at most.) For fp32, what sums of another
+     * order come to.
+     */
+    private static double tolerance(String products) {
+        return switch (products) {
+            case "bf16" -> 0x1p-13;
+            case "fp16", "tf32" -> 0x1p-16;
+            default -> 1e-5;
+        };
+    }
+}

@@ -1,0 +1,147 @@
+package org.isobar.cli;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
+import org.isobar.backend.DeviceOptions;
+import org.isobar.bench.BenchFiles;
+import org.isobar.bench.BenchReport;
+import org.isobar.bench.Ceilings;
+import org.isobar.bench.StepBenchmark;
+import org.isobar.bench.Timing;
+import org.isobar.config.RunConfig;
+import org.isobar.config.ThreadCount;
+import org.isobar.device.Device;
+import org.isobar.distributed.RankEnvironment;
+import org.isobar.fault.UserException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code isobar bench}: measures this machine. Results are JSON files, which {@code bench report} gathers;
+ * {@code bench/gpu.sh} runs all of it beside PyTorch.
+ */
+@Command(name = "bench", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
+    description = "Measure what this machine makes of a training step.")
+final class BenchCommand implements Runnable {
+    @Spec
+    private CommandSpec spec;
+
+    private BenchCommand() { }
+
+    /** The command with its own commands, of which {@code step} takes a run's options. */
+    static CommandLine commandLine(Launch launch) {
+        CommandLine step = new CommandLine(new Step(launch));
+        ConfigOptions.declare(step.getCommandSpec());
+        return new CommandLine(new BenchCommand()).addSubcommand(step)
+            .addSubcommand(new MeasureCeilings(launch)).addSubcommand(new Report());
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(spec.commandLine(),
+            "Name a command: " + String.join(", ", spec.subcommands().keySet()));
+    }
+
+    /** Where results go, and whether there are any. */
+    private static final class Outcome {
+        @Option(names = "--json", paramLabel = "FILE", required = true, description = "Where the results go.")
+        private Path json;
+        @Option(names = "--rehearse",
+            description = "Do everything and note no times, as on the simulated machine, where they mean nothing.")
+        private boolean rehearse;
+
+        Timing timing() {
+            return rehearse ? Timing.REHEARSED : Timing.MEASURED;
+        }
+    }
+
+    @Command(name = "step", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
+        showDefaultValues = true,
+        description = "Measure a preset's training step, and each operation in it, on a batch that is resident.")
+    private static final class Step implements Runnable {
+        private final Launch launch;
+        @Spec
+        private CommandSpec spec;
+        @CommandLine.Mixin
+        private Outcome outcome;
+        @Option(names = "--warmup_steps", paramLabel = "N", defaultValue = "5", description = "Steps before.")
+        private int warmup;
+        @Option(names = "--steps", paramLabel = "N", defaultValue = "20", description = "Steps that are measured.")
+        private int steps;
+
+        private Step(Launch launch) {
+            this.launch = launch;
+        }
+
+        @Override
+        public void run() {
+            RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
+            DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(),
+                config.parallel().carrier(), launch.environment());
+            try (Device device = config.device().open(options, spec.commandLine().getOut()::println)) {
+                StepBenchmark benchmark = new StepBenchmark(config, device,
+                    new StepBenchmark.Plan(warmup, steps, outcome.timing()));
+                BenchFiles.write(outcome.json, benchmark.run(partial -> BenchFiles.write(outcome.json, partial)));
+            }
+        }
+    }
+
+    @Command(name = "ceilings", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
+        description = "Measure the most that the machine gives: copies within its memory, and large products.")
+    private static final class MeasureCeilings implements Runnable {
+        private static final long MIB = 1 << 20;
+
+        private final Launch launch;
+        @Spec
+        private CommandSpec spec;
+        @CommandLine.Mixin
+        private Outcome outcome;
+        @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto",
+            description = "What to measure.")
+        private Backend backend;
+        @Option(names = "--threads", paramLabel = "N", description = "Compute threads of the CPU (default: all cores).")
+        private Integer threads;
+        @Option(names = "--copy_mb", paramLabel = "MIB", defaultValue = "2048", description = "What is copied.")
+        private long megabytes;
+        @Option(names = "--size", paramLabel = "N", defaultValue = "8192",
+            description = "Rows and columns of the products' matrices.")
+        private int size;
+
+        private MeasureCeilings(Launch launch) {
+            this.launch = launch;
+        }
+
+        @Override
+        public void run() {
+            if (megabytes < 1 || size < 1) {
+                throw new UserException("--copy_mb and --size must be positive");
+            }
+            DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.ofNullable(threads),
+                launch.environment()), RankEnvironment.of(launch.environment()), CommBackend.AUTO,
+                launch.environment());
+            try (Device device = backend.open(options, spec.commandLine().getOut()::println)) {
+                BenchFiles.write(outcome.json, new Ceilings(device, outcome.timing()).run(megabytes * MIB, size));
+            }
+        }
+    }
+
+    @Command(name = "report", mixinStandardHelpOptions = true,
+        description = "Gather the results in a directory into report.json and report.md.")
+    private static final class Report implements Runnable {
+        @Parameters(paramLabel = "DIR", description = "What bench/gpu.sh has written.")
+        private Path directory;
+
+        @Override
+        public void run() {
+            new BenchReport(BenchFiles.read(directory)).write(directory);
+        }
+    }
+}

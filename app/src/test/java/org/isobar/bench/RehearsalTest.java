@@ -1,0 +1,125 @@
+package org.isobar.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * {@code bench/gpu.sh --rehearse} on the simulated machine. The launcher is a script of this test, which answers
+ * {@code verify} by itself: what that checks takes a minute there and has tests of its own.
+ */
+@Tag("simulated")
+class RehearsalTest {
+    private static final int PATIENCE_SECONDS = 300; // for a loaded machine
+
+    @TempDir
+    private static Path whole;
+    private static String said;
+
+    @BeforeAll
+    static void rehearse() throws Exception {
+        said = rehearse(whole, "exit 0");
+    }
+
+    @Test
+    void everythingIsDoneAndNoTimeIsNoted() throws IOException {
+        JsonNode report = report(whole);
+        String page = page(whole);
+        for (String part : List.of("verify", "ceilings-isobar", "step-tiny-bf16-isobar-1", "step-tiny-bf16-isobar-2",
+                "step-tiny-bf16-isobar-graphs", "step-tiny-none-isobar-1", "step-tiny-none-isobar-graphs")) {
+            assertTrue(page.contains("| " + part + " | ok | not measured |  |\n"), page + said);
+        }
+        assertFalse(said.contains(" failed "), said);
+        assertFalse(page.matches("(?s).*\\d (ms|GB/s|TFLOP/s) \\|.*"), page);
+        for (JsonNode way : report.get("comparisons")) {
+            assertTrue(way.get("seconds").isNull() && way.get("rounds").isEmpty(), way::toString);
+        }
+        JsonNode operations = report.get("steps").get("step-tiny-bf16-isobar-1").get("operations");
+        assertTrue(operations.size() > 20, operations::toString);
+        operations.forEach(operation -> assertTrue(operation.get("seconds").isNull(), operation::toString));
+        assertEquals(List.of("bf16", "fp16", "tf32"), report.at("/ceilings/ceilings-isobar/products").propertyStream()
+            .map(Map.Entry::getKey).toList());
+    }
+
+    @Test
+    void replayedStepsComputeTheSame() throws IOException {
+        assertEquals(2, agreeing("isobar", "graphs"), () -> said);
+    }
+
+    @Test
+    void isobarAndPyTorchComputeTheSame() throws IOException {
+        assumeTrue(report(whole).get("steps").has("step-tiny-bf16-pytorch-eager"), () -> "no PyTorch here: " + said);
+        assertEquals(2, agreeing("pytorch", "eager"), () -> said);
+    }
+
+    @Test
+    void nothingIsMeasuredWhereTheArithmeticDoesNotHold(@TempDir Path directory) throws Exception {
+        String refused = rehearse(directory, "echo something does not hold; exit 1");
+        assertTrue(refused.contains("the arithmetic does not hold here, so nothing is measured"), refused);
+        assertTrue(page(directory).contains("| verify | failed | not measured | status 1: something does not hold |\n"),
+            refused);
+        assertEquals(0, report(directory).get("steps").size());
+    }
+
+    /** Number of settings in which that way yields Isobar's losses. */
+    private static int agreeing(String program, String mode) throws IOException {
+        int agreeing = 0;
+        for (JsonNode way : report(whole).get("comparisons")) {
+            if (way.get("program").asText().equals(program) && way.get("mode").asText().equals(mode)
+                && !way.get("loss_difference").isNull()
+                && way.get("loss_difference").asDouble() <= way.get("loss_tolerance").asDouble()) {
+                agreeing++;
+            }
+        }
+        return agreeing;
+    }
+
+    private static JsonNode report(Path directory) throws IOException {
+        return new ObjectMapper().readTree(directory.resolve("results/report.json").toFile());
+    }
+
+    private static String page(Path directory) throws IOException {
+        return Files.readString(directory.resolve("results/report.md"));
+    }
+
+    /** What the rehearsal said, with a launcher that does {@code verify} when it is asked to. */
+    private static String rehearse(Path directory, String verify) throws Exception {
+        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+        Path launcher = Files.writeString(directory.resolve("isobar"), """
+            #!/bin/bash
+            if [ "$1" = verify ]; then %s; fi
+            exec '%s' '@%s' -ea -XX:TieredStopAtLevel=1 -Disobar.home='%s' -cp '%s' org.isobar.cli.Main "$@"
+            """.formatted(verify, java, Path.of("jvm.options").toAbsolutePath(), Path.of("..").toAbsolutePath(),
+            System.getProperty("java.class.path")));
+        Files.setPosixFilePermissions(launcher, PosixFilePermissions.fromString("rwx------"));
+        Path screen = directory.resolve("screen");
+        ProcessBuilder builder = new ProcessBuilder(Path.of("..", "bench", "gpu.sh").toAbsolutePath().toString(),
+            "--rehearse", directory.resolve("results").toString()).directory(directory.toFile())
+            .redirectErrorStream(true).redirectOutput(screen.toFile());
+        builder.environment().put("ISOBAR", launcher.toString());
+        Process process = builder.start();
+        boolean ended = process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+        assertTrue(ended, Files.readString(screen));
+        assertNotEquals(2, process.exitValue(), Files.readString(screen));
+        return Files.readString(screen);
+    }
+}

@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Measures Isobar's training step on this machine's GPU, beside the same model in PyTorch, in one run.
+#
+#   bench/gpu.sh [--rehearse] [--budget SECONDS] [DIR]
+#
+#   --rehearse   do all of it at the size of preset tiny and note no times: on the simulated machine, PyTorch on the CPU
+#   --budget     seconds that all of it may take (default 470); parts that do not fit are skipped, the last ones first
+#   DIR          where results go (default: bench-DATE): report.md, report.json, and what each part said and wrote
+#
+#   ISOBAR       the launcher (default: the one beside this directory)
+#   PYTHON       a Python that has PyTorch (default: the first of python3 and /usr/bin/python3 that has)
+#
+# A part that fails is named in the report with its reason, and the rest goes on; then this ends with 1. Without PyTorch
+# Isobar is measured alone. What the columns mean stands in docs/benchmarks/README.md.
+set -uo pipefail
+
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+isobar=${ISOBAR:-$here/../isobar}
+command="$0 $*"
+rehearse=()
+budget=470
+directory=bench-$(date +%Y%m%d-%H%M%S)
+while [ $# -gt 0 ]; do
+    case $1 in
+        --rehearse) rehearse=(--rehearse) ;;
+        --budget) shift; budget=${1:-} ;;
+        -*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) directory=$1 ;;
+    esac
+    shift
+done
+[[ $budget =~ ^[0-9]+$ ]] || { echo "gpu.sh: --budget takes a number of seconds" >&2; exit 2; }
+mkdir -p "$directory" || exit 2
+directory=$(readlink -f "$directory")
+[ -z "$(ls -A "$directory")" ] || { echo "gpu.sh: $directory is not empty: name a new directory" >&2; exit 2; }
+
+if [ ${#rehearse[@]} -gt 0 ]; then
+    settings=(tiny:bf16 tiny:none)
+    sizes=(--copy_mb=1 --size=64)
+    steps=(--warmup_steps=3 --steps=2 --local_batch_size=2)
+    torch_device=cpu
+else
+    settings=(base:bf16 mp:bf16 base:none base:fp16)
+    sizes=(--copy_mb=2048 --size=8192)
+    steps=(--warmup_steps=5 --steps=20 --local_batch_size=16)
+    torch_device=cuda
+fi
+failed=0
+export CUDA_DEVICE_ORDER=PCI_BUS_ID # as nvidia-smi counts
+gpu=${CUDA_VISIBLE_DEVICES:-0}
+gpu=${gpu%%,*}
+
+fact() { # KEY VALUE
+    printf '%s\t%s\n' "$1" "$2" >>"$directory/facts.tsv"
+}
+
+note() { # PART RESULT SECONDS MIB REASON
+    [ ${#rehearse[@]} -eq 0 ] || set -- "$1" "$2" - - "$5"
+    printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$directory/parts.tsv"
+    printf '%-32s %s %s\n' "$1" "$2" "$5"
+}
+
+# The most memory of the GPU that nvidia-smi saw, in MiB.
+peak() { # FILE
+    sort -n "$1" 2>/dev/null | tail -1 | grep -x '[0-9]*' || echo -
+}
+
+# What a part said last, on one line: why it failed.
+reason() { # STATUS LIMIT LOG
+    if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
+        echo "ended after $2 s, its limit"
+    else
+        printf 'status %s: %s' "$1" "$(grep -v '^[[:space:]]*$' "$3" | grep -v '^WARNING' | tail -1 | tr -d '\t\r\n' | cut -c -300)"
+    fi
+}
+
+# Runs one part within its limit and the budget; its output goes to PART.log.
+part() { # PART LIMIT COMMAND...
+    local name=$1 limit=$2 left status start watcher=
+    shift 2
+    left=$((budget - SECONDS))
+    if [ "$left" -lt 15 ]; then
+        note "$name" skipped - - "the time budget of $budget s is spent; --budget gives more"
+        return 1
+    fi
+    [ "$limit" -le "$left" ] || limit=$left
+    if [ ${#rehearse[@]} -eq 0 ] && command -v nvidia-smi >/dev/null; then
+        nvidia-smi -i "$gpu" --query-gpu=memory.used --format=csv,noheader,nounits -lms 200 >"$directory/$name.mib" 2>/dev/null &
+        watcher=$!
+    fi
+    start=$SECONDS
+    timeout -k 10 "$limit" "$@" >"$directory/$name.log" 2>&1
+    status=$?
+    [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher"; } 2>/dev/null
+    if [ $status -eq 0 ]; then
+        note "$name" ok $((SECONDS - start)) "$(peak "$directory/$name.mib")" ""
+    else
+        failed=1
+        note "$name" failed $((SECONDS - start)) "$(peak "$directory/$name.mib")" "$(reason $status "$limit" "$directory/$name.log")"
+    fi
+    return $status
+}
+
+report() {
+    "${on_gpu[@]}" "$isobar" bench report "$directory" >"$directory/report.log" 2>&1 || { cat "$directory/report.log" >&2; failed=1; }
+}
+
+# ---- what there is ----
+
+python=
+for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+    if "$candidate" -c 'import torch' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+
+# Isobar's libraries: the system's, else those that came with PyTorch. PyTorch itself finds its own.
+libraries=${LD_LIBRARY_PATH:-}
+has_library() { # NAME
+    local place
+    ldconfig -p 2>/dev/null | grep -q "$1" && return
+    local IFS=:
+    for place in $libraries; do
+        [ -e "$place/$1" ] && return
+    done
+    return 1
+}
+borrow_libraries() {
+    local borrowed
+    borrowed=$("$python" -c '
+import glob, importlib.util
+package = importlib.util.find_spec("nvidia")
+for place in package.submodule_search_locations if package else []:
+    print(*sorted(glob.glob(place + "/*/lib")), sep="\n")' 2>/dev/null | paste -sd:)
+    [ -n "$borrowed" ] || return
+    libraries=${libraries:+$libraries:}$borrowed
+    fact "CUDA libraries" "some of $borrowed"
+}
+fact date "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+fact command "$command"
+fact Isobar "$("$isobar" --version 2>/dev/null | paste -sd, | sed 's/,/, /g')"
+fact CPU "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
+if [ ${#rehearse[@]} -gt 0 ]; then
+    fact GPU "none: a rehearsal on the simulated machine, without times"
+elif command -v nvidia-smi >/dev/null; then
+    fact "GPU (name, driver, memory, power limit, highest clock)" \
+        "$(nvidia-smi -i "$gpu" --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm --format=csv,noheader 2>&1 | head -1)"
+fi
+if [ -n "$python" ]; then
+    fact PyTorch "$("$python" -c 'import sys, torch; print(torch.__version__, "with CUDA", torch.version.cuda, "on Python", sys.version.split()[0])')"
+else
+    fact PyTorch "none: no python3 here can import torch"
+fi
+for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvrtc.so.13; do
+    if ! has_library $library; then
+        [ -z "$python" ] || borrow_libraries
+        break
+    fi
+done
+on_gpu=(env "LD_LIBRARY_PATH=$libraries")
+
+# ---- measuring ----
+
+isobar_step() { # PRESET PRODUCTS PART OPTION...
+    local preset=$1 products=$2 name=$3
+    shift 3
+    part "$name" 90 "${on_gpu[@]}" "$isobar" bench step --device=cuda --config="$preset" --amp_mode="$products" \
+        --enable_fused --enable_jit "${steps[@]}" "${rehearse[@]}" --json="$directory/$name.json" "$@"
+}
+
+torch_step() { # LIKE MODE PART
+    if [ -z "$python" ]; then
+        note "$3" skipped - - "no PyTorch here"
+    elif [ "$2" = compiled ] && ! "$python" -c 'import torch; torch.compile' 2>/dev/null; then
+        note "$3" skipped - - "this PyTorch has no torch.compile"
+    elif [ ! -e "$directory/$1.json" ]; then
+        note "$3" skipped - - "$1 has not said what to do"
+    else
+        part "$3" 150 "$python" "$here/vit_torch.py" step --device "$torch_device" --like "$directory/$1.json" \
+            --mode "$2" "${rehearse[@]}" --json "$directory/$3.json"
+    fi
+}
+
+if ! part verify 180 "${on_gpu[@]}" "$isobar" verify --device=cuda; then
+    report
+    echo "gpu.sh: the arithmetic does not hold here, so nothing is measured: see $directory/verify.log" >&2
+    exit 1
+fi
+if [ ${#rehearse[@]} -eq 0 ] && grep -q '^Device: Simulated GPU' "$directory/verify.log"; then
+    echo "gpu.sh: times of the simulated machine mean nothing: take --rehearse" >&2
+    exit 2
+fi
+part ceilings-isobar 60 "${on_gpu[@]}" "$isobar" bench ceilings --device=cuda "${sizes[@]}" "${rehearse[@]}" \
+    --json="$directory/ceilings-isobar.json"
+if [ -n "$python" ]; then
+    part ceilings-pytorch 60 "$python" "$here/vit_torch.py" ceilings --device "$torch_device" "${sizes[@]}" \
+        "${rehearse[@]}" --json "$directory/ceilings-pytorch.json"
+fi
+for setting in "${settings[@]}"; do
+    preset=${setting%:*}
+    products=${setting#*:}
+    name=step-$preset-$products
+    isobar_step "$preset" "$products" "$name-isobar-1"
+    torch_step "$name-isobar-1" eager "$name-pytorch-eager"
+    isobar_step "$preset" "$products" "$name-isobar-graphs" --enable_cuda_graphs
+    torch_step "$name-isobar-1" compiled "$name-pytorch-compiled"
+    isobar_step "$preset" "$products" "$name-isobar-2"
+    report
+done
+sed -n '/^## Training steps/,/^## Ceilings/{/^## Ceilings/!p}' "$directory/report.md"
+echo "The whole report: $directory/report.md"
+exit $failed

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""The step that Isobar has measured, taken by PyTorch: the same model, weights, images, batch and types.
+
+    vit_torch.py step --like ISOBAR.json --mode eager|compiled --json FILE [--device cuda|cpu] [--rehearse]
+    vit_torch.py ceilings --json FILE [--copy_mb MIB] [--size N] [--device cuda|cpu] [--rehearse]
+
+ISOBAR.json is what `isobar bench step` wrote; FILE gets the same fields. PyTorch is given its best: fused Adam,
+gradients set to None, TF32 where fp32 is asked for, the fastest attention that it has for these heads, no wait for the
+device between steps. PyTorch 2.9 or newer is meant; without torch.compile and fused attention (1.13) a rehearsal runs.
+Shapes stand behind the lines: B samples, C channels, T tokens, E embedding, h heads, D = E / h.
+"""
+import argparse
+import contextlib
+import json
+import math
+import os
+import statistics
+import sys
+import time
+import zlib
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
+WEIGHT_DEVIATION = 0.02
+MASK = 0xFFFFFFFF
+CHUNK = 1 << 24
+
+
+# ---- the model: pre-norm blocks, GELU by erf, a head without bias; docs/numerics.md has the mathematics ----
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.proj = (nn.Linear(dim, dim) for _ in range(4))
+
+    def forward(self, x):  # (B, T, E)
+        q, k, v = (f(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        return self.proj(attend(q, k, v).transpose(1, 2).flatten(2))
+
+
+def attend(q, k, v):  # (B, h, T, D)
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v)
+    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+class Mlp(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.fc1 = nn.Linear(dim, 4 * dim)
+        self.fc2 = nn.Linear(4 * dim, dim)
+
+    def forward(self, x):
+        return self.fc2(F.gelu(self.fc1(x)))
+
+
+class Block(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim, 1e-6)
+        self.attn = Attention(dim, heads)
+        self.norm2 = nn.LayerNorm(dim, 1e-6)
+        self.mlp = Mlp(dim)
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class PatchEmbed(nn.Module):
+    def __init__(self, channels, dim, patch):
+        super().__init__()
+        self.proj = nn.Conv2d(channels, dim, patch, patch)
+
+    def forward(self, image):
+        return self.proj(image).flatten(2).transpose(1, 2)  # (B, T, E)
+
+
+class VisionTransformer(nn.Module):
+    """Names of weights are those of the tutorial's state_dict."""
+
+    def __init__(self, img_size, patch_size, in_channels, out_channels, embed_dim, depth, num_heads):
+        super().__init__()
+        self.patch = patch_size
+        self.grid = [side // patch_size for side in img_size]
+        self.patch_embed = PatchEmbed(in_channels, embed_dim, patch_size)
+        self.pos_embed = nn.Parameter(torch.empty(1, self.grid[0] * self.grid[1], embed_dim))
+        self.blocks = nn.ModuleList(Block(embed_dim, num_heads) for _ in range(depth))
+        self.norm = nn.LayerNorm(embed_dim, 1e-6)
+        self.head = nn.Linear(embed_dim, out_channels * patch_size ** 2, bias=False)
+
+    def forward(self, image):  # (B, C, H, W)
+        x = self.patch_embed(image) + self.pos_embed
+        for block in self.blocks:
+            x = block(x)
+        x = self.head(self.norm(x))  # (B, T, P * P * C)
+        x = x.reshape(len(x), *self.grid, self.patch, self.patch, -1)
+        rows, columns = (side * self.patch for side in self.grid)
+        return x.permute(0, 5, 1, 3, 2, 4).reshape(len(x), -1, rows, columns)
+
+
+def relative_l2_loss(prediction, target):
+    """Mean over the samples of ||prediction - target|| / ||target||."""
+    difference = (prediction.float() - target).flatten(1)
+    return (torch.linalg.vector_norm(difference, dim=1) / torch.linalg.vector_norm(target.flatten(1), dim=1)).mean()
+
+
+# ---- weights and images, as org.isobar.bench.SeededNumbers has them ----
+
+def seeded(shape, name, centre, deviation, device):
+    """Numbers by a hash of the CRC-32 of `name` and the index of each, uniform about `centre`."""
+    numbers = torch.empty(shape, device=device)
+    flat = numbers.view(-1)
+    key = zlib.crc32(name.encode())
+    for first in range(0, flat.numel(), CHUNK):
+        i = torch.arange(first, min(first + CHUNK, flat.numel()), device=device)
+        h = (i * 0x9E3779B1 + key) & MASK
+        h = ((h ^ (h >> 16)) * 0x7FEB352D) & MASK
+        h = ((h ^ (h >> 15)) * 0x846CA68B) & MASK
+        h = (h ^ (h >> 16)) >> 8
+        flat[first:first + CHUNK] = (centre + deviation * math.sqrt(3) * (h.double() / 2 ** 23 - 1)).float()
+    return numbers
+
+
+def seeded_model(extents, device):
+    model = VisionTransformer(**extents).to(device)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            centre = 1 if "norm" in name and name.endswith("weight") else 0
+            weight.copy_(seeded(weight.shape, name, centre, WEIGHT_DEVIATION, device))
+    return model
+
+
+# ---- measuring ----
+
+class Stopwatch:
+    """Marks on the device's stream, or on the host's clock where it computes at once."""
+
+    def __init__(self, device):
+        self.cuda = device == "cuda"
+        self.marks = []
+
+    def mark(self):
+        if self.cuda:
+            self.marks.append(torch.cuda.Event(enable_timing=True))
+            self.marks[-1].record()
+        else:
+            self.marks.append(time.perf_counter())
+
+    def laps(self):
+        """Seconds from each mark to the next."""
+        if self.cuda:
+            torch.cuda.synchronize()
+        return [a.elapsed_time(b) / 1e3 if self.cuda else b - a for a, b in zip(self.marks, self.marks[1:])]
+
+
+def spread(values):
+    """Quantiles lie between the two nearest values, as numpy and Isobar have them."""
+    values = sorted(values)
+
+    def quantile(share):
+        place = share * (len(values) - 1)
+        below = int(place)
+        above = min(below + 1, len(values) - 1)
+        return values[below] + (place - below) * (values[above] - values[below])
+    return dict(count=len(values), median=quantile(0.5), low=values[0], high=values[-1],
+                lower_quartile=quantile(0.25), upper_quartile=quantile(0.75))
+
+
+def repeat(operation, warmup, count, device):
+    for _ in range(warmup):
+        operation()
+    watch = Stopwatch(device)
+    watch.mark()
+    for _ in range(count):
+        operation()
+        watch.mark()
+    return watch.laps()
+
+
+def fastest_attention(like, dtype, device):
+    """The fastest of PyTorch's fused kernels for these extents, as a context, and what there was to choose from."""
+    try:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+    except ImportError:
+        return contextlib.nullcontext, {"attention": "no choice in this PyTorch"}
+    model = like["model"]
+    tokens = math.prod(side // model["patch_size"] for side in model["img_size"])
+    shape = (like["batch"], model["num_heads"], tokens, model["embed_dim"] // model["num_heads"])
+    q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
+    gradient = torch.randn(shape, device=device, dtype=dtype)
+    times, facts = {}, {}
+    for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION"):
+        backend = getattr(SDPBackend, name, None)
+        try:
+            with sdpa_kernel([backend]):
+                laps = repeat(lambda: torch.autograd.grad(F.scaled_dot_product_attention(q, k, v), (q, k, v), gradient),
+                              2, 3, device)
+            times[backend] = statistics.median(laps)
+            facts[name.lower()] = "%.3f ms forward and backward" % (1e3 * times[backend])
+        except Exception as failure:  # each says in its own way that it does not do these extents
+            facts[name.lower()] = "not for these extents: " + str(failure).strip().split("\n")[0]
+    if not times:
+        return contextlib.nullcontext, {**facts, "attention": "PyTorch's choice"}
+    best = min(times, key=times.get)
+    return (lambda: sdpa_kernel([best])), {**facts, "attention": best.name.lower()}
+
+
+def grad_scaler(enabled):
+    if hasattr(torch, "amp") and hasattr(torch.amp, "GradScaler"):
+        return torch.amp.GradScaler("cuda", enabled=enabled)
+    return torch.cuda.amp.GradScaler(enabled=enabled)
+
+
+def trainer(like, mode, device):
+    """A function that takes one step and returns its loss, still on the device."""
+    half = HALF.get(like["products"])
+    model = seeded_model(like["model"], device)
+    batch, channels = like["batch"], like["model"]
+    image = seeded((batch, channels["in_channels"], *channels["img_size"]), "input", 0, 1, device)
+    target = seeded((batch, channels["out_channels"], *channels["img_size"]), "target", 0, 1, device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=like["learning_rate"], betas=(0.9, 0.95), eps=1e-8,
+                                 **({"fused": True} if device == "cuda" else {}))
+    scaler = grad_scaler(half == torch.float16)
+
+    def forward(x, y):
+        with torch.autocast(device, dtype=half or torch.bfloat16, enabled=half is not None):
+            prediction = model(x)
+        return relative_l2_loss(prediction, y)
+
+    if mode == "compiled":
+        if not hasattr(torch, "compile"):
+            raise RuntimeError("PyTorch %s has no torch.compile" % torch.__version__)
+        forward = torch.compile(forward, dynamic=False)
+    if device == "cuda":
+        torch.cuda.empty_cache()  # what making the numbers took
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        loss = forward(image, target)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return loss.detach()
+    return step
+
+
+def measure_step(args):
+    with open(args.like) as file:
+        like = json.load(file)
+    if args.device == "cpu" and like["products"] == "fp16":
+        raise RuntimeError("PyTorch's CPU back end trains in fp32 and bf16 alone")
+    context, facts = fastest_attention(like, HALF.get(like["products"], torch.float32), args.device)
+    if args.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    with context():
+        step = trainer(like, args.mode, args.device)
+        losses = [step() for _ in range(like["warmup"])]
+        laps = repeat(step, 0, like["steps"], args.device)
+    told = len(like["losses"]) or 3
+    memory = dict(own=0, device=0)
+    if args.device == "cuda":
+        free, total = torch.cuda.mem_get_info()
+        memory = dict(own=torch.cuda.max_memory_allocated(), device=total - free)
+        facts["reserved by PyTorch's allocator, GB"] = "%.2f" % (torch.cuda.max_memory_reserved() / 1e9)
+    return dict(like, program="pytorch", mode=args.mode, losses=[loss.item() for loss in losses[:told]],
+                step_seconds=None if args.rehearse else spread(laps), memory=memory, operations=[],
+                facts={**versions(args.device), **({} if args.rehearse else facts)})
+
+
+def measure_ceilings(args):
+    def rate(operation, work):
+        laps = repeat(operation, 3, 10, args.device)
+        return None if args.rehearse else spread([work / lap for lap in laps])
+    size = args.size
+    source = torch.ones(args.copy_mb << 18, device=args.device)
+    destination = torch.empty_like(source)
+    copied = source.numel() * 4
+    copy = rate(lambda: destination.copy_(source), 2 * copied)
+    products = {}
+    for name, dtype in (("bf16", torch.bfloat16), ("fp16", torch.float16), ("tf32", torch.float32)):
+        if args.device == "cuda" or name == "bf16":
+            x, w = (seeded((size, size), key, 0, 1, args.device).to(dtype) for key in ("x", "weight"))
+            products[name] = rate(lambda: x @ w.t(), 2 * size ** 3)
+    return dict(program="pytorch", copied=copied, copy=copy, size=size, products=products)
+
+
+def versions(device):
+    facts = {"python": sys.version.split()[0], "torch": torch.__version__}
+    if device == "cuda":
+        facts.update(device=torch.cuda.get_device_name(), cuda=str(torch.version.cuda),
+                     cudnn=str(torch.backends.cudnn.version()))
+    return facts
+
+
+def main():
+    parser = argparse.ArgumentParser(description="PyTorch's half of Isobar's GPU benchmark.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    step = commands.add_parser("step")
+    step.add_argument("--like", required=True, help="what isobar bench step wrote")
+    step.add_argument("--mode", choices=("eager", "compiled"), required=True)
+    ceilings = commands.add_parser("ceilings")
+    ceilings.add_argument("--copy_mb", type=int, default=2048)
+    ceilings.add_argument("--size", type=int, default=8192)
+    for command in (step, ceilings):
+        command.add_argument("--json", required=True, help="where the results go")
+        command.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+        command.add_argument("--rehearse", action="store_true", help="note no times")
+    args = parser.parse_args()
+    torch.set_float32_matmul_precision("high")  # TF32, as Isobar
+    torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark = True
+    result = measure_step(args) if args.command == "step" else measure_ceilings(args)
+    with open(args.json + ".tmp", "w") as file:
+        json.dump(result, file, indent=2)
+    os.replace(args.json + ".tmp", args.json)
+
+
+if __name__ == "__main__":
+    main()
