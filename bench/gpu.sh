@@ -119,7 +119,8 @@ done
 libraries=${LD_LIBRARY_PATH:-}
 has_library() { # NAME
     local place
-    ldconfig -p 2>/dev/null | grep -q "$1" && return
+    # Not grep -q: it leaves early, and then the end of ldconfig counts as failure.
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null && return
     local IFS=:
     for place in $libraries; do
         [ -e "$place/$1" ] && return

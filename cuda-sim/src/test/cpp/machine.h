@@ -15,6 +15,7 @@ int cuDeviceGetAttribute(int*, int, int);
 int cuDeviceGetPCIBusId(char*, int, int);
 int cuDeviceTotalMem_v2(size_t*, int);
 int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxGetCurrent(void**);
 int cuCtxSetCurrent(void*);
 int cuCtxSynchronize();
 int cuMemAlloc_v2(Address*, size_t);

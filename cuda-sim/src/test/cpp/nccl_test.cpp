@@ -25,6 +25,8 @@ Environment with(const Environment& more) {
     return all;
 }
 
+const Environment CONNECTED = with({{"NCCL_RUNTIME_CONNECT", "0"}});
+
 Address numbers() {
     return upload(std::vector<float>(N, 1));
 }
@@ -238,6 +240,48 @@ void abortEndsAWait() {
     });
 }
 
+// Rank 1 never comes to the collective, which is the first: rank 0 is kept in the call.
+void abortWhileConnecting() {
+    Flag done;
+    ranks(2, [&](Rank& rank) {
+        if (rank.number == 1) {
+            done.await();
+            _exit(0);
+        }
+        std::thread aborter([&] {
+            sleep(100);
+            needNccl(ncclCommAbort(rank.comm), "ncclCommAbort");
+        });
+        int result = allReduce(rank, numbers());
+        aborter.join();
+        done.raise();
+        needNccl(result, "ncclAllReduce");
+    });
+}
+
+// A communicator lives until no graph can use it any more.
+void abortWaitsForGraphs() {
+    ranks(2, [](Rank& rank) {
+        std::atomic<bool> aborted = false;
+        Address x = numbers();
+        begin(rank.stream);
+        needNccl(allReduce(rank, x), "ncclAllReduce");
+        void* graph = ready(end(rank.stream));
+        void* context = nullptr;
+        need(cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+        std::thread aborter([&] {
+            need(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+            needNccl(ncclCommAbort(rank.comm), "ncclCommAbort");
+            aborted = true;
+        });
+        sleep(200);
+        check(!aborted, "the graph is still there");
+        need(cuGraphExecDestroy(graph), "cuGraphExecDestroy");
+        aborter.join();
+        _exit(0);
+    });
+}
+
 // A send that nobody receives blocks its stream, and no other.
 void unmatchedSend() {
     Flag done;
@@ -312,10 +356,13 @@ void addNccl(Suite& suite) {
     suite.caught("nccl: one rank twice", {"are both rank 0"}, sameRankTwice, with({{"ISOBAR_SIM_NCCL_TIMEOUT", "1"}}));
     suite.caught("nccl: an id from elsewhere", {"does not come from ncclGetUniqueId"}, foreignId, GPUS);
     suite.caught("nccl: no context on the thread", {"ncclCommInitRank: no context is current"}, withoutContext, GPUS);
-    suite.clean("nccl: abort ends a wait", abortEndsAWait, GPUS);
+    suite.clean("nccl: abort ends a wait", abortEndsAWait, CONNECTED);
+    suite.caught("nccl: abort while ranks connect", {"rank 0: aborted while it connects with the others"},
+        abortWhileConnecting, GPUS);
+    suite.clean("nccl: abort waits for graphs", abortWaitsForGraphs, GPUS);
     suite.clean("nccl: a send that nobody receives blocks its stream", unmatchedSend, GPUS);
     suite.caught("nccl: a rank that has ended", {"rank 1, has ended while rank 0 waits for it",
-        "remote process exited"}, deadPeer, GPUS);
+        "remote process exited"}, deadPeer, CONNECTED);
     suite.clean("nccl: nothing is left", nothingIsLeft, GPUS);
 }
 

@@ -1,4 +1,6 @@
 // NCCL's functions on communicators.
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -76,6 +78,18 @@ Status flush(const Comm& comm) {
     return error == 0 ? SUCCESS : refuse(UNHANDLED_CUDA_ERROR, format("nccl: error %d of the driver", error));
 }
 
+// NCCL frees a communicator when all that was issued has ended, and all graphs in which it was captured are gone. A
+// device that has failed is not waited for; it is asked seldom, as the machine works by itself while nobody calls it.
+void awaitEnd(const Comm& comm) {
+    int device = 0;
+    for (int look = 1; comm.pending != 0; ++look) {
+        if (look % 100 == 0 && cuCtxGetDevice(&device) != 0) {
+            return;
+        }
+        usleep(1000);
+    }
+}
+
 // The answer to a question about a communicator.
 template <typename Field>
 int ask(void* handle, const char* call, int* answer, Field field) {
@@ -125,6 +139,7 @@ NCCL_API int ncclCommDestroy(void* handle) {
         return status;
     }
     flush(*comm);
+    awaitEnd(*comm);
     comm->state = State::DESTROYED;
     forget(handle);
     return SUCCESS;
@@ -139,6 +154,7 @@ NCCL_API int ncclCommAbort(void* handle) {
     if (comm != nullptr) {
         comm->state = State::ABORTED;
         forget(handle);
+        awaitEnd(*comm);
     }
     return status;
 }

@@ -1,5 +1,10 @@
 #include "group.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
 #include "exchange.h"
 #include "status.h"
 
@@ -177,6 +182,23 @@ Status checkSelf(const Unit& unit) {
         "from itself unequally often in the group", unit.comm->rank));
 }
 
+// By default NCCL connects the ranks at their first collective: the caller stays there until all have come to it.
+Status connect(Comm& comm) {
+    const char* late = getenv("NCCL_RUNTIME_CONNECT");
+    if (comm.connected || (late != nullptr && strcmp(late, "0") == 0)) {
+        return SUCCESS;
+    }
+    comm.connected = true;
+    comm.segment->connect();
+    while (!comm.segment->connected() && comm.segment->dead() < 0) {
+        if (comm.state == State::ABORTED) {
+            return refuse(INVALID_USAGE, format("rank %d: aborted while it connects with the others", comm.rank));
+        }
+        usleep(1000);
+    }
+    return SUCCESS;
+}
+
 // Takes the calls of the first communicator in the list out of it, and issues them.
 Status issueFirst(std::vector<Grouped>& calls) {
     auto unit = std::make_unique<Unit>();
@@ -199,6 +221,9 @@ Status issueFirst(std::vector<Grouped>& calls) {
     }
     Status status = checkApart(*unit);
     status = status == SUCCESS ? checkSelf(*unit) : status;
+    if (status == SUCCESS && isCollective(unit->parts[0].call.kind)) {
+        status = connect(*unit->comm);
+    }
     return status == SUCCESS ? enqueue(std::move(unit), stream) : status;
 }
 

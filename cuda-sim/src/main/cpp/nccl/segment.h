@@ -60,6 +60,7 @@ struct Member {
 struct Front {
     std::atomic<int32_t> size;
     std::atomic<int32_t> attached;
+    std::atomic<int32_t> connecting;  // ranks that have come to their first collective
     Member members[MOST_RANKS];
 };
 
@@ -75,6 +76,11 @@ public:
     // Number on the machine.
     int gpu(int rank) const { return front->members[rank].gpu - 1; }
     pid_t pid(int rank) const { return front->members[rank].pid; }
+
+    // This rank has come to its first collective.
+    void connect() { ++front->connecting; }
+    // Whether all have.
+    bool connected() const { return front->connecting >= size; }
 
     // The first rank whose process has ended, or -1.
     int dead() const;

@@ -30,10 +30,11 @@ public final class MemoryCheck {
      */
     private static final long PROGRAM_BYTES = 128L << 20;
     /**
-     * What NCCL takes for a communicator: an estimate, not measured. By default it has a buffer of 4 MiB for each
-     * channel and direction, smaller ones for short messages, and 16 to 32 channels between GPUs of one node.
+     * What NCCL takes for a communicator: an estimate, not measured. By default its buffers are of 4 MiB, 4.7 MiB and
+     * 0.5 MiB for its three protocols, for each channel and neighbour that it receives from: two with a ring and a
+     * tree, over the 24 or so channels between GPUs of one node.
      */
-    private static final long NCCL_BYTES = 256L << 20;
+    private static final long NCCL_BYTES = 512L << 20;
 
     private final Device device;
     private final Run run;

@@ -58,6 +58,7 @@ final class CudaLibraries {
      */
     static void loadNccl() {
         require(CudaComponent.NCCL);
+        NcclDefaults.set();
         bind(nccl.class);
     }
 

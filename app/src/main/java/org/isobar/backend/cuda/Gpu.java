@@ -31,6 +31,7 @@ final class Gpu implements AutoCloseable {
     private final int multiprocessors;
     private final CudaVersion driver;
     private final CUctx_st context = new CUctx_st();
+    private volatile boolean forsaken;
 
     /**
      * A GPU, its context current on this thread.
@@ -83,10 +84,20 @@ final class Gpu implements AutoCloseable {
         Cuda.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
     }
 
-    /** Frees something, with this context current; whatever comes of it: a device that has failed frees nothing. */
+    /**
+     * Frees something, with this context current; whatever comes of it: a device that has failed frees nothing, and of
+     * one that was {@link #forsake given up} nobody waits for that.
+     */
     void release(Runnable free) {
-        cuCtxSetCurrent(context);
-        free.run();
+        if (!forsaken) {
+            cuCtxSetCurrent(context);
+            free.run();
+        }
+    }
+
+    /** It hangs: whoever freed something would wait for ever. From now on all is left to the end of the process. */
+    void forsake() {
+        forsaken = true;
     }
 
     private int attribute(int attribute) {
@@ -111,6 +122,6 @@ final class Gpu implements AutoCloseable {
     /** Gives the context back; with it goes all that was made in it and is not freed yet. */
     @Override
     public void close() {
-        cuDevicePrimaryCtxRelease(device); // fails if the device has
+        release(() -> cuDevicePrimaryCtxRelease(device)); // fails if the device has
     }
 }

@@ -51,7 +51,7 @@ final class NcclCommunicator implements Communicator {
     private long asked;
     private volatile String failure;
     private final CompletableFuture<Void> end = new CompletableFuture<>();
-    private boolean closed;
+    private volatile boolean closed;
 
     private NcclCommunicator(CudaStack stack, Job job, ProcessGroup group, RollCall roll, NcclGroup nccl) {
         this.stack = stack;
@@ -266,10 +266,11 @@ final class NcclCommunicator implements Communicator {
         Watch watch = job.watch();
         Optional<String> verdict = thrown instanceof CommunicationException ? watch.failure() : watch.imminentFailure();
         String reason = verdict.orElse(thrown.getMessage());
-        if (refuse(reason)) {
-            if (verdict.isEmpty()) {
-                watch.fail(where + ": " + reason);
-            }
+        boolean first = refuse(reason);
+        if (verdict.isEmpty() && (first || closed)) { // what shows while this closes is why it had to
+            watch.fail(where + ": " + reason);
+        }
+        if (first) {
             abort(); // after the others were told: they would blame this rank
         }
     }
@@ -319,10 +320,12 @@ final class NcclCommunicator implements Communicator {
             }
         }
         roll.close();
-        if (ended(limit)) { // else all that remains goes with the process
+        if (ended(limit)) {
             traffic.close();
             nccl.close();
             flag.close();
+        } else {
+            stack.gpu().forsake();
         }
     }
 
@@ -335,10 +338,10 @@ final class NcclCommunicator implements Communicator {
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
-            return false;
-        } catch (CudaException broken) { // known to whoever has used the device
-            return false;
+        } catch (CudaException failed) { // whoever met that first says so, or what the roll call is about to tell
+            job.watch().imminentFailure();
         }
+        return false;
     }
 
     private boolean ended(Duration limit) {

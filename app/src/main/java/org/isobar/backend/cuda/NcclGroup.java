@@ -205,15 +205,17 @@ final class NcclGroup implements AutoCloseable {
      * first, unless it is kept there, waiting for a peer: then nothing but this will free it.
      */
     void abort() {
+        boolean last;
         boolean alone = alone();
         try {
-            if (ended.compareAndSet(false, true)) {
-                gpu.release(() -> ncclCommAbort(comm)); // says nothing new if it fails
-            }
+            last = ended.compareAndSet(false, true);
         } finally {
             if (alone) {
                 calls.unlock();
             }
+        }
+        if (last) {
+            gpu.release(() -> ncclCommAbort(comm)); // says nothing new if it fails
         }
     }
 
@@ -226,15 +228,21 @@ final class NcclGroup implements AutoCloseable {
         }
     }
 
-    /** Ends the communicator when all that was issued is done; waits for the other ranks, which do the same. */
+    /**
+     * Ends the communicator when all that was issued is done; waits for the other ranks, which do the same, and, as
+     * {@link #abort} does, until every CUDA graph with its operations is gone. So neither keeps others from calling:
+     * the thread that would free those graphs may be about to ask for {@link #error}.
+     */
     void destroy() {
+        boolean last;
         calls.lock();
         try {
-            if (ended.compareAndSet(false, true)) {
-                gpu.release(() -> ncclCommDestroy(comm)); // fails if the device has
-            }
+            last = ended.compareAndSet(false, true);
         } finally {
             calls.unlock();
+        }
+        if (last) {
+            gpu.release(() -> ncclCommDestroy(comm)); // fails if the device has
         }
     }
 

@@ -39,6 +39,11 @@ final class SystemLibrary {
         }
     }
 
+    /** The C library of this process. */
+    static SystemLibrary ofC() {
+        return new SystemLibrary(Linker.nativeLinker().defaultLookup());
+    }
+
     /** Result of {@code int function(...)}, arguments as of {@link #call}; absent if there is no such function. */
     OptionalInt status(String function, Object... arguments) {
         Optional<Object> result = call(function, ValueLayout.JAVA_INT, arguments);
@@ -98,7 +103,7 @@ final class SystemLibrary {
     /** The file that has the function, links followed: its name often tells the exact version. */
     @SuppressWarnings("restricted")
     Optional<Path> file(String function) {
-        SystemLibrary system = new SystemLibrary(Linker.nativeLinker().defaultLookup());
+        SystemLibrary system = ofC();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment information = arena.allocate(ValueLayout.ADDRESS, 4); // Dl_info of dladdr(3)
             Optional<MemorySegment> address = symbols.find(function);

@@ -61,6 +61,22 @@ class NcclProcessesTest {
         }
     }
 
+    /** NCCL ends an aborted communicator only when the graphs with its operations are gone. */
+    @Test
+    void aKilledProcessEndsReplays() throws Exception {
+        try (RankProcesses ranks = start(NcclScene.REPLAY_FOREVER, 2, 2)) {
+            ranks.awaitUnderWay();
+            ranks.kill(1);
+            ranks.expect(0, 3, "rank 0, group dp [0, 1]", "rank 1 has died");
+        }
+    }
+
+    /** Nobody waits for ever for a communicator that cannot end. */
+    @Test
+    void aRecordingThatIsKept() throws Exception {
+        all(NcclScene.KEPT_RECORDING, 2);
+    }
+
     private static void expectSurvivors(RankProcesses ranks, int lost, String reason) throws Exception {
         for (int rank = 0; rank < ranks.count(); rank++) {
             if (rank != lost) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import org.isobar.backend.cuda.NcclRank.Stage;
 import org.isobar.backend.host.RollCall;
+import org.isobar.device.Recording;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Operations;
 import org.isobar.distributed.ProcessGroup;
@@ -58,6 +59,36 @@ enum NcclScene {
                     rank.values(tensor);
                     stage.underWay();
                 }
+            });
+        }
+    },
+    /** Replays until somebody puts an end to it. */
+    REPLAY_FOREVER {
+        @Override
+        void play(Stage stage) throws Exception {
+            stage.all(rank -> {
+                Tensor tensor = rank.tensor(DType.F32, 10_003, i -> 1);
+                try (Recording step = stage.device().record(() ->
+                    rank.communicator().allReduce(tensor, Reduction.AVERAGE).await())) {
+                    while (true) {
+                        step.replay();
+                        rank.values(tensor);
+                        stage.underWay();
+                    }
+                }
+            });
+        }
+    },
+    /** The same, and what was recorded is kept for longer than the communicator. */
+    KEPT_RECORDING {
+        @Override
+        void play(Stage stage) throws Exception {
+            stage.all(rank -> {
+                Tensor tensor = rank.tensor(DType.F32, 10, i -> 1);
+                Recording step = stage.device().record(() ->
+                    rank.communicator().allReduce(tensor, Reduction.AVERAGE).await());
+                step.replay();
+                rank.values(tensor);
             });
         }
     },
