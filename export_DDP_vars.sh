@@ -26,9 +26,10 @@ isobar_rank() {
     cores=$(nproc)
     if [ "${SLURM_CPUS_PER_TASK:-$cores}" -lt "$cores" ]; then cores=$SLURM_CPUS_PER_TASK; fi
     export ISOBAR_THREADS=${ISOBAR_THREADS:-$cores}
-    # On Perlmutter, the cores that Slurm gives to a node's first task are those next to the last GPU.
-    gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
-    if [ "$gpus" -gt 0 ]; then CUDA_VISIBLE_DEVICES=$(seq -s , $((gpus - 1)) -1 0) && export CUDA_VISIBLE_DEVICES; fi
+    # The GPUs that Slurm names, else all, the last first: on Perlmutter, the cores that Slurm gives to a node's first
+    # task are those next to the last GPU.
+    gpus=${CUDA_VISIBLE_DEVICES:-$(nvidia-smi -L 2>/dev/null | sed -n 's/^GPU \([0-9]*\):.*/\1/p' | paste -sd ,)}
+    if [ -n "$gpus" ]; then CUDA_VISIBLE_DEVICES=$(tr , '\n' <<<"$gpus" | tac | paste -sd ,) && export CUDA_VISIBLE_DEVICES; fi
 }
 
 # Sets `container` to the words that start one: the machine's own kind, with the image ISOBAR_IMAGE; to none if it has

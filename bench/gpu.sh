@@ -108,8 +108,10 @@ report() {
 # ---- what there is ----
 
 python=
+usable='import torch; assert torch.cuda.is_available()'
+[ ${#rehearse[@]} -eq 0 ] || usable='import torch'
 for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
-    if "$candidate" -c 'import torch' 2>/dev/null; then
+    if "$candidate" -c "$usable" 2>/dev/null; then
         python=$candidate
         break
     fi
@@ -151,7 +153,7 @@ fi
 if [ -n "$python" ]; then
     fact PyTorch "$("$python" -c 'import sys, torch; print(torch.__version__, "with CUDA", torch.version.cuda, "on Python", sys.version.split()[0])')"
 else
-    fact PyTorch "none: no python3 here can import torch"
+    fact PyTorch "none: no python3 here has one that can use this device"
 fi
 for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvrtc.so.13; do
     if ! has_library $library; then
