@@ -84,9 +84,8 @@ final class BenchCommand implements Runnable {
         @Override
         public void run() {
             RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
-            DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(),
-                config.parallel().carrier(), launch.environment());
-            try (Device device = config.device().open(options, spec.commandLine().getOut()::println)) {
+            try (Device device = config.device().open(config.deviceOptions(launch.environment()),
+                spec.commandLine().getOut()::println)) {
                 StepBenchmark benchmark = new StepBenchmark(config, device,
                     new StepBenchmark.Plan(warmup, steps, outcome.timing()));
                 BenchFiles.write(outcome.json, benchmark.run(partial -> BenchFiles.write(outcome.json, partial)));

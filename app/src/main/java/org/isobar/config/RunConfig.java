@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 import org.isobar.backend.Backend;
+import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.CudaOptions;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankEnvironment;
@@ -44,6 +45,11 @@ public record RunConfig(
     /** The configuration block of the log, line by line, in the tutorial's format. */
     public List<String> block() {
         return TutorialLines.configuration(yamlFile.toString(), name, entries);
+    }
+
+    /** How the device is opened, in that environment. */
+    public DeviceOptions deviceOptions(Map<String, String> environment) {
+        return new DeviceOptions(threads, cuda, ranks, parallel.carrier(), environment);
     }
 
     /** A sentence about the options that have no effect where {@code backend} computes, if there are any. */

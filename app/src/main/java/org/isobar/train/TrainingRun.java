@@ -94,8 +94,7 @@ public final class TrainingRun {
         config.block().forEach(log::info);
         JobMember member = new JobMember(config.ranks(), grid, secret, config.entries(), config.parallel().limits(),
             config.parallel().carrier());
-        DeviceOptions options = new DeviceOptions(config.threads(), config.cuda(), config.ranks(),
-            config.parallel().carrier(), environment);
+        DeviceOptions options = config.deviceOptions(environment);
         try (Device device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
