@@ -117,10 +117,9 @@ public final class ConfigLoader {
     }
 
     private ParallelConfig parallel() {
-        return new ParallelConfig(settings.get(Keys.TENSOR_PARALLEL), settings.get(Keys.CONTEXT_PARALLEL),
-            settings.get(Keys.PARALLEL_ORDER), settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
-            settings.get(Keys.DISABLE_BROADCAST_BUFFERS), new TimeLimits(seconds(Keys.START_TIMEOUT),
-            seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()), settings.get(Keys.COMM_BACKEND));
+        return new ParallelConfig(settings.get(Keys.NODDP), settings.get(Keys.BUCKET_CAP_MB),
+            new TimeLimits(seconds(Keys.START_TIMEOUT), seconds(Keys.COMM_TIMEOUT), TimeLimits.DEFAULT.stall()),
+            settings.get(Keys.COMM_BACKEND));
     }
 
     private Duration seconds(Key<Double> key) {
