@@ -41,8 +41,8 @@ public final class ConfigLoader {
         grid = grid(given, ranks.worldSize());
         settings = shareBatch(given, grid.size(Axis.DP));
         Consistency.checkBuilt(settings);
-        Consistency.checkGraphs(settings);
-        Consistency.checkCarrier(settings, ranks.worldSize());
+        Consistency.checkGraphs(settings, ranks.worldSize());
+        Consistency.checkCarrier(settings);
     }
 
     private static ProcessGrid grid(Settings given, int worldSize) {

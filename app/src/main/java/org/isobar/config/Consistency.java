@@ -65,25 +65,25 @@ final class Consistency {
         }
     }
 
-    /** A recorded step has the masks of the step that was recorded. */
-    static void checkGraphs(Settings settings) {
-        if (settings.get(Keys.ENABLE_CUDA_GRAPHS) && settings.get(Keys.DROPOUT) > 0
-            && settings.get(Keys.DEVICE) != Backend.CPU) {
-            throw settings.fail(settings.describe(Keys.ENABLE_CUDA_GRAPHS) + ", but " + settings.describe(Keys.DROPOUT)
+    /** A recorded step has the masks of the step that was recorded, and nothing that the host does. */
+    static void checkGraphs(Settings settings, int worldSize) {
+        if (!settings.get(Keys.ENABLE_CUDA_GRAPHS) || settings.get(Keys.DEVICE) == Backend.CPU) {
+            return;
+        }
+        String asked = settings.describe(Keys.ENABLE_CUDA_GRAPHS) + ", but ";
+        if (settings.get(Keys.DROPOUT) > 0) {
+            throw settings.fail(asked + settings.describe(Keys.DROPOUT)
                 + ": a graph would drop the same in every step; set dropout to 0, or leave enable_cuda_graphs out.");
+        }
+        if (worldSize > 1 && settings.get(Keys.COMM_BACKEND) == CommBackend.HOST) {
+            throw settings.fail(asked + settings.describe(Keys.COMM_BACKEND)
+                + ": a graph holds no collectives that go through the host; leave one of them out.");
         }
     }
 
-    /** What carries collectives must fit the device, and what is asked of it. */
-    static void checkCarrier(Settings settings, int worldSize) {
-        CommBackend carrier = settings.get(Keys.COMM_BACKEND);
-        if (carrier == CommBackend.HOST && worldSize > 1 && settings.get(Keys.ENABLE_CUDA_GRAPHS)
-            && settings.get(Keys.DEVICE) != Backend.CPU) {
-            throw settings.fail(settings.describe(Keys.ENABLE_CUDA_GRAPHS) + ", but "
-                + settings.describe(Keys.COMM_BACKEND) + ": a graph holds no collectives that go through the host; "
-                + "leave one of them out.");
-        }
-        if (carrier == CommBackend.NCCL && settings.get(Keys.DEVICE) == Backend.CPU) {
+    /** What carries collectives must fit the device. */
+    static void checkCarrier(Settings settings) {
+        if (settings.get(Keys.COMM_BACKEND) == CommBackend.NCCL && settings.get(Keys.DEVICE) == Backend.CPU) {
             throw settings.fail(settings.describe(Keys.COMM_BACKEND) + ", but " + settings.describe(Keys.DEVICE)
                 + ", and NCCL connects GPUs; use --comm_backend auto or host.");
         }
