@@ -75,9 +75,10 @@ public final class StepBenchmark {
         model = config.model();
         batch = config.training().localBatchSize();
         options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
-        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(), config.grid(), 0,
-            inputs(1).elements() * Float.BYTES + targets(1).elements() * Float.BYTES, 1, 0,
-            config.parallel().carrier()), device.memory().available());
+        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
+            new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
+            new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, 1, 0)),
+            device.memory().available());
     }
 
     /** Measures; {@code partial} is told what is to be done, before anything is. */

@@ -43,31 +43,52 @@ public final class MemoryCheck {
     /**
      * The run in question.
      *
-     * @param model       its model
-     * @param batch       local samples of a step
-     * @param compute     type that products are computed in
-     * @param grid        how the processes share the work
-     * @param rank        which of them this is
-     * @param sampleBytes input and target of one sample
-     * @param slots       batches for which the loaders have buffers
-     * @param loaderBytes what the loaders take besides
-     * @param carrier     of the collectives
+     * @param model   its model
+     * @param batch   local samples of a step
+     * @param compute type that products are computed in
+     * @param member  this process among the others
+     * @param inputs  what brings the samples
      */
-    public record Run(VitConfig model, int batch, DType compute, ProcessGrid grid, int rank, long sampleBytes,
-        int slots, long loaderBytes, CommBackend carrier) {
+    public record Run(VitConfig model, int batch, DType compute, Member member, Inputs inputs) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, grid, rank, sampleBytes, slots, loaderBytes, carrier);
+            return new Run(model, otherBatch, otherCompute, member, inputs);
         }
 
         private MemoryPlan plan() {
-            return MemoryPlan.of(model, batch, compute, grid, rank);
+            return MemoryPlan.of(model, batch, compute, member.grid, member.rank);
         }
+    }
 
+    /**
+     * A process of a job.
+     *
+     * @param grid    how the processes share the work
+     * @param rank    which of them this is
+     * @param carrier of their collectives
+     */
+    public record Member(ProcessGrid grid, int rank, CommBackend carrier) {
         /** The groups, each with a communicator, that this rank shares weights, tokens or gradients with. */
         private long groups() {
             return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
                     EnumSet.allOf(Axis.class))
                 .map(axes -> grid.group(rank, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
+        }
+
+        private long ncclBytes(Device device) {
+            return carrier.overNccl(device) ? groups() * NCCL_BYTES : 0;
+        }
+    }
+
+    /**
+     * What the loaders take.
+     *
+     * @param sampleBytes input and target of one sample
+     * @param slots       batches that there are buffers for
+     * @param besides     bytes of the device, other than batches
+     */
+    public record Inputs(long sampleBytes, int slots, long besides) {
+        private long bytes(Device device, int batch) {
+            return device.inputBytes(batch * sampleBytes, slots) + besides;
         }
     }
 
@@ -104,9 +125,8 @@ public final class MemoryCheck {
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
-        parts.put("batches", device.inputBytes(candidate.batch() * candidate.sampleBytes(), candidate.slots())
-            + candidate.loaderBytes());
-        parts.put("NCCL", run.carrier().overNccl(device) ? run.groups() * NCCL_BYTES : 0);
+        parts.put("batches", candidate.inputs().bytes(device, candidate.batch()));
+        parts.put("NCCL", run.member().ncclBytes(device));
         parts.put("the program", PROGRAM_BYTES);
         return parts;
     }

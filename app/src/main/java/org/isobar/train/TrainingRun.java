@@ -115,12 +115,12 @@ public final class TrainingRun {
     private MemoryPlan plan(Device device, int sharers) {
         DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
         int loaders = 2;
-        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(),
-            options(device, GradientSync.Options.DEFAULT).compute(), config.grid(), rank,
-            data.input().bytes() + data.target().bytes(),
+        MemoryCheck.Inputs inputs = new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
             loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
-                normalizing(device), Math.max(model.inChannels(), model.outChannels())),
-            config.parallel().carrier());
+                normalizing(device), Math.max(model.inChannels(), model.outChannels())));
+        MemoryCheck.Run run = new MemoryCheck.Run(model, config.training().localBatchSize(),
+            options(device, GradientSync.Options.DEFAULT).compute(),
+            new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()), inputs);
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 

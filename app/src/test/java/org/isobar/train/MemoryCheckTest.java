@@ -65,8 +65,9 @@ class MemoryCheckTest {
     }
 
     private static MemoryCheck.Run run(int batch, DType compute) {
-        return new MemoryCheck.Run(BASE, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0,
-            SAMPLE, SLOTS, LOADERS, CommBackend.AUTO);
+        ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
+        return new MemoryCheck.Run(BASE, batch, compute, new MemoryCheck.Member(alone, 0, CommBackend.AUTO),
+            new MemoryCheck.Inputs(SAMPLE, SLOTS, LOADERS));
     }
 
     private static String refusal(Device device, MemoryCheck.Run run, long available) {
