@@ -119,15 +119,21 @@ public final class Job implements Closeable {
 
     /**
      * What to end with when this rank's device has failed: that failure, which the others are told, or what the job
-     * knows better. For a peer that has issued something else can bring a device down.
+     * knows better.
      */
     public RuntimeException verdict(DeviceException broken) {
-        Optional<String> known = worldSize() > 1 ? watch.imminentFailure() : Optional.empty();
-        if (known.isPresent()) {
-            return new CommunicationException("rank " + rank() + ": " + known.get(), broken);
+        Optional<CommunicationException> cause = cause(broken);
+        if (cause.isPresent()) {
+            return cause.get();
         }
         watch.fail("rank " + rank() + ": " + broken.getMessage());
         return broken;
+    }
+
+    /** What the job knows better: a peer that is lost, or has issued something else, can bring a device down. */
+    public Optional<CommunicationException> cause(DeviceException broken) {
+        Optional<String> known = worldSize() > 1 ? watch.imminentFailure() : Optional.empty();
+        return known.map(reason -> new CommunicationException("rank " + rank() + ": " + reason, broken));
     }
 
     /** Leaves the job: communicators are closed first. Rank 0 stays until the others have left, within limits. */

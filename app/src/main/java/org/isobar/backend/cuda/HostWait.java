@@ -79,10 +79,10 @@ final class HostWait {
     }
 
     private RuntimeException verdict(CudaException failed) {
-        Optional<String> known = tellers.stream().findFirst().flatMap(teller ->
-            teller.job.watch().imminentFailure().map(reason -> "rank " + teller.job.rank() + ": " + reason));
+        Optional<CommunicationException> cause = tellers.stream().findFirst()
+            .flatMap(teller -> teller.job.cause(failed));
         guards.forEach(Runnable::run); // they know at which operation it is
-        return known.isPresent() ? new CommunicationException(known.get(), failed) : failed;
+        return cause.isPresent() ? cause.get() : failed;
     }
 
     private void tell(long nanos) {
