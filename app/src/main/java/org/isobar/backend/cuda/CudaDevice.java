@@ -29,7 +29,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * An NVIDIA GPU. Operations are issued to one stream, in the order of the calls, and run later; inputs are copied on a
- * second stream meanwhile. The host waits where it reads a result, in {@link #download}.
+ * second stream meanwhile. The host waits where it uses a result, in {@link #download} and {@link Readback#await}, and
+ * before it fills a buffer that is still being copied.
  */
 public final class CudaDevice implements Device {
     private static final double TF32_ROUNDOFF = 0x1p-11;

@@ -111,7 +111,7 @@ final class Staging implements AutoCloseable {
 
     private void reserve(long bytes) {
         if (bytes > pinned.segment().byteSize()) {
-            stream.synchronize(); // the last tensor may be on its way from here
+            waits.until(landed); // the last tensor may be on its way from here
             pinned.close();
             pinned = new PinnedMemory(gpu, bytes);
         }
