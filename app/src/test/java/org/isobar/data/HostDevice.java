@@ -12,8 +12,8 @@ import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /** A device that has host buffers and nothing else, and counts them: all that the loader asks of one. */
@@ -27,8 +27,7 @@ final class HostDevice implements Device {
 
     /** The numbers of a tensor of this device. */
     static float[] values(Tensor tensor) {
-        return ((Block) tensor.storage()).memory().asSlice(tensor.offset(), tensor.bytes())
-            .toArray(ValueLayout.JAVA_FLOAT);
+        return HostStorage.of(tensor).toArray(ValueLayout.JAVA_FLOAT);
     }
 
     @Override
@@ -36,7 +35,7 @@ final class HostDevice implements Device {
         java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofShared();
         MemorySegment segment = memory.allocate(shape.elements() * dtype.bytes(), 64);
         open.incrementAndGet();
-        return new InPlaceBuffer(segment, new Tensor(new Block(segment), 0, dtype, shape), () -> {
+        return new InPlaceBuffer(segment, new Tensor(new HostStorage(segment), 0, dtype, shape), () -> {
             memory.close();
             open.decrementAndGet();
         });
@@ -79,16 +78,4 @@ final class HostDevice implements Device {
 
     @Override
     public void close() { }
-
-    private record Block(MemorySegment memory) implements Storage {
-        @Override
-        public long address() {
-            return memory.address();
-        }
-
-        @Override
-        public long bytes() {
-            return memory.byteSize();
-        }
-    }
 }

@@ -11,8 +11,8 @@ import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.TensorOps;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /** Host memory with operations of one's choice, in every type: to try the contract itself. */
@@ -33,7 +33,7 @@ final class ReferenceDevice implements Device {
 
     /** The numbers of a tensor. */
     static double[] load(Tensor tensor) {
-        MemorySegment memory = memory(tensor);
+        MemorySegment memory = HostStorage.of(tensor);
         double[] numbers = new double[Math.toIntExact(tensor.elements())];
         for (int i = 0; i < numbers.length; i++) {
             numbers[i] = Numbers.take(memory, tensor.dtype(), i);
@@ -43,14 +43,10 @@ final class ReferenceDevice implements Device {
 
     /** Rounds numbers to the type of the tensor, once. */
     static void write(Tensor tensor, double[] numbers) {
-        MemorySegment memory = memory(tensor);
+        MemorySegment memory = HostStorage.of(tensor);
         for (int i = 0; i < numbers.length; i++) {
             Numbers.put(memory, tensor.dtype(), i, numbers[i]);
         }
-    }
-
-    private static MemorySegment memory(Tensor tensor) {
-        return ((Block) tensor.storage()).memory().asSlice(tensor.offset(), tensor.bytes());
     }
 
     @Override
@@ -77,14 +73,14 @@ final class ReferenceDevice implements Device {
     public Arena arena(String name, long bytes) {
         java.lang.foreign.Arena memory = java.lang.foreign.Arena.ofConfined();
         MemorySegment block = memory.allocate(bytes, Arena.ALIGNMENT);
-        return new Arena(name, new Block(block), memory::close);
+        return new Arena(name, new HostStorage(block), memory::close);
     }
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         Arena room = arena("host buffer", Arena.align(shape.elements() * dtype.bytes()));
         Tensor tensor = room.allocate(dtype, shape.extents());
-        return new InPlaceBuffer(memory(tensor), tensor, room::close);
+        return new InPlaceBuffer(HostStorage.of(tensor), tensor, room::close);
     }
 
     @Override
@@ -92,12 +88,12 @@ final class ReferenceDevice implements Device {
 
     @Override
     public void upload(Tensor destination, MemorySegment source) {
-        memory(destination).copyFrom(source);
+        HostStorage.of(destination).copyFrom(source);
     }
 
     @Override
     public void download(MemorySegment destination, Tensor source) {
-        destination.copyFrom(memory(source));
+        destination.copyFrom(HostStorage.of(source));
     }
 
     @Override
@@ -107,16 +103,4 @@ final class ReferenceDevice implements Device {
 
     @Override
     public void close() { }
-
-    private record Block(MemorySegment memory) implements Storage {
-        @Override
-        public long address() {
-            return memory.address();
-        }
-
-        @Override
-        public long bytes() {
-            return memory.byteSize();
-        }
-    }
 }

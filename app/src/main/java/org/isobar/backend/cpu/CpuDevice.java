@@ -15,6 +15,7 @@ import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.TensorOps;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
@@ -63,15 +64,15 @@ public final class CpuDevice implements Device {
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
-        CpuStorage storage = allocate(memory, "input", shape.elements() * dtype.bytes());
+        HostStorage storage = allocate(memory, "input", shape.elements() * dtype.bytes());
         return new InPlaceBuffer(storage.segment(), new Tensor(storage, 0, dtype, shape), memory::close);
     }
 
-    private static CpuStorage allocate(Arena memory, String name, long bytes) {
+    private static HostStorage allocate(Arena memory, String name, long bytes) {
         long available = HostMachine.availableMemory();
         try {
             if (bytes <= available) {
-                return new CpuStorage(memory.allocate(bytes, ALIGNMENT));
+                return new HostStorage(memory.allocate(bytes, ALIGNMENT));
             }
         } catch (OutOfMemoryError refused) { // by a limit that availableMemory does not know, such as ulimit -v
             available = 0;

@@ -2,6 +2,7 @@ package org.isobar.backend.cpu;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Where the elements of a tensor of this back end lie in host memory. */
@@ -10,6 +11,6 @@ final class Segments {
 
     /** The bytes of {@code tensor}, no more and no less; shares memory. */
     static MemorySegment of(Tensor tensor) {
-        return ((CpuStorage) tensor.storage()).segment().asSlice(tensor.offset(), tensor.bytes());
+        return HostStorage.of(tensor);
     }
 }

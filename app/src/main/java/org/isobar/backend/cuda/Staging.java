@@ -10,8 +10,8 @@ import java.util.Optional;
 
 import org.bytedeco.javacpp.Pointer;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -38,18 +38,6 @@ final class Staging implements AutoCloseable {
      */
     record Part(Tensor tensor, long at) { }
 
-    private record HostMemory(MemorySegment segment) implements Storage {
-        @Override
-        public long address() {
-            return segment.address();
-        }
-
-        @Override
-        public long bytes() {
-            return segment.byteSize();
-        }
-    }
-
     /** A place without room yet. */
     Staging(Gpu gpu, HostWait waits) {
         this.gpu = gpu;
@@ -60,8 +48,8 @@ final class Staging implements AutoCloseable {
     /** A copy of a staged tensor, in memory of its own. */
     static Tensor copy(Tensor staged) {
         MemorySegment own = Arena.ofAuto().allocate(staged.bytes(), DType.F64.bytes());
-        own.copyFrom(((HostMemory) staged.storage()).segment().asSlice(staged.offset(), staged.bytes()));
-        return new Tensor(new HostMemory(own), 0, staged.dtype(), staged.shape());
+        own.copyFrom(HostStorage.of(staged));
+        return new Tensor(new HostStorage(own), 0, staged.dtype(), staged.shape());
     }
 
     /** Stands for the latest {@link #deliver}, and all before it. */
@@ -83,14 +71,14 @@ final class Staging implements AutoCloseable {
         fetched.record(stream);
         waits.until(fetched); // what lay here before has been copied by then, too
         if (!isHalf(dtype)) {
-            return new Tensor(new HostMemory(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
+            return new Tensor(new HostStorage(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
         }
         long bytes = elements * DType.F32.bytes();
         if (single.byteSize() < bytes) {
             single = Arena.ofAuto().allocate(bytes, DType.F64.bytes());
         }
         part.ifPresent(this::widen);
-        return new Tensor(new HostMemory(single), 0, DType.F32, Shape.of(elements));
+        return new Tensor(new HostStorage(single), 0, DType.F32, Shape.of(elements));
     }
 
     /** Copies a part of the staged tensor to the GPU; the host does not wait. */

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import java.util.function.LongToDoubleFunction;
 
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
-import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /** Tensors in host memory, freed with the last reference to them. */
@@ -17,12 +17,12 @@ public final class HostTensors {
 
     /** A one-dimensional tensor of {@code elements} values {@code value(i)}. */
     public static Tensor of(DType dtype, long elements, LongToDoubleFunction value) {
-        Memory memory = new Memory(Arena.ofAuto().allocate(elements * dtype.bytes(), 64));
+        HostStorage memory = new HostStorage(Arena.ofAuto().allocate(elements * dtype.bytes(), 64));
         for (long i = 0; i < elements; i++) {
             if (dtype == DType.F32) {
-                memory.segment.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) value.applyAsDouble(i));
+                memory.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) value.applyAsDouble(i));
             } else {
-                memory.segment.setAtIndex(ValueLayout.JAVA_DOUBLE, i, value.applyAsDouble(i));
+                memory.segment().setAtIndex(ValueLayout.JAVA_DOUBLE, i, value.applyAsDouble(i));
             }
         }
         return new Tensor(memory, 0, dtype, Shape.of(elements));
@@ -35,22 +35,10 @@ public final class HostTensors {
 
     /** The values of a tensor. */
     public static double[] values(Tensor tensor) {
-        MemorySegment memory = ((Memory) tensor.storage()).segment.asSlice(tensor.offset(), tensor.bytes());
+        MemorySegment memory = HostStorage.of(tensor);
         double[] values = new double[(int) tensor.elements()];
         Arrays.setAll(values, i -> tensor.dtype() == DType.F32 ? memory.getAtIndex(ValueLayout.JAVA_FLOAT, i)
             : memory.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
         return values;
-    }
-
-    private record Memory(MemorySegment segment) implements Storage {
-        @Override
-        public long address() {
-            return segment.address();
-        }
-
-        @Override
-        public long bytes() {
-            return segment.byteSize();
-        }
     }
 }
