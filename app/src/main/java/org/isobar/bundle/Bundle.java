@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.LocalDateTime;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.Attributes;
@@ -35,7 +34,15 @@ import org.isobar.os.FileFault;
  */
 public record Bundle(Path home, Path jar, String name) {
     /** What the archive takes from the source tree as it is: directories, and which files of each. */
-    private static final Map<String, String> FILES = files();
+    private static final Map<String, String> FILES = Map.of(
+        "", "{isobar,submit_pm*.sh,export_DDP_vars.sh,README.md,LICENSE}",
+        "config", "*.yaml",
+        "bench", "*.{sh,py}",
+        "app", "jvm.options",
+        "docs", "*.md",
+        "docs/decisions", "*.md",
+        "docs/benchmarks", "*.md",
+        "example_logs/demo", "prediction.png"); // of the README
     private static final String OPTION = "--output";
 
     /**
@@ -53,19 +60,6 @@ public record Bundle(Path home, Path jar, String name) {
         }
         return new Bundle(home, jar, "isobar-" + attribute(jar, Attributes.Name.IMPLEMENTATION_VERSION) + "-linux-"
             + architecture());
-    }
-
-    private static Map<String, String> files() {
-        Map<String, String> files = new LinkedHashMap<>();
-        files.put("", "{isobar,submit_pm*.sh,export_DDP_vars.sh,README.md,LICENSE}");
-        files.put("config", "*.yaml");
-        files.put("bench", "*.{sh,py}");
-        files.put("app", "jvm.options");
-        files.put("docs", "*.md");
-        files.put("docs/decisions", "*.md");
-        files.put("docs/benchmarks", "*.md");
-        files.put("example_logs/demo", "prediction.png"); // of the README
-        return files;
     }
 
     /** As JavaCPP names it, whose native libraries are in the bundle. */
@@ -133,13 +127,9 @@ public record Bundle(Path home, Path jar, String name) {
         Files.createDirectories(to);
         try (DirectoryStream<Path> files = Files.newDirectoryStream(from, pattern)) {
             for (Path file : files) {
-                copy(file, to.resolve(file.getFileName()));
+                Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.COPY_ATTRIBUTES);
             }
         }
-    }
-
-    private static void copy(Path from, Path to) throws IOException {
-        Files.copy(from, to, StandardCopyOption.COPY_ATTRIBUTES);
     }
 
     /** When the jar says that it was made: the time of all files, so that equal ones are packed equally. */
