@@ -75,11 +75,8 @@ public final class BenchReport {
         MarkdownTable table = new MarkdownTable("preset", "products", "program", "first losses",
             "largest relative difference", "allowed", "same");
         for (Comparison way : comparisons) {
-            String losses = files.steps().values().stream()
-                .filter(step -> List.of(step.config(), step.products(), step.program(), step.mode())
-                    .equals(List.of(way.config(), way.products(), way.program(), way.mode())))
-                .findFirst().orElseThrow().losses().stream()
-                .map(loss -> String.format(Locale.ROOT, "%.7f", loss)).collect(Collectors.joining(", "));
+            String losses = way.losses().stream().map(loss -> String.format(Locale.ROOT, "%.7f", loss))
+                .collect(Collectors.joining(", "));
             table.row(way.config(), way.products(), way.program() + " " + way.mode(), losses,
                 way.lossDifference() == null ? "unknown" : number("%.1e", way.lossDifference(), 1),
                 number("%.1e", way.lossTolerance(), 1), way.agrees() ? "yes" : "NO");
@@ -90,7 +87,8 @@ public final class BenchReport {
     private MarkdownTable ceilings() {
         MarkdownTable table = new MarkdownTable("what", "measured by", "median", "quartiles");
         for (CeilingsResult result : files.ceilings().values()) {
-            ceiling(table, "copy of %.2f GB, GB/s".formatted(result.copied() / GIGA), result, result.copy(), GIGA);
+            ceiling(table, String.format(Locale.ROOT, "copy of %.2f GB, GB/s", result.copied() / GIGA), result,
+                result.copy(), GIGA);
             result.products().forEach((name, spread) -> ceiling(table,
                 "product of %d x %d, %s, TFLOP/s".formatted(result.size(), result.size(), name), result, spread, TERA));
         }

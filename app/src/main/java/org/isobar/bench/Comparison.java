@@ -23,12 +23,13 @@ import java.util.stream.Stream;
  * @param flopsPerSecond  useful ones; null likewise
  * @param ownBytes        most that the program took for tensors
  * @param peakMib         most of the device's memory, as nvidia-smi has it; null where nobody looked
+ * @param losses          of the first steps
  * @param lossDifference  largest relative difference of the first losses from Isobar's; null where there are none
  * @param lossTolerance   most that it may be, by what products take in
  */
 public record Comparison(String config, String products, String program, String mode, List<Spread> rounds,
     Double seconds, Double isobarRatio, Double samplesPerSecond, Double flopsPerSecond, long ownBytes, Double peakMib,
-    Double lossDifference, double lossTolerance) {
+    List<Double> losses, Double lossDifference, double lossTolerance) {
 
     /** Whether both computed the same; false, too, where one has not told its losses. */
     public boolean agrees() {
@@ -63,6 +64,7 @@ public record Comparison(String config, String products, String program, String 
             seconds == null ? null : Double.valueOf(step.flops() / seconds),
             parts.stream().mapToLong(part -> files.steps().get(part).memory().own()).max().orElseThrow(),
             peak.isPresent() ? Double.valueOf(peak.getAsDouble()) : null,
+            step.losses(),
             base.isEmpty() ? null : difference(step.losses(), files.steps().get(base.getFirst()).losses()),
             tolerance(step.products()));
     }
