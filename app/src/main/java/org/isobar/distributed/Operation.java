@@ -2,6 +2,7 @@ package org.isobar.distributed;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Locale;
 
 import org.isobar.tensor.DType;
@@ -18,6 +19,12 @@ import org.isobar.tensor.DType;
  * @param sizes     elements of each rank's part, in order; the part of all, where they are not told apart
  */
 public record Operation(Kind kind, long number, DType dtype, Reduction reduction, int root, long[] sizes) {
+    /**
+     * For those who run one after the other what was issued as one: sends, and last receives, wherever they stand.
+     * Ranks that all receive before they send would wait for each other.
+     */
+    public static final Comparator<Operation> TOGETHER =
+        Comparator.comparing(operation -> operation.kind == Kind.RECEIVE ? 2 : operation.kind == Kind.SEND ? 1 : 0);
     /** Bytes of {@link #header}. */
     public static final int HEADER = 48;
 

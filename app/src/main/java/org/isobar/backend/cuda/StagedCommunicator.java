@@ -3,6 +3,7 @@ package org.isobar.backend.cuda;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -41,17 +42,20 @@ final class StagedCommunicator implements Communicator {
     private final ExecutorService thread;
     private final Runnable guard = this::check;
     private final List<Parcel> parcels = new ArrayList<>();
+    private List<Passage> held; // while several are issued as one
     private volatile String place;
     private volatile String failure;
 
     /**
      * An operation, and what of the GPU's tensors passes through the host's memory.
      *
-     * @param in    what is copied from the GPU before
-     * @param out   what is copied to it afterwards
-     * @param ready stands for all that was issued to the GPU before
+     * @param in      what is copied from the GPU before
+     * @param out     what is copied to it afterwards
+     * @param ready   stands for all that was issued to the GPU before
+     * @param outcome what {@link #carry} comes to
      */
-    private record Passage(Operation operation, Optional<Part> in, Optional<Part> out, CudaEvent ready) { }
+    private record Passage(Operation operation, Optional<Part> in, Optional<Part> out, CudaEvent ready,
+        CompletableFuture<Work> outcome) { }
 
     /** A tensor that is being sent, kept until it is. */
     private record Parcel(Work sending, Tensor tensor) { }
@@ -113,6 +117,19 @@ final class StagedCommunicator implements Communicator {
         return issue(operations.barrier(), Optional.empty(), Optional.empty());
     }
 
+    @Override
+    public Work together(Runnable several) {
+        List<Passage> passages = new ArrayList<>();
+        held = passages;
+        try {
+            several.run();
+        } finally {
+            held = null;
+        }
+        passages.stream().sorted(Comparator.comparing(Passage::operation, Operation.TOGETHER)).forEach(this::begin);
+        return Work.all(passages.stream().map(this::work).toList());
+    }
+
     private static Optional<Part> all(Tensor tensor) {
         return Optional.of(new Part(tensor, 0));
     }
@@ -136,9 +153,21 @@ final class StagedCommunicator implements Communicator {
         stack.gpu().makeCurrent();
         CudaEvent ready = new CudaEvent();
         ready.record(stack.compute());
-        Passage passage = new Passage(operation, in, out, ready);
-        return new StagedWork(here, CompletableFuture.supplyAsync(() -> carry(passage), thread), job.watch(),
-            this::follow);
+        Passage passage = new Passage(operation, in, out, ready, new CompletableFuture<>());
+        if (held == null) {
+            begin(passage);
+        } else {
+            held.add(passage);
+        }
+        return work(passage);
+    }
+
+    private void begin(Passage passage) {
+        passage.outcome().completeAsync(() -> carry(passage), thread);
+    }
+
+    private Work work(Passage passage) {
+        return new StagedWork(passage.operation().place(group()), passage.outcome(), job.watch(), this::follow);
     }
 
     /** On the thread of this communicator; returns what of the operation does not need the staged tensor any more. */

@@ -12,7 +12,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Operation;
-import org.isobar.distributed.Operation.Kind;
 import org.isobar.distributed.Operations;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
@@ -25,9 +24,6 @@ import org.isobar.tensor.Tensor;
  * their own, and refuse any further one after a failure.
  */
 abstract class HostCommunicator implements Communicator {
-    private static final Comparator<Kind> TOGETHER =
-        Comparator.comparing(kind -> kind == Kind.RECEIVE ? 2 : kind == Kind.SEND ? 1 : 0);
-
     private final ProcessGroup group;
     private final Duration limit;
     private final BlockingQueue<HostWork> queue = new LinkedBlockingQueue<>();
@@ -118,7 +114,6 @@ abstract class HostCommunicator implements Communicator {
         return issue(operations.barrier(), MemorySegment.NULL, MemorySegment.NULL);
     }
 
-    /** Receives go last, wherever they stand: ranks that all receive before they send would wait for each other. */
     @Override
     public final Work together(Runnable several) {
         List<HostWork> works = new ArrayList<>();
@@ -128,7 +123,8 @@ abstract class HostCommunicator implements Communicator {
         } finally {
             held = null;
         }
-        works.stream().sorted(Comparator.comparing(work -> work.call().kind(), TOGETHER)).forEach(this::begin);
+        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), Operation.TOGETHER))
+            .forEach(this::begin);
         return Work.all(works);
     }
 

@@ -113,8 +113,8 @@ class StagedCommunicatorTest {
             assertArrayEquals(expected(2_000_000, i -> previous), rank.values(theirs));
 
             rank.communicator().together(() -> {
+                rank.communicator().receive(own.slice(0, 10), (rank.index() + 1) % COUNT); // before anybody sends
                 rank.communicator().send(theirs.slice(0, 10), previous);
-                rank.communicator().receive(own.slice(0, 10), (rank.index() + 1) % COUNT);
             }).await();
             assertArrayEquals(expected(10, i -> rank.index()), rank.values(own.slice(0, 10)));
         });
