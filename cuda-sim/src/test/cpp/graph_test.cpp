@@ -48,6 +48,21 @@ void enqueue(void* stream, Increment& operation) {
         "sim_enqueue_when");
 }
 
+struct Scene {
+    void* fill;
+    void* add;
+    void* main;
+    void* side;
+    Address x;
+    Address y;
+};
+
+// The device with both kernels, two streams and two vectors of ones.
+Scene scene() {
+    start();
+    return {compile(KERNELS, "fill"), compile(KERNELS, "add"), stream(), stream(), upload(all(1)), upload(all(1))};
+}
+
 // A step on two streams, sum += 1 + (in + 1), whose result goes to the host.
 void replaysAStep() {
     start();
@@ -97,13 +112,7 @@ void replaysAStep() {
 
 // Two branches that touch the same memory.
 void missingEventInside(Program program) {
-    start();
-    void* fill = compile(KERNELS, "fill");
-    void* add = compile(KERNELS, "add");
-    void* main = stream();
-    void* side = stream();
-    Address x = upload(all(1));
-    Address y = upload(all(1));
+    auto [fill, add, main, side, x, y] = scene();
     begin(main);
     order(main, side);
     need(launch(fill, 1, N, 0, side, x, 2.0f), "cuLaunchKernel");
@@ -120,12 +129,7 @@ void missingEventInside(Program program) {
 
 // The branches of one replay and those of the next: all of a launch comes before all of the next.
 void launchesOfOneGraphAreInOrder() {
-    start();
-    void* add = compile(KERNELS, "add");
-    void* main = stream();
-    void* side = stream();
-    Address x = upload(all(1));
-    Address y = upload(all(1));
+    auto [fill, add, main, side, x, y] = scene();
     finish();
     begin(main);
     need(launch(add, 1, N, 0, main, y, x), "cuLaunchKernel");
@@ -142,13 +146,7 @@ void launchesOfOneGraphAreInOrder() {
 
 // What goes before and after a launch on another stream.
 void missingEventBefore(Program program) {
-    start();
-    void* fill = compile(KERNELS, "fill");
-    void* add = compile(KERNELS, "add");
-    void* main = stream();
-    void* other = stream();
-    Address x = upload(all(1));
-    Address y = upload(all(1));
+    auto [fill, add, main, other, x, y] = scene();
     begin(main);
     need(launch(add, 1, N, 0, main, y, x), "cuLaunchKernel");
     void* step = ready(end(main));
@@ -162,13 +160,7 @@ void missingEventBefore(Program program) {
 }
 
 void missingEventAfter(Program program) {
-    start();
-    void* fill = compile(KERNELS, "fill");
-    void* add = compile(KERNELS, "add");
-    void* main = stream();
-    void* other = stream();
-    Address x = upload(all(1));
-    Address y = upload(all(1));
+    auto [fill, add, main, other, x, y] = scene();
     begin(main);
     need(launch(add, 1, N, 0, main, y, x), "cuLaunchKernel");
     void* step = ready(end(main));
@@ -183,13 +175,7 @@ void missingEventAfter(Program program) {
 
 // The streams of the capture are those of the launch no more: work on the one that was forked is not waited for.
 void forkedStreamIsNotWaitedFor(Program program) {
-    start();
-    void* fill = compile(KERNELS, "fill");
-    void* add = compile(KERNELS, "add");
-    void* main = stream();
-    void* side = stream();
-    Address x = upload(all(1));
-    Address y = upload(all(1));
+    auto [fill, add, main, side, x, y] = scene();
     begin(main);
     order(main, side);
     need(launch(add, 1, N, 0, side, y, x), "cuLaunchKernel");

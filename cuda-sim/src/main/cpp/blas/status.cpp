@@ -1,7 +1,5 @@
 #include "status.h"
 
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 
 #include "sim.h"
@@ -32,15 +30,6 @@ const std::map<int, Text> TEXTS = {
 thread_local std::map<int, std::string> lastTexts;
 
 }  // namespace
-
-std::string format(const char* pattern, ...) {
-    char text[512];
-    va_list arguments;
-    va_start(arguments, pattern);
-    vsnprintf(text, sizeof text, pattern, arguments);
-    va_end(arguments);
-    return text;
-}
 
 Status refuse(Status status, const std::string& why) {
     lastTexts[status] = std::string(TEXTS.at(status).meaning) + ": " + why;

@@ -3,11 +3,10 @@
 
 #include <string>
 
+#include "format.h"
 #include "lt.h"
 
 namespace blas {
-
-std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 // Prints why a call is refused and returns its status, whose text cublasLtGetStatusString then gives with the reason.
 Status refuse(Status status, const std::string& why);

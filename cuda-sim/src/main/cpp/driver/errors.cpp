@@ -1,6 +1,5 @@
 #include "errors.h"
 
-#include <cstdarg>
 #include <cstdio>
 #include <deque>
 #include <map>
@@ -34,15 +33,6 @@ const std::map<int, const char*> NAMES = {
     {CAPTURE_WRONG_THREAD, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD"}};
 
 }  // namespace
-
-std::string format(const char* pattern, ...) {
-    va_list arguments;
-    va_start(arguments, pattern);
-    char text[4096];
-    vsnprintf(text, sizeof text, pattern, arguments);
-    va_end(arguments);
-    return text;
-}
 
 void refuse(Code code, const std::string& message) {
     throw Failure{code, message, Lasting::CALL};

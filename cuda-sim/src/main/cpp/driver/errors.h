@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "format.h"
+
 namespace sim {
 
 // Codes of the driver (CUresult) that the machine returns.
@@ -47,8 +49,6 @@ struct Failure {
 
 // The device failed while a call waited: the call returns its error, which has been reported.
 struct DeviceFailed { };
-
-std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 // This call is refused.
 [[noreturn]] void refuse(Code code, const std::string& message);

@@ -1,7 +1,6 @@
 #include "status.h"
 
 #include <atomic>
-#include <cstdarg>
 #include <cstdio>
 
 namespace nccl {
@@ -23,15 +22,6 @@ const char* meaning(int status) {
 }
 
 }  // namespace
-
-std::string format(const char* pattern, ...) {
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, pattern);
-    vsnprintf(text, sizeof text, pattern, arguments);
-    va_end(arguments);
-    return text;
-}
 
 void remember(const std::string& why) {
     lastError = new std::string(why);

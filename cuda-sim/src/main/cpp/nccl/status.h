@@ -4,11 +4,10 @@
 
 #include <string>
 
+#include "format.h"
 #include "nccl.h"
 
 namespace nccl {
-
-std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 
 // The text that ncclGetLastError gives.
 void remember(const std::string& why);
