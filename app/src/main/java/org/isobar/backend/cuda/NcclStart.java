@@ -60,8 +60,10 @@ final class NcclStart {
     }
 
     private List<NcclCard> cards(RollCall roll, Map<String, String> environment) throws IOException {
+        job.watch().waiting(where() + ", to see the others' GPUs"); // which ends that where one never comes
         List<NcclCard> cards = roll.exchange(NcclCard.of(gpu, group.index()).bytes()).stream().map(NcclCard::of)
             .toList();
+        job.watch().resumed();
         Optional<String> obstacle = obstacle(group, cards, environment);
         if (obstacle.isPresent()) {
             meet(roll);
