@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
+import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
@@ -32,7 +33,7 @@ import org.isobar.os.FileFault;
 public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration patience) {
     private static final String RUN = "run";
     private static final String OPTION = "--expdir";
-    private static final int POLL_MILLIS = 10;
+    private static final int POLL_MILLIS = 20;
 
     /** Why there will be no checkpoint. */
     private static final class FailedException extends Exception {
@@ -45,13 +46,16 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     /** What has to be there before a rank can go on. */
     private interface Awaited {
-        boolean isThere() throws IOException, FailedException;
+        boolean isThere() throws IOException;
     }
 
     /**
      * Writes this rank's share of a checkpoint, and on rank 0 completes it when all others have written theirs. All
-     * ranks call it; together their pieces are each slice of each tensor once. A complete checkpoint of the same
-     * iteration is replaced.
+     * ranks call it, for one checkpoint after the other; together their pieces are each slice of each tensor once. A
+     * checkpoint of the same iteration is replaced, and a directory of that name that holds anything else is not.
+     *
+     * <p>Whatever the file system or another rank does is a {@link SaveResult}. What {@link Piece#values} throws is
+     * passed on.
      *
      * @param iteration   after which it is made
      * @param pieces      this rank's share; may be empty
@@ -72,7 +76,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
                 complete(temporary, path, manifest);
             }
             return new SaveResult.Done(path);
-        } catch (FailedException | SafeTensorsHeader.MalformedException e) {
+        } catch (FailedException | MalformedException e) {
             return failed(path, temporary, e.getMessage());
         } catch (IOException e) {
             return failed(path, temporary, FileFault.unwritable(path.toString(), OPTION, e).getMessage());

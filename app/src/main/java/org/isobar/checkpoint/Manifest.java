@@ -23,7 +23,7 @@ import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 
 /**
- * What {@code checkpoint.json} says: a JSON object whose last line is the CRC32C of all lines before it.
+ * What {@code checkpoint.json} says: a JSON object whose last entry is the CRC32C of all that stands before it.
  *
  * @param format        {@link #FORMAT}
  * @param version       of the format: 1
@@ -128,8 +128,7 @@ record Manifest(String format, int version, long iteration, Map<String, String> 
     }
 
     /** Puts together what all ranks have written. */
-    static Manifest of(long iteration, Description description, List<Sidecar> shares)
-            throws MalformedException {
+    static Manifest of(long iteration, Description description, List<Sidecar> shares) throws MalformedException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         Map<String, StoredFile> files = new LinkedHashMap<>();
         for (Sidecar share : shares) {

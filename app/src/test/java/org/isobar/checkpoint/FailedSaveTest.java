@@ -2,7 +2,6 @@ package org.isobar.checkpoint;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -15,7 +14,6 @@ import java.util.Set;
 
 import org.isobar.checkpoint.Saving.Cut;
 import org.isobar.distributed.Shard;
-import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -170,16 +168,5 @@ class FailedSaveTest {
             results.get(1));
         assertEquals(failed(another), results.get(2));
         assertOlderAlone();
-    }
-
-    @Test
-    void twoRunsLockOneDirectory() {
-        try (RunLock _ = RunLock.take(directory, "node 1, process 2")) {
-            UserException refused = assertThrows(UserException.class,
-                () -> RunLock.take(directory, "node 1, process 3"));
-            assertEquals("another run saves its checkpoints in " + directory + ": node 1, process 2; wait for its end, "
-                + "or give --expdir or --run_num another directory", refused.getMessage());
-        }
-        RunLock.take(directory, "node 1, process 3").close();
     }
 }
