@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.function.Consumer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -26,9 +27,11 @@ import org.isobar.tensor.Shape;
  * one thread.
  */
 public final class Checkpoint implements AutoCloseable {
+    private static final int MAX_OPEN = 16; // each file has a buffer
+
     private final Path path;
     private final Manifest manifest;
-    private final Map<String, ShardFile> open = new LinkedHashMap<>();
+    private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
 
     /** How closely {@link #newest} looks at a checkpoint before it takes it. */
     public enum Scrutiny {
@@ -223,20 +226,27 @@ public final class Checkpoint implements AutoCloseable {
 
     private void read(String name, Manifest.StoredPiece piece, Overlap overlap, MemorySegment destination) {
         try {
-            ShardFile file = open.get(piece.file());
-            if (file == null) {
-                file = ShardFile.open(path.resolve(piece.file()), manifest);
-                open.put(piece.file(), file);
-            }
+            ShardFile file = file(piece.file());
             long start = file.find(name, piece.shard().local(shape(name)));
-            ShardFile source = file;
-            overlap.eachRun((from, to, elements) -> source.read(start + from * DType.F32.bytes(),
+            overlap.eachRun((from, to, elements) -> file.read(start + from * DType.F32.bytes(),
                 destination.asSlice(to * DType.F32.bytes(), elements * DType.F32.bytes())));
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoint " + path.resolve(piece.file()), e);
         } catch (MalformedException e) {
             throw unusable(path, piece.file() + ": " + e.getMessage());
         }
+    }
+
+    private ShardFile file(String name) throws IOException {
+        ShardFile file = open.get(name);
+        if (file == null) {
+            if (open.size() == MAX_OPEN) {
+                open.pollFirstEntry().getValue().close();
+            }
+            file = ShardFile.open(path.resolve(name), manifest);
+            open.put(name, file);
+        }
+        return file;
     }
 
     private void checkPieces(String name, ShardFile file) throws IOException, MalformedException {

@@ -20,6 +20,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
 import org.isobar.distributed.Shard;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
@@ -97,7 +98,7 @@ record Manifest(String format, int version, long iteration, Map<String, String> 
 
     /** Checks that the pieces make up the tensors, and that all files are ones of a checkpoint. */
     void check() throws MalformedException {
-        check(blockBytes > 0, "blocks of " + blockBytes + " bytes");
+        check(blockBytes > 0 && blockBytes % DType.F32.bytes() == 0, "blocks of " + blockBytes + " bytes");
         for (Map.Entry<String, StoredFile> file : files.entrySet()) {
             check(Folder.isShard(file.getKey()), file.getKey() + " is no name of a shard");
             long blocks = Math.ceilDiv(file.getValue().bytes, (long) blockBytes);

@@ -57,10 +57,15 @@ final class ShardFile implements AutoCloseable {
         if (entry == null || entry.type() != StoredType.F32 || !entry.shape().equals(shape)) {
             throw new MalformedException("it has no tensor " + name + " " + shape + " of " + StoredType.F32);
         }
-        return dataStart + entry.begin();
+        long start = dataStart + entry.begin();
+        if (start % DType.F32.bytes() != 0) {
+            throw new MalformedException("tensor " + name + " begins at byte " + start
+                + ", which is no multiple of " + DType.F32.bytes());
+        }
+        return start;
     }
 
-    /** Copies the numbers that lie from a byte of the file on; as many as fit. */
+    /** Copies the numbers that lie from a byte of the file on, as many as fit. None lies in two blocks. */
     void read(long from, MemorySegment destination) throws IOException, MalformedException {
         each(from, destination.byteSize(), (at, done, count) -> MemorySegment.copy(block, FLOAT, at,
             destination, ValueLayout.JAVA_FLOAT_UNALIGNED, done, count / DType.F32.bytes()));

@@ -10,10 +10,12 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint.Scrutiny;
@@ -75,6 +77,25 @@ class CheckpointTest {
                 assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard), name + shard);
             }
         });
+    }
+
+    /** More files than are kept open at a time. */
+    @Test
+    void aTensorInManyFiles() {
+        int ranks = 20;
+        Shape shape = Shape.of(3, ranks);
+        assertEquals(Collections.nCopies(ranks, new SaveResult.Done(directory.resolve("checkpoint-1"))),
+            Saving.together(IntStream.range(0, ranks).mapToObj(rank -> (Saving.Save) () ->
+                Saving.writer(directory, rank, ranks).write(1, List.of(Saving.piece("w", shape,
+                    new Shard(1, ranks, rank)), Saving.piece("v" + rank, shape, Shard.whole())),
+                    Saving.DESCRIPTION)).toList()));
+        try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-1"))) {
+            for (String name : checkpoint.names()) {
+                for (Shard shard : List.of(Shard.whole(), new Shard(0, 3, 1), new Shard(1, 5, 4))) {
+                    assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard));
+                }
+            }
+        }
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.zip.CRC32C;
 
 import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
@@ -149,6 +150,7 @@ class DamagedCheckpointTest {
         "file" : "rank-00000.s         | "file" : "rank-00001.s   | tensor weight is said to be in rank-00001.safet
         "rank-00000.safetensors" : {   | "../00.safetensors" : {  | ../00.safetensors is no name of a shard
         "blockBytes" : 1048576         | "blockBytes" : 0         | blocks of 0 bytes
+        "blockBytes" : 1048576         | "blockBytes" : 1048578   | blocks of 1048578 bytes
         "blockBytes" : 1048576         | "blockBytes" : 4194304   | rank-00000.safetensors has 5 checksums for 2 blocks
         "iteration" : 5                | "iteration" : null       | checkpoint.json is not understood: Cannot
         "tensors" : {                  | "tonsers" : {            | checkpoint.json is not understood: Missing
@@ -167,6 +169,23 @@ class DamagedCheckpointTest {
             assertEquals(List.of(reason), checkpoint.verify());
             assertTrue(assertThrows(UserException.class, () -> checkpoint.read("bias", Shard.whole(),
                 MemorySegment.ofArray(new float[9]))).getMessage().contains(reason));
+        }
+    }
+
+    /** Of a writer that does not align its tensors, numbers may lie in two blocks. */
+    @Test
+    void aTensorBetweenTwoNumbers() throws IOException {
+        String header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
+        Path file = SafeTensorsFiles.write(directory, header, new byte[4]);
+        CRC32C sum = new CRC32C();
+        sum.update(Files.readAllBytes(file));
+        Manifest.StoredFile stored = new Manifest.StoredFile(Files.size(file), List.of(sum.getValue()));
+        Manifest manifest = new Manifest(Manifest.FORMAT, Manifest.VERSION, 5, Map.of(), null, Map.of(),
+            Manifest.BLOCK_BYTES, Map.of(file.getFileName().toString(), stored));
+        try (ShardFile shard = ShardFile.open(file, manifest)) {
+            int start = Long.BYTES + header.length();
+            assertEquals("tensor w begins at byte " + start + ", which is no multiple of 4",
+                assertThrows(MalformedException.class, () -> shard.find("w", Shape.of(1))).getMessage());
         }
     }
 
