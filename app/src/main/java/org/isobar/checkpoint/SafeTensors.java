@@ -22,9 +22,9 @@ import org.isobar.tensor.Shape;
  * description at github.com/huggingface/safetensors.
  */
 public final class SafeTensors implements AutoCloseable {
-    private static final ValueLayout.OfLong LENGTH =
+    static final ValueLayout.OfLong LENGTH =
         ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final int MAX_HEADER_BYTES = 100_000_000; // the limit of the reference implementation
+    static final int MAX_HEADER_BYTES = 100_000_000; // the limit of the reference implementation
 
     private final Path path;
     private final Arena arena;

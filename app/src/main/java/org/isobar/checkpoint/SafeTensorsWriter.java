@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -55,6 +55,12 @@ public final class SafeTensorsWriter {
         new AtomicFile("weights", path, "--expdir").write(file -> writeAll(file, header, tensors));
     }
 
+    /** Writes what such a file consists of to a channel. */
+    static void write(WritableByteChannel channel, List<NamedTensor> tensors, Map<String, String> metadata)
+            throws IOException {
+        writeAll(channel, header(tensors, metadata), tensors);
+    }
+
     /** Length and JSON, padded with spaces so that the data is aligned. */
     private static byte[] header(List<NamedTensor> tensors, Map<String, String> metadata) {
         ObjectNode root = JsonNodeFactory.instance.objectNode();
@@ -77,7 +83,8 @@ public final class SafeTensorsWriter {
         return header.array();
     }
 
-    private static void writeAll(FileChannel file, byte[] header, List<NamedTensor> tensors) throws IOException {
+    private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
+            throws IOException {
         AtomicFile.writeFully(file, ByteBuffer.wrap(header));
         ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
         MemorySegment staging = MemorySegment.ofBuffer(buffer);

@@ -3,6 +3,7 @@ package org.isobar.os;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -59,7 +60,7 @@ public record AtomicFile(String what, Path path, String option) {
     }
 
     /** Writes all that remains of a buffer at the channel's position: a single write may take only part of it. */
-    public static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
+    public static void writeFully(WritableByteChannel channel, ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {
             channel.write(bytes);
         }
@@ -70,8 +71,8 @@ public record AtomicFile(String what, Path path, String option) {
         return path.toAbsolutePath().resolveSibling(path.getFileName() + ".tmp");
     }
 
-    /** Makes the new name itself survive a loss of power. */
-    private static void forceDirectory(Path directory) throws IOException {
+    /** Makes the names in a directory survive a loss of power. */
+    public static void forceDirectory(Path directory) throws IOException {
         try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);
         }

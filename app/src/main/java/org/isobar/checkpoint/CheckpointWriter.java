@@ -1,0 +1,246 @@
+package org.isobar.checkpoint;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
+
+/**
+ * Writes checkpoints, on each rank its share, in parallel. Ranks meet in the file system alone, so that this may run on
+ * a thread beside training: rank 0 makes a temporary directory, each rank writes its shard there and then a sidecar
+ * that says how it went, and rank 0 adds the manifest, renames the directory and thereby completes the checkpoint. A
+ * process that is killed meanwhile leaves a temporary directory, which the next writer deletes.
+ *
+ * @param directory of all checkpoints of the run; rank 0 makes it if need be
+ * @param run       tells this start of the job from all others, the same on each of its ranks: what a rank finds of
+ *                  another run it does not take for its own
+ * @param rank      this rank
+ * @param ranks     how many write
+ * @param patience  how long a rank waits for the temporary directory, and rank 0 for all sidecars
+ */
+public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration patience) {
+    private static final String RUN = "run";
+    private static final String OPTION = "--expdir";
+    private static final int POLL_MILLIS = 20;
+
+    /** Why there will be no checkpoint. */
+    private static final class FailedException extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        FailedException(String reason) {
+            super(reason);
+        }
+    }
+
+    /** What has to be there before a rank can go on. */
+    private interface Awaited {
+        boolean isThere() throws IOException;
+    }
+
+    /**
+     * Writes this rank's share of a checkpoint, and on rank 0 completes it when all others have written theirs. All
+     * ranks call it, for one checkpoint after the other; together their pieces are each slice of each tensor once. A
+     * checkpoint of the same iteration is replaced, and a directory of that name that holds anything else is not.
+     *
+     * <p>Whatever the file system or another rank does is a {@link SaveResult}. What {@link Piece#values} throws is
+     * passed on.
+     *
+     * @param iteration   after which it is made
+     * @param pieces      this rank's share; may be empty
+     * @param description what rank 0 writes into the manifest; of no account elsewhere
+     */
+    public SaveResult write(long iteration, List<Piece> pieces, Description description) {
+        Path path = directory.resolve(Folder.checkpoint(iteration));
+        Path temporary = directory.resolve(Folder.temporary(iteration));
+        try {
+            if (rank == 0) {
+                begin(temporary);
+            } else {
+                awaitDirectory(temporary);
+            }
+            Sidecar own = writeShare(temporary, pieces);
+            if (rank == 0) {
+                Manifest manifest = Manifest.of(iteration, description, collect(temporary, own));
+                complete(temporary, path, manifest);
+            }
+            return new SaveResult.Done(path);
+        } catch (FailedException | MalformedException e) {
+            return failed(path, temporary, e.getMessage());
+        } catch (IOException e) {
+            return failed(path, temporary, FileFault.unwritable(path.toString(), OPTION, e).getMessage());
+        }
+    }
+
+    private void begin(Path temporary) throws IOException {
+        Files.createDirectories(directory);
+        Folder.deleteTemporaries(directory);
+        Files.createDirectory(temporary);
+        try {
+            Folder.writeWhole(temporary.resolve(RUN), Manifest.JSON.writeValueAsBytes(run));
+        } catch (IOException e) {
+            Folder.delete(temporary);
+            throw e;
+        }
+    }
+
+    /** Whether the temporary directory is there, and this run's. */
+    private boolean isOurs(Path temporary) throws IOException {
+        try {
+            return run.equals(Manifest.JSON.readValue(Files.readAllBytes(temporary.resolve(RUN)), String.class));
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    private Sidecar writeShare(Path temporary, List<Piece> pieces) throws IOException, FailedException {
+        Path sidecar = temporary.resolve(Folder.sidecar(rank));
+        Sidecar written;
+        try {
+            Manifest.StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
+            written = new Sidecar(run, rank, pieces.stream().map(Sidecar.WrittenPiece::of).toList(), stored, null);
+        } catch (UserException e) {
+            FailedException failure = new FailedException("rank " + rank + ": " + e.getMessage());
+            try {
+                Folder.writeWhole(sidecar, Manifest.JSON.writeValueAsBytes(
+                    new Sidecar(run, rank, List.of(), null, e.getMessage())));
+            } catch (IOException unsaid) { // rank 0 will wait in vain
+                failure.addSuppressed(unsaid);
+            }
+            throw failure;
+        }
+        Folder.writeWhole(sidecar, Manifest.JSON.writeValueAsBytes(written));
+        return written;
+    }
+
+    /** The sidecar says whether a shard is whole, so that it needs no other name until then. */
+    private Manifest.StoredFile writeShard(Path temporary, List<Piece> pieces) throws IOException {
+        Path shard = temporary.resolve(Folder.shard(rank));
+        List<SafeTensorsWriter.NamedTensor> tensors = pieces.stream().map(piece ->
+            new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
+        List<Manifest.StoredFile> stored = new ArrayList<>();
+        try {
+            Folder.write(shard, file -> {
+                BlockChecksums checksums = new BlockChecksums(file, Manifest.BLOCK_BYTES);
+                SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
+                stored.add(checksums.written());
+            });
+        } catch (IOException e) {
+            Files.deleteIfExists(shard); // room for the sidecar, should the disk be full
+            throw FileFault.unwritable("shard " + shard, OPTION, e);
+        }
+        return stored.getFirst();
+    }
+
+    /** What all ranks have written, in their order. */
+    private List<Sidecar> collect(Path temporary, Sidecar own) throws IOException, FailedException {
+        List<Sidecar> shares = new ArrayList<>(List.of(own));
+        long start = System.nanoTime();
+        for (int peer = 1; peer < ranks; peer++) {
+            Path file = temporary.resolve(Folder.sidecar(peer));
+            if (!await(start, () -> Files.exists(file) || !isOurs(temporary))) {
+                throw new FailedException("rank " + peer + " has not written its share" + late());
+            }
+            if (!isOurs(temporary)) {
+                throw anotherRun();
+            }
+            Sidecar share = Manifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
+            if (share.failure() != null) {
+                throw new FailedException("rank " + peer + ": " + share.failure());
+            }
+            shares.add(share);
+        }
+        return shares;
+    }
+
+    private void complete(Path temporary, Path path, Manifest manifest) throws IOException, FailedException {
+        byte[] json = manifest.toBytes();
+        Folder.write(temporary.resolve(Manifest.FILE), file ->
+            AtomicFile.writeFully(file, ByteBuffer.wrap(json)));
+        if (!isOurs(temporary)) {
+            throw anotherRun();
+        }
+        boolean occupied = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
+        if (occupied && !Folder.holdsACheckpointAlone(path)) {
+            throw new FailedException(path + " is in its place and is no checkpoint; move it away");
+        }
+        for (int peer = 0; peer < ranks; peer++) {
+            Files.delete(temporary.resolve(Folder.sidecar(peer)));
+        }
+        AtomicFile.forceDirectory(temporary);
+        Path replaced = directory.resolve(Folder.replaced(manifest.iteration()));
+        if (occupied) {
+            Files.move(path, replaced, StandardCopyOption.ATOMIC_MOVE);
+        }
+        try {
+            Files.delete(temporary.resolve(RUN));
+            Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            if (occupied) {
+                Files.move(replaced, path, StandardCopyOption.ATOMIC_MOVE);
+            }
+            Folder.delete(temporary);
+            throw e;
+        }
+        AtomicFile.forceDirectory(directory);
+        Folder.delete(replaced);
+    }
+
+    private FailedException anotherRun() {
+        return new FailedException("another run writes its checkpoints into " + directory
+            + ", or has removed what this one wrote; end one of the two, or give " + OPTION + " another directory");
+    }
+
+    private void awaitDirectory(Path temporary) throws IOException, FailedException {
+        if (!await(System.nanoTime(), () -> isOurs(temporary))) {
+            if (Files.exists(temporary.resolve(RUN))) {
+                throw anotherRun();
+            }
+            throw new FailedException("rank 0 has not made " + temporary + late());
+        }
+    }
+
+    private String late() {
+        return " after " + patience.toMillis() / 1000.0 + " s; see what keeps it, or its disk";
+    }
+
+    /** Whether what is awaited came in time. */
+    private boolean await(long start, Awaited awaited) throws IOException, FailedException {
+        while (!awaited.isThere()) {
+            if (System.nanoTime() - start > patience.toNanos()) {
+                return false;
+            }
+            try {
+                Thread.sleep(POLL_MILLIS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new FailedException("its writer was interrupted");
+            }
+        }
+        return true;
+    }
+
+    /** Leaves nothing behind but older checkpoints; what cannot be deleted now is deleted by the next writer. */
+    private SaveResult failed(Path path, Path temporary, String reason) {
+        String also = "";
+        try {
+            if (rank == 0 && isOurs(temporary)) {
+                Folder.delete(temporary);
+            }
+        } catch (IOException e) {
+            also = "; " + temporary + " remains";
+        }
+        return new SaveResult.Failed("no checkpoint " + path + ": " + reason + also);
+    }
+}

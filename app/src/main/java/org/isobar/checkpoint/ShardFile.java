@@ -1,0 +1,153 @@
+package org.isobar.checkpoint;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+
+/**
+ * A shard, open for reading. It is read by blocks, and no byte of a block is used unless the block's checksum is right.
+ * The last block is kept, for what follows in the file is mostly asked for next. For one thread.
+ */
+final class ShardFile implements AutoCloseable {
+    private static final ValueLayout.OfFloat FLOAT =
+        ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    private final FileChannel channel;
+    private final Manifest.StoredFile expected;
+    private final int blockBytes;
+    private final ByteBuffer buffer;
+    private final MemorySegment block;
+    private long loaded = -1; // which block the buffer holds
+    private SafeTensorsHeader header;
+    private long dataStart;
+
+    private ShardFile(FileChannel channel, Manifest.StoredFile expected, int blockBytes) {
+        this.channel = channel;
+        this.expected = expected;
+        this.blockBytes = blockBytes;
+        buffer = ByteBuffer.allocateDirect((int) Math.min(blockBytes, Math.max(1, expected.bytes())));
+        block = MemorySegment.ofBuffer(buffer);
+    }
+
+    /** Opens a file; reads nothing yet. */
+    static ShardFile open(Path path, Manifest manifest) throws IOException {
+        return new ShardFile(FileChannel.open(path, StandardOpenOption.READ),
+            manifest.files().get(path.getFileName().toString()), manifest.blockBytes());
+    }
+
+    /** Where the elements of a tensor begin in the file; it must have that shape and hold binary32 numbers. */
+    long find(String name, Shape shape) throws IOException, MalformedException {
+        if (header == null) {
+            readHeader();
+        }
+        SafeTensorsHeader.Entry entry = header.entries().get(name);
+        if (entry == null || entry.type() != StoredType.F32 || !entry.shape().equals(shape)) {
+            throw new MalformedException("it has no tensor " + name + " " + shape + " of " + StoredType.F32);
+        }
+        long start = dataStart + entry.begin();
+        if (start % DType.F32.bytes() != 0) {
+            throw new MalformedException("tensor " + name + " begins at byte " + start
+                + ", which is no multiple of " + DType.F32.bytes());
+        }
+        return start;
+    }
+
+    /** Copies the numbers that lie from a byte of the file on, as many as fit. None lies in two blocks. */
+    void read(long from, MemorySegment destination) throws IOException, MalformedException {
+        each(from, destination.byteSize(), (at, done, count) -> MemorySegment.copy(block, FLOAT, at,
+            destination, ValueLayout.JAVA_FLOAT_UNALIGNED, done, count / DType.F32.bytes()));
+    }
+
+    /** Which blocks are not what was written, in words; one message if the size is wrong. */
+    List<String> damage() throws IOException {
+        List<String> damage = new ArrayList<>();
+        if (channel.size() != expected.bytes()) {
+            return List.of("it has " + channel.size() + " bytes instead of " + expected.bytes());
+        }
+        for (long index = 0; index < expected.crc32c().size(); index++) {
+            try {
+                load(index);
+            } catch (MalformedException e) {
+                damage.add(e.getMessage());
+            }
+        }
+        return damage;
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+
+    private void readHeader() throws IOException, MalformedException {
+        if (expected.bytes() < Long.BYTES) {
+            throw new MalformedException("it has " + expected.bytes() + " bytes");
+        }
+        long length = MemorySegment.ofArray(bytes(0, Long.BYTES)).get(SafeTensors.LENGTH, 0);
+        if (length < 0 || length > Math.min(SafeTensors.MAX_HEADER_BYTES, expected.bytes() - Long.BYTES)) {
+            throw new MalformedException("its header claims " + Long.toUnsignedString(length) + " bytes");
+        }
+        dataStart = Long.BYTES + length;
+        header = SafeTensorsHeader.parse(bytes(Long.BYTES, (int) length), expected.bytes() - dataStart);
+    }
+
+    private byte[] bytes(long from, int length) throws IOException, MalformedException {
+        byte[] bytes = new byte[length];
+        each(from, length, (at, done, count) ->
+            MemorySegment.copy(block, ValueLayout.JAVA_BYTE, at, bytes, (int) done, (int) count));
+        return bytes;
+    }
+
+    /** Takes bytes that lie in the loaded block: where in it, how many came before them, and how many they are. */
+    private interface Part {
+        void accept(long at, long done, long count);
+    }
+
+    /** Loads the blocks of a range of the file, one by one. */
+    private void each(long from, long length, Part part) throws IOException, MalformedException {
+        long done = 0;
+        while (done < length) {
+            long index = (from + done) / blockBytes;
+            load(index);
+            long at = from + done - index * blockBytes;
+            long count = Math.min(buffer.limit() - at, length - done);
+            part.accept(at, done, count);
+            done += count;
+        }
+    }
+
+    private void load(long index) throws IOException, MalformedException {
+        if (index == loaded) {
+            return;
+        }
+        loaded = -1;
+        long from = index * blockBytes;
+        buffer.clear().limit((int) Math.min(blockBytes, expected.bytes() - from));
+        while (buffer.hasRemaining()) {
+            if (channel.read(buffer, from + buffer.position()) < 0) {
+                throw new EOFException("it ends after " + channel.size() + " bytes");
+            }
+        }
+        buffer.flip();
+        CRC32C sum = new CRC32C();
+        sum.update(buffer.duplicate());
+        if (sum.getValue() != expected.crc32c().get((int) index)) {
+            throw new MalformedException("bytes " + from + " to " + (from + buffer.limit() - 1)
+                + " are not those that were written");
+        }
+        loaded = index;
+    }
+}

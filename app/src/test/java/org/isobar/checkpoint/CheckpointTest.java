@@ -1,0 +1,169 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.checkpoint.Checkpoint.StoredSlice;
+import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.checkpoint.Saving.State;
+import org.isobar.distributed.Shard;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.Shape;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Checkpoints that were written well are read in every cut. */
+class CheckpointTest {
+    private static final int[] PARTS = {1, 2, 4};
+
+    @TempDir
+    private Path directory;
+
+    static float[] read(Checkpoint checkpoint, String name, Shard shard) {
+        float[] slice = new float[(int) shard.local(checkpoint.shape(name)).elements()];
+        checkpoint.read(name, shard, MemorySegment.ofArray(slice));
+        return slice;
+    }
+
+    static Set<String> names(Path directory) throws IOException {
+        try (Stream<Path> entries = Files.list(directory)) {
+            return new TreeSet<>(entries.map(path -> path.getFileName().toString()).toList());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"WHOLE, 1", "WHOLE, 2", "WHOLE, 4", "ROWS, 1", "ROWS, 2", "ROWS, 4", "COLUMNS, 1", "COLUMNS, 2",
+        "COLUMNS, 4"})
+    void anyCutIsReadInAnyOther(Cut written, int ranks) throws IOException {
+        Path path = directory.resolve("checkpoint-12");
+        for (SaveResult result : Saving.save(directory, 12, written, ranks)) {
+            assertEquals(new SaveResult.Done(path), result);
+        }
+        assertEquals(Set.of("checkpoint-12"), names(directory));
+        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+            assertEquals(List.of(), checkpoint.verify());
+            assertEquals(Saving.shapes().keySet(), Set.copyOf(checkpoint.names()));
+            for (Cut read : Cut.values()) {
+                for (int parts : PARTS) {
+                    assertReads(checkpoint, read, parts);
+                }
+            }
+        }
+    }
+
+    private static void assertReads(Checkpoint checkpoint, Cut cut, int parts) {
+        Saving.shapes().forEach((name, shape) -> {
+            assertEquals(shape, checkpoint.shape(name));
+            for (int index = 0; index < parts; index++) {
+                Shard shard = Saving.shard(shape, cut, parts, index);
+                assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard), name + shard);
+            }
+        });
+    }
+
+    /** More files than are kept open at a time. */
+    @Test
+    void aTensorInManyFiles() {
+        int ranks = 20;
+        Shape shape = Shape.of(3, ranks);
+        assertEquals(Collections.nCopies(ranks, new SaveResult.Done(directory.resolve("checkpoint-1"))),
+            Saving.together(IntStream.range(0, ranks).mapToObj(rank -> (Saving.Save) () ->
+                Saving.writer(directory, rank, ranks).write(1, List.of(Saving.piece("w", shape,
+                    new Shard(1, ranks, rank)), Saving.piece("v" + rank, shape, Shard.whole())),
+                    Saving.DESCRIPTION)).toList()));
+        try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-1"))) {
+            for (String name : checkpoint.names()) {
+                for (Shard shard : List.of(Shard.whole(), new Shard(0, 3, 1), new Shard(1, 5, 4))) {
+                    assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard));
+                }
+            }
+        }
+    }
+
+    @Test
+    void returnsWhatTheLoopGave() {
+        try (Checkpoint checkpoint = Checkpoint.open(Saving.save(directory, 5))) {
+            assertEquals(5, checkpoint.iteration());
+            assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class));
+            assertEquals(Map.of("seed", "7"), checkpoint.configuration());
+            assertEquals(List.of(new StoredSlice("rank-00000.safetensors", Shard.whole())), checkpoint.slices("bias"));
+            assertEquals(Set.of("rank-00000.safetensors"), checkpoint.files().keySet());
+            assertTrue(assertThrows(UserException.class, () -> checkpoint.state(Shard.class)).getMessage()
+                .contains("its state is not one that this program reads"));
+            assertEquals("no tensor wieght in " + checkpoint.path() + "; give a checkpoint of the configured model",
+                assertThrows(UserException.class, () -> checkpoint.shape("wieght")).getMessage());
+            assertThrows(IllegalArgumentException.class, () -> checkpoint.read("bias", Shard.whole(),
+                MemorySegment.ofArray(new float[7])));
+        }
+    }
+
+    @Test
+    void aRankWithNothingToWriteHasNoFile() throws IOException {
+        List<SaveResult> results = Saving.together(List.of(
+            () -> Saving.writer(directory, 0, 2).write(1, List.of(), Saving.DESCRIPTION),
+            () -> Saving.writer(directory, 1, 2).write(1, Saving.pieces(Cut.WHOLE, 1, 0), Saving.DESCRIPTION)));
+        Path path = directory.resolve("checkpoint-1");
+        assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), results);
+        assertEquals(Set.of("checkpoint.json", "rank-00001.safetensors"), names(path));
+    }
+
+    /** A shard alone is a file that any reader of safetensors reads. */
+    @Test
+    void aShardIsAnOrdinaryFile() {
+        Saving.save(directory, 1, Cut.ROWS, 2);
+        try (SafeTensors shard = SafeTensors.open(directory.resolve("checkpoint-1/rank-00001.safetensors"))) {
+            assertEquals(Map.of("format", "pt"), shard.metadata());
+            assertEquals(Shape.of(4, 12), shard.shape("weight"));
+            float[] weight = new float[48];
+            shard.read("weight", MemorySegment.ofArray(weight));
+            assertArrayEquals(Saving.slice("weight", Shape.of(8, 12), new Shard(0, 2, 1)), weight);
+        }
+    }
+
+    @Test
+    void theNewestSoundOneIsFound() throws IOException {
+        assertTrue(Checkpoint.newest(directory.resolve("none"), Scrutiny.SIZES, text -> { }).isEmpty());
+        Saving.save(directory, 9);
+        Path tenth = Saving.save(directory, 10);
+        Path eleventh = Saving.save(directory, 11);
+        Files.delete(eleventh.resolve("checkpoint.json"));
+        byte[] bytes = Files.readAllBytes(tenth.resolve("rank-00000.safetensors"));
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(tenth.resolve("rank-00000.safetensors"), bytes);
+        Files.createDirectory(directory.resolve("checkpoint-007"));
+        Files.createDirectory(directory.resolve(".checkpoint-99.tmp"));
+        Files.createFile(directory.resolve("checkpoint-50"));
+        assertEquals(10, newest(Scrutiny.SIZES, List.of(eleventh)));
+        assertEquals(9, newest(Scrutiny.CHECKSUMS, List.of(eleventh, tenth)));
+    }
+
+    private long newest(Scrutiny scrutiny, List<Path> passedOver) {
+        List<String> skipped = new ArrayList<>();
+        try (Checkpoint checkpoint = Checkpoint.newest(directory, scrutiny, skipped::add).orElseThrow()) {
+            assertEquals(passedOver.size(), skipped.size(), skipped.toString());
+            for (int i = 0; i < skipped.size(); i++) {
+                assertTrue(skipped.get(i).startsWith("checkpoint " + passedOver.get(i) + " cannot be used: "),
+                    skipped.get(i));
+            }
+            return checkpoint.iteration();
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.distributed.Shard;
+import org.isobar.tensor.Shape;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A save that fails says so, leaves nothing behind and no older checkpoint the worse. /dev/full is a full disk. */
+class FailedSaveTest {
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final String FULL = "No space left on device; free space, mend the permissions, or give --expdir "
+        + "another directory";
+
+    @TempDir
+    private Path directory;
+    private Path path;
+    private Path temporary;
+
+    @BeforeEach
+    void saveAnOlderOne() {
+        Saving.save(directory, 4);
+        path = directory.resolve("checkpoint-5");
+        temporary = directory.resolve(".checkpoint-5.tmp");
+    }
+
+    private void assertOlderAlone() throws IOException {
+        assertEquals(Set.of("checkpoint-4"), CheckpointTest.names(directory));
+        try (Checkpoint older = Checkpoint.open(directory.resolve("checkpoint-4"))) {
+            assertEquals(List.of(), older.verify());
+        }
+    }
+
+    private SaveResult write(int rank, int ranks, Duration patience, String run) {
+        return new CheckpointWriter(directory, run, rank, ranks, patience).write(5,
+            Saving.pieces(Cut.ROWS, ranks, rank), Saving.DESCRIPTION);
+    }
+
+    private SaveResult failed(String reason) {
+        return new SaveResult.Failed("no checkpoint " + path + ": " + reason);
+    }
+
+    /** Waits for the temporary directory, does something in it and writes the share of rank 1. */
+    private SaveResult afterMischief(Mischief mischief) throws IOException, InterruptedException {
+        while (Files.notExists(temporary.resolve("run"))) {
+            Thread.sleep(1);
+        }
+        mischief.run();
+        return write(1, 2, Saving.PATIENCE, "this run");
+    }
+
+    private String runThatWrites() throws IOException {
+        try {
+            return Files.readString(temporary.resolve("run"));
+        } catch (NoSuchFileException e) {
+            return "none";
+        }
+    }
+
+    /** Something that goes wrong. */
+    private interface Mischief {
+        void run() throws IOException;
+    }
+
+    @Test
+    void aPeersDiskIsFull() throws IOException {
+        Path shard = temporary.resolve("rank-00001.safetensors");
+        String reason = "rank 1: cannot write shard " + shard + ": " + FULL;
+        assertEquals(List.of(failed(reason), failed(reason)), Saving.together(List.of(
+            () -> write(0, 2, Saving.PATIENCE, "this run"),
+            () -> afterMischief(() -> Files.createSymbolicLink(shard, Path.of("/dev/full"))))));
+        assertOlderAlone();
+    }
+
+    @Test
+    void rankZerosDiskIsFull() throws IOException {
+        Path manifest = temporary.resolve("checkpoint.json");
+        assertEquals(failed("cannot write " + path + ": " + FULL), Saving.together(List.of(
+            () -> write(0, 2, Saving.PATIENCE, "this run"),
+            () -> afterMischief(() -> Files.createSymbolicLink(manifest, Path.of("/dev/full"))))).getFirst());
+        assertOlderAlone();
+    }
+
+    @Test
+    void theDirectoryGoesWhileItIsWritten() throws IOException {
+        Piece vanishing = new Piece("w", Shape.of(1), Shard.whole(), memory -> {
+            try {
+                Folder.delete(temporary);
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        SaveResult result = Saving.writer(directory, 0, 1).write(5, List.of(vanishing), Saving.DESCRIPTION);
+        assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().contains(
+            "No such file or directory"), result.toString());
+        assertOlderAlone();
+    }
+
+    @Test
+    void aFileIsWhereTheDirectoryShouldBe() throws IOException {
+        Path file = Files.writeString(directory.resolve("file"), "mine");
+        SaveResult result = Saving.writer(file, 0, 1).write(5, Saving.pieces(Cut.WHOLE, 1, 0), Saving.DESCRIPTION);
+        assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().startsWith("no checkpoint " + file
+            + "/checkpoint-5: cannot write " + file + "/checkpoint-5: File exists"), result.toString());
+        assertEquals("mine", Files.readString(file));
+    }
+
+    @Test
+    void aPeerIsLate() throws IOException {
+        assertEquals(failed("rank 1 has not written its share after 0.3 s; see what keeps it, or its disk"),
+            write(0, 2, SHORT, "this run"));
+        assertOlderAlone();
+        assertEquals(failed("rank 0 has not made " + temporary + " after 0.3 s; see what keeps it, or its disk"),
+            write(1, 2, SHORT, "this run"));
+        assertOlderAlone();
+    }
+
+    @Test
+    void aWriterIsInterrupted() throws IOException {
+        Thread.currentThread().interrupt();
+        SaveResult result = write(1, 2, Saving.PATIENCE, "this run");
+        assertTrue(Thread.interrupted());
+        assertInstanceOf(SaveResult.Failed.class, result);
+        assertOlderAlone();
+    }
+
+    @Test
+    void ranksLeaveOutASlice() throws IOException {
+        Piece half = Saving.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
+        assertEquals(failed("tensor w has 1 of 2 slices"),
+            Saving.writer(directory, 0, 1).write(5, List.of(half), Saving.DESCRIPTION));
+        assertOlderAlone();
+    }
+
+    @Test
+    void twoRunsSaveTheSameIteration() throws IOException {
+        List<SaveResult> results = Saving.together(List.of(
+            () -> write(0, 2, Saving.PATIENCE, "this run"),
+            () -> {
+                while (Files.notExists(temporary.resolve("rank-00000.json"))) {
+                    Thread.sleep(1);
+                }
+                return write(0, 2, SHORT, "other run");
+            },
+            () -> {
+                while (!runThatWrites().contains("other run")) {
+                    Thread.sleep(1);
+                }
+                return write(1, 2, Duration.ofMillis(100), "this run");
+            }));
+        String another = "another run writes its checkpoints into " + directory + ", or has removed what this one "
+            + "wrote; end one of the two, or give --expdir another directory";
+        assertEquals(failed(another), results.getFirst());
+        assertEquals(failed("rank 1 has not written its share after 0.3 s; see what keeps it, or its disk"),
+            results.get(1));
+        assertEquals(failed(another), results.get(2));
+        assertOlderAlone();
+    }
+}

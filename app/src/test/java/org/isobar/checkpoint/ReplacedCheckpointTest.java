@@ -1,0 +1,92 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+import org.isobar.checkpoint.Saving.Cut;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What makes room for a new checkpoint, and what never does. */
+class ReplacedCheckpointTest {
+    @TempDir
+    private Path directory;
+
+    private Set<String> names() throws IOException {
+        return CheckpointTest.names(directory);
+    }
+
+    @Test
+    void whatAKilledRunLeftIsReplaced() throws IOException {
+        Path abandoned = Files.createDirectories(directory.resolve(".checkpoint-5.tmp"));
+        Files.writeString(abandoned.resolve("run"), "\"an earlier run\"");
+        Files.writeString(abandoned.resolve("rank-00001.json"), "{");
+        Files.writeString(abandoned.resolve("rank-00007.safetensors"), "half");
+        Files.createDirectories(directory.resolve(".checkpoint-3.tmp"));
+        Files.createDirectories(directory.resolve(".checkpoint-3.replaced.tmp/below"));
+        Saving.save(directory, 5, Cut.ROWS, 2);
+        assertEquals(Set.of("checkpoint-5"), names());
+        assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors", "rank-00001.safetensors"),
+            CheckpointTest.names(directory.resolve("checkpoint-5")));
+    }
+
+    @Test
+    void aDamagedOneOfTheSameIterationIsReplaced() throws IOException {
+        Saving.save(directory, 5, Cut.ROWS, 2);
+        Path path = directory.resolve("checkpoint-5");
+        Files.writeString(path.resolve("checkpoint.json"), "damaged");
+        Saving.save(directory, 5);
+        assertEquals(Set.of("checkpoint-5"), names());
+        assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors"), CheckpointTest.names(path));
+    }
+
+    @Test
+    void aForeignDirectoryOfThatNameIsNot() throws IOException {
+        Path path = Files.createDirectories(directory.resolve("checkpoint-5"));
+        Files.writeString(path.resolve("thesis.txt"), "mine");
+        assertEquals(List.of(new SaveResult.Failed("no checkpoint " + path + ": " + path
+            + " is in its place and is no checkpoint; move it away")), Saving.save(directory, 5, Cut.WHOLE, 1));
+        assertEquals(Set.of("checkpoint-5"), names());
+        assertEquals("mine", Files.readString(path.resolve("thesis.txt")));
+    }
+
+    @Test
+    void theNewestAndTheBestAreKept() throws IOException {
+        for (int iteration : new int[] {9, 10, 20, 100}) {
+            Saving.save(directory, iteration);
+        }
+        Path incomplete = Files.createDirectories(directory.resolve("checkpoint-200"));
+        Path elsewhere = Saving.save(directory.resolve("elsewhere"), 1);
+        Files.createSymbolicLink(directory.resolve("checkpoint-2"), elsewhere);
+        Path beside = Files.createDirectories(directory.resolve("beside"));
+        Files.writeString(beside.resolve("file"), "mine");
+        Files.createSymbolicLink(directory.resolve("checkpoint-10/link"), beside);
+        List<String> warnings = new ArrayList<>();
+        new Retention(2).apply(directory, Set.of(9L), warnings::add);
+        assertEquals(List.of(), warnings);
+        assertEquals(Set.of("beside", "checkpoint-100", "checkpoint-2", "checkpoint-20", "checkpoint-200",
+            "checkpoint-9", "elsewhere"), names());
+        assertEquals("mine", Files.readString(beside.resolve("file")));
+        assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors"), CheckpointTest.names(elsewhere));
+        assertEquals(Set.of(), CheckpointTest.names(incomplete));
+        new Retention(1).apply(directory, Set.of(), warnings::add);
+        assertEquals(Set.of("beside", "checkpoint-100", "checkpoint-2", "checkpoint-200", "elsewhere"), names());
+        assertThrows(IllegalArgumentException.class, () -> new Retention(0));
+    }
+
+    @Test
+    void retentionThatFailsIsAWarning() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        List<String> warnings = new ArrayList<>();
+        new Retention(1).apply(file, Set.of(), warnings::add);
+        assertEquals(List.of("cannot read checkpoints in " + file
+            + ": Not a directory; check the path and its permissions"), warnings);
+    }
+}

@@ -1,0 +1,55 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One run at a time saves into a directory. */
+class RunLockTest {
+    @TempDir
+    private Path directory;
+
+    private String refusal() {
+        return assertThrows(UserException.class, () -> RunLock.take(directory, "node 1, process 3")).getMessage();
+    }
+
+    private String expected() {
+        return "another run saves its checkpoints in " + directory + ": node 1, process 2; wait for its end, or give "
+            + "--expdir or --run_num another directory";
+    }
+
+    @Test
+    void aRunOfThisProcess() {
+        try (RunLock _ = RunLock.take(directory, "node 1, process 2")) {
+            assertEquals(expected(), refusal());
+        }
+        RunLock.take(directory, "node 1, process 3").close();
+    }
+
+    /** However a process ends, its lock ends with it. */
+    @Test
+    void aRunOfAnotherProcess() throws IOException, InterruptedException {
+        Process other = LockHolder.start(directory);
+        try {
+            assertEquals(expected(), refusal());
+        } finally {
+            other.destroyForcibly().waitFor();
+        }
+        RunLock.take(directory, "node 1, process 3").close();
+    }
+
+    @Test
+    void aPlaceThatTakesNoFile() throws IOException {
+        Path file = Files.createFile(directory.resolve("file"));
+        String message = assertThrows(UserException.class, () -> RunLock.take(file, "run")).getMessage();
+        assertTrue(message.startsWith("cannot write lock " + file + "/.checkpoints.lock: File exists"), message);
+    }
+}
