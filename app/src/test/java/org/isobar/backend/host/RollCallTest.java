@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -68,6 +69,7 @@ class RollCallTest {
 
     @Test
     void whatDiffersIsNamed() throws Exception {
+        CyclicBarrier end = new CyclicBarrier(3);
         List<String> failures = run(3, rank -> {
             rank.roll().announce(rank.operations().barrier());
             rank.roll().announce(rank.index() == 1 ? rank.operations().broadcast(TEN, 0)
@@ -77,6 +79,7 @@ class RollCallTest {
             } else {
                 rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
+            end.await(PATIENCE.toSeconds(), TimeUnit.SECONDS); // who leaves takes along what it has not told yet
         });
         assertEquals("operation 1 (broadcast of 10 F32): rank 0 has issued operation 1 (all-reduce of 10 F32)",
             failures.get(1));
