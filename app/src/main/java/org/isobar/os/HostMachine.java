@@ -87,6 +87,11 @@ public final class HostMachine {
         return Long.parseLong(value.substring(0, value.length() - " kB".length())) * KIB;
     }
 
+    /** Its name in the network. */
+    public static String name() {
+        return lines(Path.of("/proc/sys/kernel/hostname")).getFirst().strip();
+    }
+
     /** Value of the first line {@code key: value}. */
     private static Optional<String> value(List<String> lines, String key) {
         return lines.stream().filter(line -> line.startsWith(key)).findFirst()

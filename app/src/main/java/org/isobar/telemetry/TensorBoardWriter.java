@@ -15,6 +15,7 @@ import com.google.protobuf.CodedOutputStream;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.HostMachine;
 
 /**
  * A TensorBoard event file, with events as PyTorch's {@code SummaryWriter} writes them: one value an event, scalars as
@@ -62,9 +63,8 @@ public final class TensorBoardWriter implements AutoCloseable {
     static TensorBoardWriter open(Path directory, InstantSource clock) {
         try {
             Files.createDirectories(directory);
-            String host = Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-            String name = "events.out.tfevents.%010d.%s.%d.".formatted(clock.instant().getEpochSecond(), host,
-                ProcessHandle.current().pid());
+            String name = "events.out.tfevents.%010d.%s.%d.".formatted(clock.instant().getEpochSecond(),
+                HostMachine.name(), ProcessHandle.current().pid());
             TensorBoardWriter writer = create(directory, name, clock);
             writer.begin();
             return writer;

@@ -4,15 +4,13 @@ import static org.bytedeco.cuda.global.cudart.cuDeviceGetUuid;
 import static org.bytedeco.cuda.global.nccl.NCCL_UNIQUE_ID_BYTES;
 import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
 
-import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.UUID;
 
 import org.bytedeco.cuda.cudart.CUuuid;
 import org.bytedeco.cuda.nccl.ncclUniqueId;
+import org.isobar.os.HostMachine;
 
 /**
  * What a rank shows the others before they begin.
@@ -25,7 +23,6 @@ import org.bytedeco.cuda.nccl.ncclUniqueId;
 record NcclCard(byte[] id, int version, UUID gpu, String host) {
     private static final int BYTES = 512;
     private static final int LONGEST_HOST = 255;
-    private static final Path HOST = Path.of("/proc/sys/kernel/hostname");
 
     /** The card of this process. */
     static NcclCard of(Gpu gpu, int index) {
@@ -36,7 +33,7 @@ record NcclCard(byte[] id, int version, UUID gpu, String host) {
                 unique.internal().get(id);
             }
         }
-        return new NcclCard(id, Nccl.version(), uuid(gpu), hostName());
+        return new NcclCard(id, Nccl.version(), uuid(gpu), HostMachine.name());
     }
 
     private static UUID uuid(Gpu gpu) {
@@ -47,14 +44,6 @@ record NcclCard(byte[] id, int version, UUID gpu, String host) {
         }
         ByteBuffer halves = ByteBuffer.wrap(bytes);
         return new UUID(halves.getLong(), halves.getLong());
-    }
-
-    private static String hostName() {
-        try {
-            return Files.readString(HOST).strip();
-        } catch (IOException unknown) { // it is for messages alone
-            return "this host";
-        }
     }
 
     /** As it goes to the others: of one length for all ranks. */
