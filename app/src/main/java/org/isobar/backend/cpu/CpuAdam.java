@@ -13,6 +13,7 @@ import jdk.incubator.vector.VectorMask;
 import org.isobar.device.AdamConstants;
 import org.isobar.device.LossScaling;
 import org.isobar.device.StepControl;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -30,7 +31,7 @@ final class CpuAdam {
 
     /** See {@link StepControl}. */
     static void advance(Tensor control, LossScaling scaling) {
-        MemorySegment numbers = Segments.of(control);
+        MemorySegment numbers = HostStorage.of(control);
         double scale = numbers.getAtIndex(DOUBLE, StepControl.SCALE);
         double good = numbers.getAtIndex(DOUBLE, StepControl.GOOD_STEPS) + 1;
         if (numbers.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
@@ -56,14 +57,14 @@ final class CpuAdam {
     /** Moves nothing if the step overflowed. */
     void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
-        MemorySegment controls = Segments.of(control);
+        MemorySegment controls = HostStorage.of(control);
         if (controls.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
             return;
         }
-        MemorySegment parameters = Segments.of(parameter);
-        MemorySegment gradients = Segments.of(gradient);
-        MemorySegment moments1 = Segments.of(moment1);
-        MemorySegment moments2 = Segments.of(moment2);
+        MemorySegment parameters = HostStorage.of(parameter);
+        MemorySegment gradients = HostStorage.of(gradient);
+        MemorySegment moments1 = HostStorage.of(moment1);
+        MemorySegment moments2 = HostStorage.of(moment2);
         double learningRate = controls.getAtIndex(DOUBLE, StepControl.LEARNING_RATE);
         double count = controls.getAtIndex(DOUBLE, StepControl.COUNT);
         Factors factors = new Factors(

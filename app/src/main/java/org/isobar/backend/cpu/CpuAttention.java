@@ -11,6 +11,7 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Attention: packs keys and values, then shares out blocks to the threads. */
@@ -47,15 +48,15 @@ final class CpuAttention {
         MemorySegment scratch = workspace.floats(forwardScratch(blocks, pool.threads()));
         MemorySegment transposedKeys = slice(scratch, 0, packed);
         MemorySegment values = slice(scratch, packed, 2 * packed);
-        AttentionPacking packing = new AttentionPacking(blocks, Segments.of(kv));
+        AttentionPacking packing = new AttentionPacking(blocks, HostStorage.of(kv));
         pool.run(blocks.heads() * blocks.keyBlocks(), task -> {
             int head = task / blocks.keyBlocks();
             int block = task % blocks.keyBlocks();
             packing.transposedKeys(transposedKeys, head, block);
             packing.values(values, head, block);
         });
-        AttentionForward forward = new AttentionForward(blocks, Segments.of(out), Segments.of(lse), Segments.of(q),
-            transposedKeys, values, new AttentionDropout(blocks, dropout));
+        AttentionForward forward = new AttentionForward(blocks, HostStorage.of(out), HostStorage.of(lse),
+            HostStorage.of(q), transposedKeys, values, new AttentionDropout(blocks, dropout));
         pool.run(blocks.heads() * blocks.queryBlocks(), (worker, task) ->
             forward.run(task / blocks.queryBlocks(), task % blocks.queryBlocks(),
                 share(scratch, 2 * packed, worker, blocks.scores())));
@@ -72,7 +73,7 @@ final class CpuAttention {
         MemorySegment transposedValues = slice(scratch, 2 * packed, 3 * packed);
         long end = 3 * packed + pool.threads() * each;
         MemorySegment delta = slice(scratch, end, end + lse.elements());
-        AttentionPacking packing = new AttentionPacking(blocks, Segments.of(kv));
+        AttentionPacking packing = new AttentionPacking(blocks, HostStorage.of(kv));
         pool.run(blocks.heads() * blocks.keyBlocks(), task -> {
             int head = task / blocks.keyBlocks();
             int block = task % blocks.keyBlocks();
@@ -80,11 +81,11 @@ final class CpuAttention {
             packing.transposedKeys(transposedKeys, head, block);
             packing.transposedValues(transposedValues, head, block);
         });
-        pool.run(blocks.heads() * blocks.queryBlocks(), task -> deltas(delta, Segments.of(dOut), Segments.of(out),
+        pool.run(blocks.heads() * blocks.queryBlocks(), task -> deltas(delta, HostStorage.of(dOut), HostStorage.of(out),
             blocks, task / blocks.queryBlocks(), task % blocks.queryBlocks()));
-        AttentionBackward backward = new AttentionBackward(blocks, new AttentionBackward.Operands(Segments.of(dq),
-            Segments.of(dkv), Segments.of(dOut), Segments.of(q), Segments.of(lse), delta, keys, transposedKeys,
-            transposedValues), new AttentionDropout(blocks, dropout));
+        AttentionBackward backward = new AttentionBackward(blocks, new AttentionBackward.Operands(HostStorage.of(dq),
+            HostStorage.of(dkv), HostStorage.of(dOut), HostStorage.of(q), HostStorage.of(lse), delta, keys,
+            transposedKeys, transposedValues), new AttentionDropout(blocks, dropout));
         pool.run(backward.tasks(), (worker, task) -> backward.run(task, share(scratch, 3 * packed, worker, each)));
     }
 

@@ -99,13 +99,13 @@ public final class CpuDevice implements Device {
     @Override
     public void upload(Tensor destination, MemorySegment source) {
         assert source.byteSize() == destination.bytes() : source.byteSize() + " bytes for " + destination;
-        Segments.of(destination).copyFrom(source);
+        HostStorage.of(destination).copyFrom(source);
     }
 
     @Override
     public void download(MemorySegment destination, Tensor source) {
         assert destination.byteSize() == source.bytes() : source + " for " + destination.byteSize() + " bytes";
-        destination.copyFrom(Segments.of(source));
+        destination.copyFrom(HostStorage.of(source));
     }
 
     @Override

@@ -12,6 +12,7 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Dropout;
 import org.isobar.random.Philox;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Operations that take one pass over memory: filling, copying, positions, the residual stream. */
@@ -23,7 +24,7 @@ final class CpuElementwise {
     }
 
     void fill(Tensor y, double value) {
-        MemorySegment ys = Segments.of(y);
+        MemorySegment ys = HostStorage.of(y);
         int bytes = y.dtype().bytes();
         Chunks.run(pool, y.elements(), Chunks.ELEMENTS, (from, to) -> {
             MemorySegment part = ys.asSlice(from * bytes, (to - from) * bytes);
@@ -40,8 +41,8 @@ final class CpuElementwise {
     }
 
     void copy(Tensor y, Tensor x) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
         int bytes = y.dtype().bytes();
         Chunks.run(pool, y.elements(), Chunks.ELEMENTS, (from, to) ->
             MemorySegment.copy(xs, from * bytes, ys, from * bytes, (to - from) * bytes));
@@ -49,8 +50,8 @@ final class CpuElementwise {
 
     /** Writes run through the output in order; each moves a row of x. */
     void transposeOuter(Tensor y, Tensor x) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
         long rows = x.shape().extent(0);
         long columns = x.shape().extent(1);
         long bytes = x.shape().extent(2) * y.dtype().bytes();
@@ -64,9 +65,9 @@ final class CpuElementwise {
 
     /** One chunk of positions stays in cache while it is added to each sample. */
     void addPositions(Tensor y, Tensor x, Tensor positions) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
-        MemorySegment ps = Segments.of(positions);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment ps = HostStorage.of(positions);
         long sample = positions.elements();
         long batch = x.elements() / sample;
         Chunks.run(pool, sample, Chunks.ELEMENTS, (from, to) -> {
@@ -79,8 +80,8 @@ final class CpuElementwise {
     }
 
     void addPositionsBackward(Tensor dPositions, Tensor dy) {
-        MemorySegment dps = Segments.of(dPositions);
-        MemorySegment dys = Segments.of(dy);
+        MemorySegment dps = HostStorage.of(dPositions);
+        MemorySegment dys = HostStorage.of(dy);
         long sample = dPositions.elements();
         long batch = dy.elements() / sample;
         Chunks.run(pool, sample, Chunks.ELEMENTS, (from, to) -> {
@@ -92,9 +93,9 @@ final class CpuElementwise {
     }
 
     void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
-        MemorySegment branches = Segments.of(branch);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment branches = HostStorage.of(branch);
         long batch = x.shape().extent(0);
         long sample = x.elements() / batch;
         Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
@@ -105,8 +106,8 @@ final class CpuElementwise {
     }
 
     void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
-        MemorySegment dBranches = Segments.of(dBranch);
-        MemorySegment dys = Segments.of(dy);
+        MemorySegment dBranches = HostStorage.of(dBranch);
+        MemorySegment dys = HostStorage.of(dy);
         long batch = dy.shape().extent(0);
         long sample = dy.elements() / batch;
         Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
@@ -122,8 +123,8 @@ final class CpuElementwise {
             }
             return;
         }
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
         long width = x.shape().extent(-1);
         Chunks.run(pool, x.shape().rows(), Math.ceilDiv(Chunks.ELEMENTS, width), (from, to) -> {
             DropoutRow row = new DropoutRow(dropout, x.shape());

@@ -11,6 +11,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -32,18 +33,18 @@ final class CpuGelu {
     }
 
     void gelu(Tensor y, Tensor x) {
-        MemorySegment to = Segments.of(y);
-        MemorySegment from = Segments.of(x);
+        MemorySegment to = HostStorage.of(y);
+        MemorySegment from = HostStorage.of(x);
         Chunks.run(pool, x.elements(), Chunks.ELEMENTS, (first, end) ->
             forward(slice(to, first, end), slice(from, first, end)));
     }
 
     /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
     void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        MemorySegment dxs = Segments.of(dx);
-        MemorySegment ys = Segments.of(y);
-        MemorySegment dys = Segments.of(dy);
-        MemorySegment xs = Segments.of(x);
+        MemorySegment dxs = HostStorage.of(dx);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment dys = HostStorage.of(dy);
+        MemorySegment xs = HostStorage.of(x);
         Chunks.run(pool, x.elements(), Chunks.ELEMENTS, (first, end) -> backward(slice(dxs, first, end),
             slice(ys, first, end), slice(dys, first, end), slice(xs, first, end)));
     }

@@ -11,6 +11,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Write;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -27,8 +28,8 @@ final class CpuLayerNorm {
     }
 
     void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
-        MemorySegment means = Segments.of(mean);
-        MemorySegment invStds = Segments.of(invStd);
+        MemorySegment means = HostStorage.of(mean);
+        MemorySegment invStds = HostStorage.of(invStd);
         forward(y, x, gamma, beta, (part, row, base, width) -> {
             float center = rowMean(part, base, width);
             means.setAtIndex(ValueLayout.JAVA_FLOAT, row, center);
@@ -38,7 +39,7 @@ final class CpuLayerNorm {
     }
 
     void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
-        forward(y, x, gamma, beta, (part, row, base, width) -> { }, Segments.of(mean), Segments.of(invStd));
+        forward(y, x, gamma, beta, (part, row, base, width) -> { }, HostStorage.of(mean), HostStorage.of(invStd));
     }
 
     /** Sees to it that the statistics of a row are known. */
@@ -51,10 +52,10 @@ final class CpuLayerNorm {
     private void forward(Tensor y, Tensor x, Tensor gamma, Tensor beta, Statistics statistics, MemorySegment means,
         MemorySegment invStds) {
         int width = Math.toIntExact(x.shape().extent(-1));
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
-        MemorySegment gammas = Segments.of(gamma);
-        MemorySegment betas = Segments.of(beta);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment gammas = HostStorage.of(gamma);
+        MemorySegment betas = HostStorage.of(beta);
         Chunks.run(pool, x.shape().rows(), Math.ceilDiv(Chunks.ELEMENTS, width), (from, to) -> {
             MemorySegment yPart = slice(ys, from * width, to * width);
             MemorySegment xPart = slice(xs, from * width, to * width);
@@ -117,12 +118,12 @@ final class CpuLayerNorm {
         int chunks = Chunks.count(rows, length);
         // For each chunk of rows, the sums for dGamma and, behind them, those for dBeta.
         MemorySegment sums = workspace.doubles(chunks, width);
-        MemorySegment dxs = Segments.of(dx);
-        MemorySegment dys = Segments.of(dy);
-        MemorySegment xs = Segments.of(x);
-        MemorySegment means = Segments.of(mean);
-        MemorySegment invStds = Segments.of(invStd);
-        MemorySegment gammas = Segments.of(gamma);
+        MemorySegment dxs = HostStorage.of(dx);
+        MemorySegment dys = HostStorage.of(dy);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment means = HostStorage.of(mean);
+        MemorySegment invStds = HostStorage.of(invStd);
+        MemorySegment gammas = HostStorage.of(gamma);
         Chunks.run(pool, rows, length, (from, to) -> {
             long chunk = from / length;
             var backward = new LayerNormRows(slice(dxs, from * width, to * width), slice(dys, from * width, to * width),
@@ -130,8 +131,8 @@ final class CpuLayerNorm {
                 slice(sums, (2 * chunk + 1) * width, (2 * chunk + 2) * width), write);
             backward.run(slice(means, from, to), slice(invStds, from, to));
         });
-        addUp(Segments.of(dGamma), sums, 0, chunks);
-        addUp(Segments.of(dBeta), sums, width, chunks);
+        addUp(HostStorage.of(dGamma), sums, 0, chunks);
+        addUp(HostStorage.of(dBeta), sums, width, chunks);
     }
 
     /** Adds to {@code total} the sums of all chunks, which begin {@code offset} floats behind those of their chunk. */

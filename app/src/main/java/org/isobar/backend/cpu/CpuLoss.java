@@ -13,6 +13,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.LatitudeWeights;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** The relative L2 loss, its gradient, and the latitude-weighted error. Differences and sums are taken in double. */
@@ -34,8 +35,8 @@ final class CpuLoss {
     }
 
     void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
-        MemorySegment predictions = Segments.of(prediction);
-        MemorySegment targets = Segments.of(target);
+        MemorySegment predictions = HostStorage.of(prediction);
+        MemorySegment targets = HostStorage.of(target);
         int batch = Math.toIntExact(prediction.shape().extent(0));
         long sample = prediction.elements() / batch;
         int chunks = Chunks.count(sample, Chunks.ELEMENTS);
@@ -47,7 +48,7 @@ final class CpuLoss {
             sums.setAtIndex(DOUBLE, at, squaredDistance(slice(predictions, base + from, base + to), targetPart));
             sums.setAtIndex(DOUBLE, at + 1, squaredNorm(targetPart));
         });
-        MemorySegment norm = Segments.of(norms);
+        MemorySegment norm = HostStorage.of(norms);
         double total = 0;
         for (int b = 0; b < batch; b++) {
             double distance = 0;
@@ -60,17 +61,17 @@ final class CpuLoss {
             norm.setAtIndex(DOUBLE, 2L * b + 1, Math.sqrt(size));
             total += Math.sqrt(distance) / Math.sqrt(size);
         }
-        Segments.of(loss).setAtIndex(DOUBLE, 0, total / batch);
+        HostStorage.of(loss).setAtIndex(DOUBLE, 0, total / batch);
     }
 
     void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, Tensor scale) {
-        MemorySegment gradients = Segments.of(dPrediction);
-        MemorySegment predictions = Segments.of(prediction);
-        MemorySegment targets = Segments.of(target);
-        MemorySegment norm = Segments.of(norms);
+        MemorySegment gradients = HostStorage.of(dPrediction);
+        MemorySegment predictions = HostStorage.of(prediction);
+        MemorySegment targets = HostStorage.of(target);
+        MemorySegment norm = HostStorage.of(norms);
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
-        double lossScale = Segments.of(scale).getAtIndex(ValueLayout.JAVA_DOUBLE, 0);
+        double lossScale = HostStorage.of(scale).getAtIndex(ValueLayout.JAVA_DOUBLE, 0);
         Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
             double distance = norm.getAtIndex(DOUBLE, 2L * b);
             double size = norm.getAtIndex(DOUBLE, 2L * b + 1);
@@ -82,8 +83,8 @@ final class CpuLoss {
     }
 
     void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
-        MemorySegment predictions = Segments.of(prediction);
-        MemorySegment targets = Segments.of(target);
+        MemorySegment predictions = HostStorage.of(prediction);
+        MemorySegment targets = HostStorage.of(target);
         int batch = Math.toIntExact(prediction.shape().extent(0));
         int channels = Math.toIntExact(prediction.shape().extent(1));
         int height = Math.toIntExact(prediction.shape().extent(2));
@@ -100,7 +101,7 @@ final class CpuLoss {
             }
             errors.setAtIndex(DOUBLE, task, Math.sqrt(sum / field));
         });
-        MemorySegment result = Segments.of(rmse);
+        MemorySegment result = HostStorage.of(rmse);
         for (int c = 0; c < channels; c++) {
             double sum = 0;
             for (int b = 0; b < batch; b++) {

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 import org.isobar.device.PatchShape;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Images to tokens and back; one task for each row of patches of each image. */
@@ -17,8 +18,8 @@ final class CpuPatches {
     }
 
     void patchify(Tensor tokens, Tensor image, PatchShape shape) {
-        MemorySegment to = Segments.of(tokens);
-        MemorySegment from = Segments.of(image);
+        MemorySegment to = HostStorage.of(tokens);
+        MemorySegment from = HostStorage.of(image);
         forEachRun(shape, (pixel, value, stride, count) -> {
             for (int q = 0; q < count; q++) {
                 to.setAtIndex(FLOAT, value + (long) q * stride, from.getAtIndex(FLOAT, pixel + q));
@@ -27,8 +28,8 @@ final class CpuPatches {
     }
 
     void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
-        MemorySegment to = Segments.of(image);
-        MemorySegment from = Segments.of(tokens);
+        MemorySegment to = HostStorage.of(image);
+        MemorySegment from = HostStorage.of(tokens);
         forEachRun(shape, (pixel, value, stride, count) -> {
             for (int q = 0; q < count; q++) {
                 to.setAtIndex(FLOAT, pixel + q, from.getAtIndex(FLOAT, value + (long) q * stride));

@@ -11,6 +11,7 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Epilogue;
 import org.isobar.device.Write;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -38,7 +39,7 @@ final class CpuProducts {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;
         MemorySegment transposed = workspace.floats(n * k);
-        Transposition.run(pool, transposed, Segments.of(weight), n, k); // or each task would, for its tile
+        Transposition.run(pool, transposed, HostStorage.of(weight), n, k); // or each task would, for its tile
         Matrix a = matrix(x, k);
         Matrix b = Matrix.of(transposed, n);
         Tiling tiling = Tiling.of(y.elements() / n, n);
@@ -77,8 +78,8 @@ final class CpuProducts {
     void biasBackward(Tensor dBias, Tensor dy) {
         long n = dBias.elements();
         long m = dy.elements() / n;
-        MemorySegment dys = Segments.of(dy);
-        MemorySegment dBiases = Segments.of(dBias);
+        MemorySegment dys = HostStorage.of(dy);
+        MemorySegment dBiases = HostStorage.of(dBias);
         int chunks = (int) Math.min(Workspace.CHUNKS, m);
         MemorySegment sums = workspace.floats(chunks * n); // (chunks, N)
         pool.run(chunks, chunk -> addRows(slice(sums, chunk * n, (chunk + 1) * n),
@@ -95,7 +96,7 @@ final class CpuProducts {
     }
 
     private static Matrix matrix(Tensor tensor, long columns) {
-        return Matrix.of(Segments.of(tensor), columns);
+        return Matrix.of(HostStorage.of(tensor), columns);
     }
 
     /** One tile of {@code c = a b} or {@code c += a b}; sums have {@code k} terms. */
@@ -106,8 +107,8 @@ final class CpuProducts {
 
     private static void addToRows(Tensor y, Tensor bias, Tiling.Tile tile) {
         long n = bias.elements();
-        MemorySegment ys = Segments.of(y);
-        MemorySegment part = slice(Segments.of(bias), tile.column(), tile.column() + tile.width());
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment part = slice(HostStorage.of(bias), tile.column(), tile.column() + tile.width());
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
             long first = r * n + tile.column();
             add(slice(ys, first, first + tile.width()), part);
@@ -115,8 +116,8 @@ final class CpuProducts {
     }
 
     private static void activate(Tensor y, Tensor x, long n, Tiling.Tile tile) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
             long first = r * n + tile.column();
             CpuGelu.forward(slice(ys, first, first + tile.width()), slice(xs, first, first + tile.width()));

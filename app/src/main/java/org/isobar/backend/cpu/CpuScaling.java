@@ -12,6 +12,7 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Values brought to another scale: fields to mean 0 and deviation 1, gradients back from the loss scale. */
@@ -25,10 +26,10 @@ final class CpuScaling {
     }
 
     void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
-        MemorySegment ys = Segments.of(y);
-        MemorySegment xs = Segments.of(x);
-        MemorySegment means = Segments.of(mean);
-        MemorySegment stds = Segments.of(std);
+        MemorySegment ys = HostStorage.of(y);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment means = HostStorage.of(mean);
+        MemorySegment stds = HostStorage.of(std);
         long channels = x.shape().extent(1);
         long planes = x.shape().extent(0) * channels;
         long plane = x.elements() / planes;
@@ -53,8 +54,8 @@ final class CpuScaling {
     }
 
     void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-        MemorySegment gradients = Segments.of(gradient);
-        float factor = (float) (1 / Segments.of(scale).getAtIndex(DOUBLE, 0));
+        MemorySegment gradients = HostStorage.of(gradient);
+        float factor = (float) (1 / HostStorage.of(scale).getAtIndex(DOUBLE, 0));
         AtomicBoolean finite = new AtomicBoolean(true);
         Chunks.run(pool, gradient.elements(), Chunks.ELEMENTS, (from, to) -> {
             if (!unscale(slice(gradients, from, to), factor)) {
@@ -62,7 +63,7 @@ final class CpuScaling {
             }
         });
         if (!finite.get()) {
-            Segments.of(overflow).setAtIndex(DOUBLE, 0, 1);
+            HostStorage.of(overflow).setAtIndex(DOUBLE, 0, 1);
         }
     }
 

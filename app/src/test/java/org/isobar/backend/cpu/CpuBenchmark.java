@@ -12,6 +12,7 @@ import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -103,7 +104,7 @@ final class CpuBenchmark {
     private static Tensor random(Tensor tensor) {
         Philox.Key key = Philox.Key.of(1, tensor.toString());
         for (long i = 0; i < tensor.elements(); i++) {
-            Segments.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
+            HostStorage.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
                 (float) Philox.uniform(key, i) - 0.5f);
         }
         return tensor;

@@ -7,6 +7,7 @@ import org.isobar.device.Arena;
 import org.isobar.device.TensorOps;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
@@ -53,7 +54,7 @@ final class CpuFixture implements AutoCloseable {
 
     /** The numbers in a tensor. */
     static float[] values(Tensor tensor) {
-        return Segments.of(tensor).toArray(ValueLayout.JAVA_FLOAT);
+        return HostStorage.of(tensor).toArray(ValueLayout.JAVA_FLOAT);
     }
 
     @Override

@@ -14,6 +14,7 @@ import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -137,7 +138,7 @@ final class PointwiseBenchmark {
         Tensor tensor = arena.f32(extents);
         Philox.Key key = Philox.Key.of(1, tensor.shape().toString());
         for (long i = 0; i < tensor.elements(); i++) {
-            Segments.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
+            HostStorage.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
                 (float) Philox.uniform(key, i) - 0.5f);
         }
         return tensor;
