@@ -61,9 +61,22 @@ final class ConfigOptions {
         option(spec, "N", "Seed of weights, dropout and data order.", "--seed");
         option(spec, "true|false", "The same bits in each run; false lets a GPU sum attention's gradients in "
             + "any order, which takes fewer products (default: true).", "--deterministic");
-        option(spec, "FILE", "Start from these weights (safetensors).", "--init_weights");
+        declareStart(spec);
         option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
         option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");
+    }
+
+    /** Where a run starts, and what others can start from. */
+    private static void declareStart(CommandSpec spec) {
+        option(spec, "FILE", "Start from these weights (safetensors).", "--init_weights");
+        option(spec, "auto|never|PATH", "Go on from a checkpoint: auto, the newest of this run, if there is one "
+            + "(default: never).", "--resume");
+        flag(spec, "Resume with a configuration or data that change the result.", "--force");
+        option(spec, "N", "Save a checkpoint after each N steps, besides at the end of each epoch.",
+            "--checkpoint_every");
+        option(spec, "M", "Save a checkpoint when M minutes have passed since the last.", "--checkpoint_minutes");
+        option(spec, "K", "Keep the K newest checkpoints, and the best; 0 saves none (default: 2).", "--keep");
+        option(spec, "stop|skip", "What becomes of the run when a loss is not finite (default: stop).", "--on_nan");
     }
 
     /** The configuration that the parsed options ask for. */

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 import org.isobar.backend.cuda.CudaOptions;
@@ -72,7 +73,7 @@ public final class ConfigLoader {
 
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
-            data(), parallel(), ranks, grid, output(), settings.get(Keys.DEVICE),
+            data(), parallel(), ranks, grid, output(), checkpoint(), settings.get(Keys.DEVICE),
             ThreadCount.of(settings.get(Keys.THREADS), request.environment()), cuda(), entries(),
             Effects.of(settings, ranks.worldSize()));
     }
@@ -96,7 +97,8 @@ public final class ConfigLoader {
             settings.get(Keys.LOCAL_BATCH_SIZE).orElseThrow(), settings.get(Keys.NUM_ITERS),
             settings.get(Keys.AMP_MODE), settings.get(Keys.ENABLE_FUSED),
             settings.get(Keys.ENABLE_CUDA_GRAPHS), settings.get(Keys.LR), settings.get(Keys.LR_SCHEDULE),
-            settings.get(Keys.WARMUP), settings.get(Keys.SEED), settings.get(Keys.INIT_WEIGHTS));
+            settings.get(Keys.WARMUP), settings.get(Keys.SEED), settings.get(Keys.INIT_WEIGHTS),
+            settings.get(Keys.ON_NAN));
     }
 
     private DataConfig data() {
@@ -134,6 +136,14 @@ public final class ConfigLoader {
         Path expdir = settings.get(Keys.EXPDIR);
         String runNum = settings.get(Keys.RUN_NUM);
         return new OutputConfig(expdir, runNum, expdir.resolve(request.preset()).resolve(scale).resolve(runNum));
+    }
+
+    private CheckpointConfig checkpoint() {
+        Optional<Duration> interval = settings.get(Keys.CHECKPOINT_MINUTES)
+            .map(minutes -> Duration.ofMillis(Math.round(minutes * 60_000)));
+        return new CheckpointConfig(settings.get(Keys.RESUME), settings.get(Keys.FORCE),
+            settings.get(Keys.CHECKPOINT_EVERY).map(OptionalInt::of).orElseGet(OptionalInt::empty), interval,
+            settings.get(Keys.KEEP));
     }
 
     /** What the log lists: every key that is given or has a value anyhow. */

@@ -84,6 +84,13 @@ final class Keys {
     static final Key<Boolean> DETERMINISTIC = Key.of("deterministic", FLAG, true);
     static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1, MOST_THREADS));
     static final Key<Optional<Path>> INIT_WEIGHTS = Key.optional("init_weights", PATH);
+    static final Key<Resume> RESUME = Key.of("resume", ValueType.RESUME, new Resume.Never());
+    static final Key<Boolean> FORCE = Key.of("force", FLAG, false);
+    static final Key<Optional<Integer>> CHECKPOINT_EVERY = Key.optional("checkpoint_every", count(1));
+    static final Key<Optional<Double>> CHECKPOINT_MINUTES =
+        Key.optional("checkpoint_minutes", real("above 0", minutes -> minutes > 0));
+    static final Key<Integer> KEEP = Key.of("keep", count(0), 2);
+    static final Key<OnNan> ON_NAN = Key.of("on_nan", oneOf(OnNan.class), OnNan.STOP);
     static final Key<Optional<Path>> DATA_DIR = Key.optional("data_dir", PATH);
     static final Key<Long> SYNTHETIC_SEED = Key.of("synthetic.seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
     static final Key<Integer> SYNTHETIC_TRAIN_YEARS = Key.of("synthetic.train_years", count(1), 1);
@@ -105,7 +112,8 @@ final class Keys {
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL,
         PARALLEL_ORDER,
         COMM_BACKEND, COMM_TIMEOUT, START_TIMEOUT,
-        DEVICE, SEED, DETERMINISTIC, THREADS, INIT_WEIGHTS, DATA_DIR,
+        DEVICE, SEED, DETERMINISTIC, THREADS, INIT_WEIGHTS,
+        RESUME, FORCE, CHECKPOINT_EVERY, CHECKPOINT_MINUTES, KEEP, ON_NAN, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);
 

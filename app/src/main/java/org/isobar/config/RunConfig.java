@@ -36,6 +36,7 @@ public record RunConfig(
     RankEnvironment ranks,
     ProcessGrid grid,
     OutputConfig output,
+    CheckpointConfig checkpoint,
     Backend device,
     OptionalInt threads,
     CudaOptions cuda,

@@ -9,6 +9,7 @@ import java.util.Optional;
  * @param globalBatchSize samples per step over all processes
  * @param localBatchSize samples per step of one data-parallel rank
  * @param initWeights a safetensors file to start from, instead of fresh weights drawn from {@code seed}
+ * @param onNan what becomes of a step whose loss is not finite
  */
 public record TrainingConfig(
     int globalBatchSize,
@@ -21,4 +22,5 @@ public record TrainingConfig(
     LrSchedule lrSchedule,
     int warmup,
     long seed,
-    Optional<Path> initWeights) { }
+    Optional<Path> initWeights,
+    OnNan onNan) { }

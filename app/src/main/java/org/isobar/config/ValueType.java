@@ -31,6 +31,12 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     static final ValueType<String> TEXT =
         scalar("a text", text -> Optional.of(text).filter(given -> !given.isBlank()));
     static final ValueType<Path> PATH = scalar("a path", ValueType::path);
+    static final ValueType<Resume> RESUME = scalar("auto, never, or the path of a checkpoint",
+        text -> switch (text.toLowerCase(Locale.ROOT)) {
+            case "auto" -> Optional.of(new Resume.Auto());
+            case "never" -> Optional.of(new Resume.Never());
+            default -> path(text).map(Resume.From::new);
+        });
     /** Axes of the process grid, each at most once. */
     static final ValueType<String> AXES = scalar("distinct axes of tp, cp, dp and pp, fastest first, as in tp-cp-dp",
         text -> {

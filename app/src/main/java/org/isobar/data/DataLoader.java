@@ -2,6 +2,7 @@ package org.isobar.data;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.NoSuchElementException;
 
@@ -97,24 +98,33 @@ public final class DataLoader implements AutoCloseable {
 
     /** Starts to read the batches of an epoch. Close it before the next. */
     public Epoch epoch(long number) {
+        return epoch(number, 0);
+    }
+
+    /** The same without its first {@code done} steps. */
+    public Epoch epoch(long number, int done) {
         if (current != null) {
             throw new IllegalStateException("the epoch before has not been closed");
         }
-        readAhead.start(sampler.epoch(number));
-        current = new Epoch();
+        int[] samples = sampler.epoch(number);
+        readAhead.start(Arrays.copyOfRange(samples, done * sampler.localBatch(), samples.length));
+        current = new Epoch(steps() - done);
         return current;
     }
 
     /** The batches of one epoch in order. Closing it early drops those that are left. */
     public final class Epoch implements AutoCloseable {
+        private final int steps;
         private int step;
         private boolean inUse;
 
-        private Epoch() { }
+        private Epoch(int steps) {
+            this.steps = steps;
+        }
 
         /** Whether there is another batch. */
         public boolean hasNext() {
-            return step < steps();
+            return step < steps;
         }
 
         /**
@@ -124,7 +134,7 @@ public final class DataLoader implements AutoCloseable {
          */
         public Batch next() {
             if (!hasNext()) {
-                throw new NoSuchElementException("the epoch has " + steps() + " steps");
+                throw new NoSuchElementException("the epoch has " + steps + " steps left");
             }
             if (current != this) {
                 throw new IllegalStateException("the epoch is closed");

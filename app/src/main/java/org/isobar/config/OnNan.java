@@ -1,0 +1,9 @@
+package org.isobar.config;
+
+/** What becomes of a step whose loss is not finite ({@code --on_nan}). */
+public enum OnNan {
+    /** It moves nothing, and the run ends. */
+    STOP,
+    /** It moves nothing, and the run goes on. */
+    SKIP
+}
