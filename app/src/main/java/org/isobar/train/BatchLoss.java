@@ -3,16 +3,17 @@ package org.isobar.train;
 import java.util.Arrays;
 
 /**
- * The loss of a global batch, and what this replica's part of it came from.
+ * The loss of a global batch, what this replica's part of it came from, and what the ranks want.
  *
  * @param mean  relative L2 loss of the global batch
+ * @param wish  the greatest of all ranks'
  * @param norms of each sample of this replica: of its difference from the target, and of the target; (B, 2), flat
  */
-public record BatchLoss(double mean, double[] norms) {
+public record BatchLoss(double mean, Wish wish, double[] norms) {
 
-    /** The mean, and behind it the norms. */
+    /** The mean, behind it the wish, and behind that the norms. */
     static BatchLoss of(double[] values) {
-        return new BatchLoss(values[0], Arrays.copyOfRange(values, 1, values.length));
+        return new BatchLoss(values[0], Wish.of(values[1]), Arrays.copyOfRange(values, 2, values.length));
     }
 
     /** The first sample of this replica whose loss is not finite, by its place in the local batch, or -1. */

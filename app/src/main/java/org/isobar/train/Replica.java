@@ -43,6 +43,7 @@ public final class Replica implements AutoCloseable {
     private final GradientSync sync;
     private final StepRecorder steps;
     private final Communicator replicas;
+    private final Communicator all;
     private final Tensor prediction; // (B, Cout, H, W)
     private final Results results;
     private final Tensor checksum;   // (2), F64
@@ -88,8 +89,14 @@ public final class Replica implements AutoCloseable {
      * @param step         steps taken before it, over the whole run
      * @param samples      how this replica's samples lie in the global batch
      * @param learningRate of this step
+     * @param wish         of this rank
      */
-    public record StepContext(long seed, long step, Span samples, double learningRate) { }
+    public record StepContext(long seed, long step, Span samples, double learningRate, Wish wish) {
+        /** A step after which nothing is wished for. */
+        public StepContext(long seed, long step, Span samples, double learningRate) {
+            this(seed, step, samples, learningRate, Wish.NOTHING);
+        }
+    }
 
     /**
      * Scores of one global batch.
@@ -101,39 +108,6 @@ public final class Replica implements AutoCloseable {
         /** Mean relative L2 loss. */
         public double loss() {
             return batch.mean();
-        }
-    }
-
-    /**
-     * What steps and evaluations are judged by, F64, side by side: what belongs together is reduced and read as one.
-     *
-     * @param all (Cout + 1 + 2 B): the RMSE of each channel, the loss, two norms of each sample
-     */
-    private record Results(Tensor all, int channels) {
-        static Results in(Arena arena, int channels, int batch) {
-            return new Results(arena.allocate(DType.F64, channels + 1 + 2L * batch), channels);
-        }
-
-        Tensor rmse() {
-            return all.slice(0, channels);
-        }
-
-        Tensor loss() {
-            return all.slice(channels, 1);
-        }
-
-        Tensor norms() { // (B, 2)
-            long count = all.elements() - channels - 1;
-            return all.slice(channels + 1, count).reshape(count / 2, 2);
-        }
-
-        /** What has a mean over the replicas. */
-        Tensor rmseAndLoss() {
-            return all.slice(0, channels + 1);
-        }
-
-        Tensor lossAndNorms() {
-            return all.slice(channels, all.elements() - channels);
         }
     }
 
@@ -177,6 +151,7 @@ public final class Replica implements AutoCloseable {
         this.memory = memory;
         compute = options.compute();
         replicas = communicators.along(Axis.DP);
+        all = communicators.along(Axis.values());
         model = new VisionTransformer(parameters, config, Layout.of(communicators, config.tokens()));
         Arena state = memory.state();
         Tensor values = state.f32(parameters.elements());
@@ -265,8 +240,9 @@ public final class Replica implements AutoCloseable {
      */
     public Supplier<BatchLoss> issue(Tensor input, Tensor target, StepContext context) {
         adam.setLearningRate(context.learningRate());
+        tell(context.wish());
         steps.run(input, target, () -> step(input, target, context));
-        Readback loss = device.read(results.lossAndNorms());
+        Readback loss = device.read(results.lossWishAndNorms());
         return () -> BatchLoss.of(loss.await());
     }
 
@@ -283,6 +259,7 @@ public final class Replica implements AutoCloseable {
             adam.step();
         }
         average(results.loss());
+        hearWishes();
     }
 
     /** Sets all gradients to those of the loss of one global batch; returns the loss. */
@@ -315,12 +292,19 @@ public final class Replica implements AutoCloseable {
 
     /** Predicts without dropout and scores against the target. */
     public Evaluation evaluate(Tensor input, Tensor target) {
+        return evaluate(input, target, Wish.NOTHING);
+    }
+
+    /** The same with a wish of this rank. */
+    public Evaluation evaluate(Tensor input, Tensor target, Wish wish) {
+        tell(wish);
         Pass pass = new Pass(device.ops(), compute, memory.kept(), memory.scratch(), new Pass.None(), unused -> { });
         model.forward(prediction, input, pass);
         pass.discard();
         device.ops().relativeL2Loss(results.loss(), results.norms(), prediction, target);
         device.ops().weightedRmse(results.rmse(), prediction, target);
         average(results.rmseAndLoss());
+        hearWishes();
         double[] values = read(results.all());
         return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, results.channels(), values.length)),
             Arrays.copyOf(values, results.channels()));
@@ -347,6 +331,14 @@ public final class Replica implements AutoCloseable {
         device.upload(numbers, MemorySegment.ofArray(new double[] {number}));
         replicas.allReduce(numbers, Reduction.MAX).await();
         return (long) read(numbers)[0];
+    }
+
+    private void tell(Wish wish) {
+        device.upload(results.wish(), MemorySegment.ofArray(new double[] {wish.number()}));
+    }
+
+    private void hearWishes() {
+        all.allReduce(results.wish(), Reduction.MAX).await();
     }
 
     /** Sets scores to their mean over the replicas, each of which has scored its own samples. */

@@ -17,7 +17,7 @@ class LateLossesTest {
         seen.add("issue " + step);
         losses.add(new LateLosses.Issued(step, new int[] {step}, () -> {
             seen.add("ask " + step);
-            return new BatchLoss(loss, new double[] {loss, 1});
+            return new BatchLoss(loss, Wish.NOTHING, new double[] {loss, 1});
         }));
     }
 

@@ -1,0 +1,26 @@
+package org.isobar.train;
+
+/**
+ * What a rank would have all do after a step. The greatest wish of all ranks, which each of them learns with the step's
+ * loss, is what they do.
+ */
+public enum Wish {
+    /** Nothing. */
+    NOTHING,
+    /** To save a checkpoint. */
+    SAVE,
+    /** That nobody saves now: this rank still writes the last. */
+    WAIT,
+    /** To save a checkpoint, however long that takes, and end. */
+    STOP;
+
+    /** The wish that travels as {@code number}. */
+    static Wish of(double number) {
+        return values()[(int) number];
+    }
+
+    /** As what it travels: the maximum is the greatest. */
+    double number() {
+        return ordinal();
+    }
+}
