@@ -188,7 +188,7 @@ class ConfigLoaderTest {
     @Test
     void aDataDirectoryThatReplacesNothingIsSaid() {
         ConfigRequest request = request("base").with("data_dir", "/elsewhere");
-        for (Key<?> key : Roots.DATA_PATHS) {
+        for (Key<?> key : Keys.DATA_PATHS) {
             request = request.set(key.name() + "=/fixed/place");
         }
         RunConfig config = ConfigLoader.load(request);
