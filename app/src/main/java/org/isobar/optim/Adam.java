@@ -25,6 +25,7 @@ public final class Adam {
     private final Communicator ranks;
     private final Tensor gradients; // all
     private final StepControl control;
+    private final Piece whole;
     private final List<Piece> pieces;
 
     /** How often the device is called. The bits are the same. */
@@ -70,7 +71,7 @@ public final class Adam {
         this.options = options;
         this.ranks = ranks;
         gradients = parameters.gradients();
-        Piece whole = new Piece(parameters.values(), parameters.copies(), gradients,
+        whole = new Piece(parameters.values(), parameters.copies(), gradients,
             arena.f32(parameters.elements()), arena.f32(parameters.elements()));
         control = new StepControl(arena.allocate(DType.F64, StepControl.SIZE));
         pieces = switch (options.launch()) {
@@ -81,6 +82,28 @@ public final class Adam {
         device.ops().fill(whole.moment1(), 0);
         device.ops().fill(whole.moment2(), 0);
         device.upload(control.values(), MemorySegment.ofArray(new double[] {0, 0, 0, options.scaler().start(), 0, 0}));
+    }
+
+    /** Running means of the gradients, in the layout of the parameters' flat ranges. */
+    public Tensor firstMoments() {
+        return whole.moment1();
+    }
+
+    /** Running means of the squared gradients, in the same layout. */
+    public Tensor secondMoments() {
+        return whole.moment2();
+    }
+
+    /** What steers the steps, but for the learning rate; waits for the steps so far. See {@link StepControl}. */
+    public double[] control() {
+        double[] numbers = new double[StepControl.SIZE];
+        device.download(MemorySegment.ofArray(numbers), control.values());
+        return numbers;
+    }
+
+    /** Goes on where {@link #control} was asked for. */
+    public void setControl(double[] numbers) {
+        device.upload(control.values(), MemorySegment.ofArray(numbers));
     }
 
     /** What the loss is multiplied by before backward, (1), F64. */
@@ -109,8 +132,7 @@ public final class Adam {
 
     /** How the steps so far have gone; waits for them. */
     public Progress progress() {
-        double[] numbers = new double[StepControl.SIZE];
-        device.download(MemorySegment.ofArray(numbers), control.values());
+        double[] numbers = control();
         return new Progress((long) numbers[StepControl.COUNT], (long) numbers[StepControl.SKIPPED],
             numbers[StepControl.SCALE]);
     }

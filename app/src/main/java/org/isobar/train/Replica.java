@@ -285,6 +285,11 @@ public final class Replica implements AutoCloseable {
         sync.await();
     }
 
+    /** What training steps change. */
+    ModelState state() {
+        return new ModelState(device, parameters, adam);
+    }
+
     /** How the training steps so far have gone. */
     public Adam.Progress progress() {
         return adam.progress();
@@ -327,9 +332,18 @@ public final class Replica implements AutoCloseable {
 
     /** The largest of the numbers that the replicas name, up to 2^53; all of them ask together. */
     long largest(long number) {
+        return largest(number, replicas);
+    }
+
+    /** Whether {@code mine} is true on any rank; all of them ask together. */
+    boolean isTrueAnywhere(boolean mine) {
+        return largest(mine ? 1 : 0, all) > 0;
+    }
+
+    private long largest(long number, Communicator ranks) {
         Tensor numbers = checksum.slice(0, 1);
         device.upload(numbers, MemorySegment.ofArray(new double[] {number}));
-        replicas.allReduce(numbers, Reduction.MAX).await();
+        ranks.allReduce(numbers, Reduction.MAX).await();
         return (long) read(numbers)[0];
     }
 
