@@ -44,8 +44,15 @@ final class Trainer {
      *
      * @param training   batches that move the weights
      * @param validation batches that score them
+     * @param fingerprint tells these data from others
      */
-    record LoaderPair(DataLoader training, DataLoader validation) {
+    record LoaderPair(DataLoader training, DataLoader validation, String fingerprint) {
+        /** The same; reads some of them. */
+        static LoaderPair of(DataLoader training, DataLoader validation) {
+            return new LoaderPair(training, validation, "training " + training.dataset().fingerprint()
+                + "; validation " + validation.dataset().fingerprint());
+        }
+
         /**
          * Whole epochs in a number of training steps.
          *
@@ -57,12 +64,6 @@ final class Trainer {
                     + " steps: nothing would be trained; raise --num_iters or lower limit_nsamples");
             }
             return Math.toIntExact(iterations / training.steps());
-        }
-
-        /** Tells these data from others. */
-        String fingerprint() {
-            return "training " + training.dataset().fingerprint() + "; validation "
-                + validation.dataset().fingerprint();
         }
     }
 

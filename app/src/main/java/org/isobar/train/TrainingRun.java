@@ -141,7 +141,7 @@ public final class TrainingRun {
             DataLoader trainingLoader = inputs.loader(training, true, communicators);
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
-            Trainer.LoaderPair data = new Trainer.LoaderPair(trainingLoader, validationLoader);
+            Trainer.LoaderPair data = Trainer.LoaderPair.of(trainingLoader, validationLoader);
             data.epochs(config.training().numIters()); // none: say so before the model is made
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             return new TrainingSession(config, surroundings, log, start, data).run(device, memory, communicators);
