@@ -60,7 +60,7 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
         addIf(idle, worldSize == 1 && settings.isAnyGiven(List.of(Keys.COMM_TIMEOUT, Keys.START_TIMEOUT)),
             "comm_timeout, start_timeout (one process waits for nobody)");
         settings.get(Keys.DATA_DIR)
-            .filter(dir -> Roots.DATA_PATHS.stream().noneMatch(key -> settings.get(key).startsWith(dir)))
+            .filter(dir -> Keys.DATA_PATHS.stream().noneMatch(key -> settings.get(key).startsWith(dir)))
             .ifPresent(dir -> idle.add("data_dir (no path of this preset starts with /data or ./data)"));
         return idle;
     }

@@ -13,6 +13,7 @@ import static org.isobar.config.ValueType.whole;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -101,6 +102,23 @@ final class Keys {
     /** The data set to make where there is none; a preset asks for it by giving any of these. */
     static final List<Key<?>> SYNTHETIC = List.of(SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS,
         SYNTHETIC_TEST_YEARS, SYNTHETIC_SAMPLES_PER_YEAR);
+
+    /** Where the data are; the same data may lie elsewhere tomorrow. */
+    static final List<Key<Path>> DATA_PATHS = List.of(TRAIN_DATA_PATH, VALID_DATA_PATH, INF_DATA_PATH,
+        TIME_MEANS_PATH, GLOBAL_MEANS_PATH, GLOBAL_STDS_PATH);
+
+    /**
+     * What may change when a run goes on from a checkpoint: who computes what, how fast, what is written where. With
+     * any other key, the result would be another. Data are compared themselves, and a local batch size by the global
+     * one that comes of it; weights to start from and whether to resume are spent by then.
+     */
+    static final List<Key<?>> HARMLESS = Stream.<List<? extends Key<?>>>of(
+        List.of(TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL, PARALLEL_ORDER, LOCAL_BATCH_SIZE, BUCKET_CAP_MB,
+            DISABLE_BROADCAST_BUFFERS, WIREUP_INFO, WIREUP_STORE, COMM_BACKEND, COMM_TIMEOUT, START_TIMEOUT),
+        List.of(DEVICE, THREADS, ENABLE_FUSED, ENABLE_JIT, ENABLE_CUDA_GRAPHS, DETERMINISTIC),
+        List.of(DATA_LOADER_CONFIG, NUM_DATA_WORKERS, DATA_DIR), DATA_PATHS, SYNTHETIC,
+        List.of(EXPDIR, RUN_NUM, INIT_WEIGHTS, RESUME, FORCE, CHECKPOINT_EVERY, CHECKPOINT_MINUTES, KEEP, ON_NAN))
+        .<Key<?>>flatMap(List::stream).toList();
 
     static final List<Key<?>> ALL = List.of(
         EMBED_DIM, DEPTH, DROPOUT, PATCH_SIZE, NUM_HEADS,

@@ -12,9 +12,6 @@ import java.util.Optional;
  * or {@code --data_dir}, put another directory in that place; {@code --expdir} replaces the key as a whole.
  */
 final class Roots {
-    static final List<Key<Path>> DATA_PATHS = List.of(Keys.TRAIN_DATA_PATH, Keys.VALID_DATA_PATH,
-        Keys.INF_DATA_PATH, Keys.TIME_MEANS_PATH, Keys.GLOBAL_MEANS_PATH, Keys.GLOBAL_STDS_PATH);
-
     private Roots() { }
 
     /** The preset's settings under the environment's roots, overlaid with the command line's. */
@@ -25,7 +22,7 @@ final class Roots {
         settings.putAll(request.overrides());
         Optional.ofNullable(settings.get(Keys.DATA_DIR.name()))
             .filter(dir -> Keys.DATA_DIR.type().reader().apply(dir.raw()).flatMap(path -> path).isPresent())
-            .ifPresent(dir -> DATA_PATHS.forEach(key -> reroot(settings, key, "data", dir)));
+            .ifPresent(dir -> Keys.DATA_PATHS.forEach(key -> reroot(settings, key, "data", dir)));
         return settings;
     }
 

@@ -48,6 +48,16 @@ public record RunConfig(
         return TutorialLines.configuration(yamlFile.toString(), name, entries);
     }
 
+    /**
+     * What stands in the way of going on with a run of another configuration: each key whose change would change the
+     * result, as in {@code seed is 1, was 0}. A key that is absent has the value that it has where it is not given.
+     *
+     * @param earlier the other run's {@link #entries}
+     */
+    public List<String> changesSince(Map<String, String> earlier) {
+        return Changes.between(earlier, entries);
+    }
+
     /** How the device is opened, in that environment. */
     public DeviceOptions deviceOptions(Map<String, String> environment) {
         return new DeviceOptions(threads, cuda, ranks, parallel.carrier(), environment);

@@ -1,6 +1,7 @@
 package org.isobar.telemetry;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -65,16 +66,44 @@ public final class RunLog implements AutoCloseable {
      *
      * @throws UserException if the file cannot be written
      */
-    public synchronized void openFile(Path path) {
+    public void openFile(Path path) {
+        openFile(path, Long.MAX_VALUE);
+    }
+
+    /**
+     * Also writes all following lines to {@code path}, after the first {@code keep} bytes of what is there: those that
+     * an earlier run had written when it made the checkpoint that this one goes on from. Nothing is cut off a shorter
+     * file.
+     *
+     * @throws UserException if the file cannot be written
+     */
+    public synchronized void openFile(Path path, long keep) {
         try { // Log4j says that a file cannot be opened, but not why
             Files.createDirectories(path.toAbsolutePath().getParent());
-            Files.newOutputStream(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND).close();
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
+                if (channel.size() > keep) {
+                    channel.truncate(keep);
+                }
+            }
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
         }
         file = FileAppender.newBuilder().setName("file").withFileName(path.toString()).setIgnoreExceptions(false)
             .setLayout(layout()).setConfiguration(context.getConfiguration()).build();
         attach(file);
+    }
+
+    /**
+     * How long the file is, with all lines so far; 0 if there is none.
+     *
+     * @throws UserException if the file is out of reach
+     */
+    public synchronized long bytes() {
+        try {
+            return file == null ? 0 : Files.size(Path.of(file.getFileName())); // Log4j writes each line at once
+        } catch (IOException e) {
+            throw unwritable(file.getFileName(), e);
+        }
     }
 
     /** A line of level INFO. */

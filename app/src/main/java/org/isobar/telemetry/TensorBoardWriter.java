@@ -1,7 +1,9 @@
 package org.isobar.telemetry;
 
+import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
@@ -73,6 +75,47 @@ public final class TensorBoardWriter implements AutoCloseable {
         }
     }
 
+    /**
+     * A writer that goes on after the first {@code bytes} bytes of an event file: those that an earlier run had written
+     * when it made the checkpoint that this one goes on from. What follows them is cut off. If there is no such file,
+     * or these bytes are not whole events, the events go to a new file in its directory.
+     *
+     * @throws UserException if the file, or a new one, cannot be written
+     */
+    public static TensorBoardWriter resume(Path file, long bytes) {
+        return resume(file, bytes, InstantSource.system());
+    }
+
+    static TensorBoardWriter resume(Path file, long bytes, InstantSource clock) {
+        try {
+            if (endsAnEvent(file, bytes)) {
+                return new TensorBoardWriter(file, cut(file, bytes), clock);
+            }
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
+        return open(file.toAbsolutePath().getParent(), clock);
+    }
+
+    private static boolean endsAnEvent(Path file, long bytes) throws IOException {
+        if (!Files.isRegularFile(file) || Files.size(file) < bytes) {
+            return false;
+        }
+        try (InputStream stream = new BufferedInputStream(Files.newInputStream(file))) {
+            return TfRecord.areNext(stream, bytes);
+        }
+    }
+
+    private static FileChannel cut(Path file, long bytes) throws IOException {
+        FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+        try {
+            return channel.truncate(bytes).position(bytes);
+        } catch (IOException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
     /** The last part of the name counts the files that this process opened within the same second. */
     private static TensorBoardWriter create(Path directory, String name, InstantSource clock) throws IOException {
         for (int count = 0; ; count++) {
@@ -99,6 +142,19 @@ public final class TensorBoardWriter implements AutoCloseable {
     /** The event file. */
     public Path file() {
         return file;
+    }
+
+    /**
+     * How long the file is, with all events so far.
+     *
+     * @throws UserException if the file is out of reach
+     */
+    public synchronized long bytes() {
+        try {
+            return channel.position();
+        } catch (IOException e) {
+            throw unwritable(file, e);
+        }
     }
 
     /**

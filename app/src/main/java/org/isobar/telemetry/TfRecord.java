@@ -1,5 +1,7 @@
 package org.isobar.telemetry;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
@@ -23,6 +25,26 @@ final class TfRecord {
         record.put(data);
         record.putInt(maskedChecksum(data, data.length));
         return record.flip();
+    }
+
+    /** Whether the next {@code bytes} bytes of a stream, which has as many, are records, at least one, and no more. */
+    static boolean areNext(InputStream stream, long bytes) throws IOException {
+        long left = bytes;
+        while (left >= FRAME_BYTES) {
+            byte[] head = stream.readNBytes(Long.BYTES + Integer.BYTES);
+            long length = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN).getLong();
+            if (length < 0 || length > left - FRAME_BYTES) {
+                return false;
+            }
+            byte[] data = stream.readNBytes((int) length);
+            ByteBuffer found = ByteBuffer.allocate(FRAME_BYTES + data.length);
+            found.put(head).put(data).put(stream.readNBytes(Integer.BYTES)).flip();
+            if (!found.equals(frame(data))) {
+                return false;
+            }
+            left -= FRAME_BYTES + length;
+        }
+        return bytes > 0 && left == 0;
     }
 
     private static int maskedChecksum(byte[] data, int length) {

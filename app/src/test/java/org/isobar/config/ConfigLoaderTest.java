@@ -54,8 +54,8 @@ class ConfigLoaderTest {
             assertEquals(new VitConfig(360, 720, row.getInteger(5), 20, 20, embed, 12, 8, 4 * embed, 0),
                 config.model());
             assertEquals(new TrainingConfig(batch, batch, row.getInteger(3), row.get(8, AmpMode.class),
-                row.getBoolean(9), false, row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty()),
-                config.training());
+                row.getBoolean(9), false, row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty(),
+                OnNan.STOP), config.training());
             assertEquals(row.getBoolean(10) ? CudaOptions.Fusion.FUSED : CudaOptions.Fusion.SEPARATE,
                 config.cuda().fusion());
             assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),
@@ -188,7 +188,7 @@ class ConfigLoaderTest {
     @Test
     void aDataDirectoryThatReplacesNothingIsSaid() {
         ConfigRequest request = request("base").with("data_dir", "/elsewhere");
-        for (Key<?> key : Roots.DATA_PATHS) {
+        for (Key<?> key : Keys.DATA_PATHS) {
             request = request.set(key.name() + "=/fixed/place");
         }
         RunConfig config = ConfigLoader.load(request);

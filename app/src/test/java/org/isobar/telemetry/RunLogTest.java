@@ -11,6 +11,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
@@ -62,6 +63,41 @@ class RunLogTest {
         assertEquals(List.of("INFO: first", "INFO: second"),
             Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
         assertEquals(4, lines(console.toString(StandardCharsets.UTF_8)).size());
+    }
+
+    @Test
+    void goesOnWhereAnEarlierRunHadSaved() throws IOException {
+        Path file = directory.resolve("out.log");
+        long saved;
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            assertEquals(0, log.bytes(), "no file yet");
+            log.openFile(file);
+            log.info("until the checkpoint, in °C");
+            saved = log.bytes();
+            assertEquals(Files.size(file), saved);
+            log.info("lost");
+        }
+        Files.writeString(file, "2026-11-21 01:02:5", StandardOpenOption.APPEND); // killed while it wrote
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.openFile(file, saved);
+            assertEquals(saved, log.bytes());
+            log.info("resumed");
+            assertEquals(Files.size(file), log.bytes());
+        }
+        assertEquals(List.of("INFO: until the checkpoint, in °C", "INFO: resumed"),
+            Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
+    }
+
+    @Test
+    void aShorterFileIsLeftAsItIs() throws IOException {
+        Path file = directory.resolve("out.log");
+        Files.writeString(file, "2026-11-21 01:02:50,106 - root - INFO - before\n");
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            log.openFile(file, Files.size(file) + 1);
+            log.info("after");
+        }
+        assertEquals(List.of("INFO: before", "INFO: after"),
+            Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
     }
 
     @Test

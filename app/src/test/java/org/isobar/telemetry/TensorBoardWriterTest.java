@@ -2,6 +2,8 @@ package org.isobar.telemetry;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -78,6 +80,63 @@ class TensorBoardWriterTest {
             second.scalar("Loss/train", 1, 1);
             assertEquals(1, EventFile.read(first.file()).events().size());
             assertEquals(2, EventFile.read(second.file()).events().size());
+        }
+    }
+
+    @Test
+    void goesOnWhereAnEarlierRunHadSaved() throws IOException {
+        TensorBoardWriter earlier = open();
+        earlier.scalar("Loss/train", 3, 1);
+        long saved = earlier.bytes();
+        assertEquals(Files.size(earlier.file()), saved);
+        earlier.scalar("Loss/train", 2, 2);
+        earlier.close();
+        Files.write(earlier.file(), new byte[] {24, 0, 0}, StandardOpenOption.APPEND); // killed while it wrote
+
+        try (TensorBoardWriter resumed = TensorBoardWriter.resume(earlier.file(), saved)) {
+            assertEquals(earlier.file(), resumed.file());
+            assertEquals(saved, resumed.bytes());
+            resumed.scalar("Loss/train", 1.5, 2);
+            resumed.scalar("Loss/valid", 1, 2);
+            EventFile events = EventFile.read(resumed.file());
+            assertEquals(List.of("Loss/train @ 1", "Loss/train @ 2", "Loss/valid @ 2"), events.labels());
+            assertEquals(1.5f, events.scalar("Loss/train", 2));
+            assertEquals(Files.size(resumed.file()), resumed.bytes());
+        }
+    }
+
+    @Test
+    void whatIsNoEventFileUpToThereIsLeftAsItIs() throws IOException {
+        Path file;
+        long whole;
+        try (TensorBoardWriter earlier = open()) {
+            earlier.scalar("Loss/train", 3, 1);
+            file = earlier.file();
+            whole = earlier.bytes();
+        }
+        byte[] sound = Files.readAllBytes(file);
+        for (long bytes : new long[] {0, whole - 1, whole + 1}) {
+            assertStartsAnew(file, bytes);
+            assertArrayEquals(sound, Files.readAllBytes(file));
+        }
+        for (int at = 0; at < whole; at++) {
+            byte[] damaged = sound.clone();
+            damaged[at] ^= 0x10;
+            Files.write(file, damaged);
+            assertStartsAnew(file, whole);
+            assertArrayEquals(damaged, Files.readAllBytes(file));
+        }
+        Files.delete(file);
+        assertStartsAnew(file, whole);
+        assertFalse(Files.exists(file));
+    }
+
+    private static void assertStartsAnew(Path file, long bytes) throws IOException {
+        try (TensorBoardWriter resumed = TensorBoardWriter.resume(file, bytes, Instant::now)) {
+            assertNotEquals(file, resumed.file());
+            assertEquals(file.getParent(), resumed.file().getParent());
+            resumed.scalar("Loss/train", 2, 1);
+            assertEquals(List.of("Loss/train @ 1"), EventFile.read(resumed.file()).labels());
         }
     }
 

@@ -101,8 +101,8 @@ class BadOutputTest {
         VitConfig broken = new VitConfig(model.height(), model.width(), 0, model.inChannels(), model.outChannels(),
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
-            sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.device(), sound.threads(),
-            sound.cuda(), sound.entries(), sound.effects());
+            sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.checkpoint(), sound.device(),
+            sound.threads(), sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(1, TrainingRun.run(config, JobSecret.none(), Map.of(), Screen.plain(screen)));
         String log = Files.readString(output.resolve("out.log"));
