@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,7 @@ import java.util.SequencedMap;
 import java.util.function.Consumer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
@@ -26,7 +28,7 @@ import org.isobar.tensor.Shape;
  * the files and blocks that hold its elements are touched, and whatever is read is checked against its checksum. For
  * one thread.
  */
-public final class Checkpoint implements AutoCloseable {
+public final class Checkpoint implements StoredTensors {
     private static final int MAX_OPEN = 16; // each file has a buffer
 
     private final Path path;
@@ -119,9 +121,9 @@ public final class Checkpoint implements AutoCloseable {
         return manifest.iteration();
     }
 
-    /** Configuration of the run that made it. */
+    /** Configuration of the run that made it, in the order in which it was given. */
     public Map<String, String> configuration() {
-        return Map.copyOf(manifest.configuration());
+        return Collections.unmodifiableMap(manifest.configuration());
     }
 
     /**
@@ -137,7 +139,27 @@ public final class Checkpoint implements AutoCloseable {
         }
     }
 
+    /** The same as text: a value for each name, those of objects in objects joined by dots. */
+    public Map<String, String> state() {
+        Map<String, String> entries = new LinkedHashMap<>();
+        flatten("", manifest.state(), entries);
+        return entries;
+    }
+
+    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
+        for (Map.Entry<String, JsonNode> field : object.properties()) {
+            String name = prefix + field.getKey();
+            if (field.getValue().isObject()) {
+                flatten(name + ".", field.getValue(), entries);
+            } else {
+                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
+                    : field.getValue().toString());
+            }
+        }
+    }
+
     /** Names of all tensors, in the order in which they lie in the files. */
+    @Override
     public List<String> names() {
         return List.copyOf(manifest.tensors().keySet());
     }
@@ -147,6 +169,7 @@ public final class Checkpoint implements AutoCloseable {
      *
      * @throws UserException if there is no such tensor
      */
+    @Override
     public Shape shape(String name) {
         return tensor(name).whole();
     }
@@ -186,6 +209,12 @@ public final class Checkpoint implements AutoCloseable {
                 read(name, piece, overlap, destination);
             }
         }
+    }
+
+    /** Reads a whole tensor. */
+    @Override
+    public void read(String name, MemorySegment destination) {
+        read(name, Shard.whole(), destination);
     }
 
     /**

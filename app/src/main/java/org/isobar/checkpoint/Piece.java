@@ -13,14 +13,22 @@ import org.isobar.tensor.Shape;
  * @param values its elements
  */
 public record Piece(String name, Shape shape, Shard shard, SafeTensorsWriter.Values values) {
+    private static final String FIRST_MOMENT = "exp_avg.";
+    private static final String SECOND_MOMENT = "exp_avg_sq.";
+
     /** Name of a weight's running mean of gradients: PyTorch's key in the optimizer's state, and the weight's name. */
     public static String firstMoment(String weight) {
-        return "exp_avg." + weight;
+        return FIRST_MOMENT + weight;
     }
 
     /** Name of a weight's running mean of squared gradients. */
     public static String secondMoment(String weight) {
-        return "exp_avg_sq." + weight;
+        return SECOND_MOMENT + weight;
+    }
+
+    /** Whether a tensor of that name is a weight, and no moment of one. */
+    public static boolean isWeight(String name) {
+        return !name.startsWith(FIRST_MOMENT) && !name.startsWith(SECOND_MOMENT);
     }
 
     /** Shape of the slice. */

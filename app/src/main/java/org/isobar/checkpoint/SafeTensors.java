@@ -21,7 +21,7 @@ import org.isobar.tensor.Shape;
  * mapped, so opening it costs its header alone; tensors are copied out one at a time. Source: the format's own
  * description at github.com/huggingface/safetensors.
  */
-public final class SafeTensors implements AutoCloseable {
+public final class SafeTensors implements StoredTensors {
     static final ValueLayout.OfLong LENGTH =
         ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     static final int MAX_HEADER_BYTES = 100_000_000; // the limit of the reference implementation
@@ -58,6 +58,7 @@ public final class SafeTensors implements AutoCloseable {
     }
 
     /** Names of the tensors, in the order of the header. */
+    @Override
     public List<String> names() {
         return List.copyOf(header.entries().keySet());
     }
@@ -72,6 +73,7 @@ public final class SafeTensors implements AutoCloseable {
      *
      * @throws UserException if the file has no such tensor
      */
+    @Override
     public Shape shape(String name) {
         return entry(name).shape();
     }
@@ -82,6 +84,7 @@ public final class SafeTensors implements AutoCloseable {
      * @param destination as many floats as the shape has elements
      * @throws UserException if the file has no such tensor, or its elements are not floating-point numbers
      */
+    @Override
     public void read(String name, MemorySegment destination) {
         SafeTensorsHeader.Entry entry = entry(name);
         if (!entry.type().isReadable()) {

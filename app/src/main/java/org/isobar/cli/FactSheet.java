@@ -57,6 +57,11 @@ final class FactSheet {
         return String.format(Locale.ROOT, "%.1f GiB", bytes / 0x1p30);
     }
 
+    /** A size of files: "13.40 MB". */
+    static String bytes(long bytes) {
+        return bytes < 1_000_000 ? bytes + " bytes" : String.format(Locale.ROOT, "%.2f MB", bytes / 1e6);
+    }
+
     /** A line by itself, after an empty one. */
     void heading(String text) {
         out.println();

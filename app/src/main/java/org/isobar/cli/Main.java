@@ -51,6 +51,7 @@ public final class Main implements Runnable {
             .addSubcommand(new BundleCommand(launch))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(launch))
+            .addSubcommand(CheckpointCommand.commandLine())
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -33,6 +34,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Checkpoints that were written well are read in every cut. */
 class CheckpointTest {
     private static final int[] PARTS = {1, 2, 4};
+
+    /** What a training loop might keep besides numbers. */
+    private record Nested(List<Double> scores, State inner, String name) { }
 
     @TempDir
     private Path directory;
@@ -103,6 +107,7 @@ class CheckpointTest {
         try (Checkpoint checkpoint = Checkpoint.open(Saving.save(directory, 5))) {
             assertEquals(5, checkpoint.iteration());
             assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class));
+            assertEquals(Map.of("epoch", "3", "loss", "0.1", "best", "NaN"), checkpoint.state());
             assertEquals(Map.of("seed", "7"), checkpoint.configuration());
             assertEquals(List.of(new StoredSlice("rank-00000.safetensors", Shard.whole())), checkpoint.slices("bias"));
             assertEquals(Set.of("rank-00000.safetensors"), checkpoint.files().keySet());
@@ -112,6 +117,22 @@ class CheckpointTest {
                 assertThrows(UserException.class, () -> checkpoint.shape("wieght")).getMessage());
             assertThrows(IllegalArgumentException.class, () -> checkpoint.read("bias", Shard.whole(),
                 MemorySegment.ofArray(new float[7])));
+        }
+    }
+
+    /** What the loop gives may have objects and lists in it; entries stay in their order. */
+    @Test
+    void stateAsText() {
+        Map<String, String> configuration = new LinkedHashMap<>();
+        for (String key : List.of("zeta", "alpha", "mu", "beta", "omega")) {
+            configuration.put(key, "1");
+        }
+        Saving.writer(directory, 0, 1).write(4, List.of(), new Description(configuration,
+            new Nested(List.of(0.5, 1e-9), new State(1, 0.25, Double.NEGATIVE_INFINITY), "run")));
+        try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-4"))) {
+            assertEquals("{scores=[0.5,1.0E-9], inner.epoch=1, inner.loss=0.25, inner.best=-Infinity, name=run}",
+                checkpoint.state().toString());
+            assertEquals(List.copyOf(configuration.keySet()), List.copyOf(checkpoint.configuration().keySet()));
         }
     }
 

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -43,22 +42,6 @@ class DamagedCheckpointTest {
             assertThrows(UserException.class, () -> Checkpoint.open(path)).getMessage());
     }
 
-    private void flip(String file, long bit) throws IOException {
-        byte[] bytes = Files.readAllBytes(path.resolve(file));
-        bytes[(int) (bit / Byte.SIZE)] ^= (byte) (1 << bit % Byte.SIZE);
-        Files.write(path.resolve(file), bytes);
-    }
-
-    /** Changes the manifest as its writer might have, checksum included. */
-    private void rewrite(String what, String by) throws IOException {
-        String text = Files.readString(path.resolve(Manifest.FILE));
-        assertTrue(text.contains(what), text);
-        String summed = text.substring(0, text.lastIndexOf("  \"crc32c\"")).replace(what, by);
-        CRC32C sum = new CRC32C();
-        sum.update(summed.getBytes(StandardCharsets.UTF_8));
-        Files.writeString(path.resolve(Manifest.FILE), summed + "  \"crc32c\" : " + sum.getValue() + "\n}\n");
-    }
-
     @Test
     void aTruncatedShard() throws IOException {
         byte[] bytes = Files.readAllBytes(path.resolve(SHARD));
@@ -89,7 +72,7 @@ class DamagedCheckpointTest {
     @ParameterizedTest
     @CsvSource({"3, 0", "200, 0", "40000, 0", "38000000, 4"})
     void aFlippedBitInAShard(long bit, long block) throws IOException {
-        flip(SHARD, bit);
+        Damage.flip(path.resolve(SHARD), bit);
         long size = Files.size(path.resolve(SHARD));
         String damage = SHARD + ": bytes " + block * Manifest.BLOCK_BYTES + " to "
             + (Math.min((block + 1) * Manifest.BLOCK_BYTES, size) - 1) + " are not those that were written";
@@ -104,7 +87,7 @@ class DamagedCheckpointTest {
     /** A slice needs its own blocks to be sound, and no others. */
     @Test
     void damageElsewhereIsNoMatter() throws IOException {
-        flip(SHARD, 38_000_000);
+        Damage.flip(path.resolve(SHARD), 38_000_000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             Shard first = new Shard(0, 2, 0);
             assertArrayEquals(Saving.slice("large", Shape.of(1200, 1000), first),
@@ -121,7 +104,7 @@ class DamagedCheckpointTest {
             assertThrows(MalformedException.class, () -> Manifest.parse(bytes));
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
         }
-        flip(Manifest.FILE, 1000);
+        Damage.flip(path.resolve(Manifest.FILE), 1000);
         assertRefused("checkpoint.json is not what was written: its checksum is wrong");
     }
 
@@ -138,7 +121,7 @@ class DamagedCheckpointTest {
 
     @Test
     void aLaterVersion() throws IOException {
-        rewrite("\"version\" : 1", "\"version\" : 2");
+        Damage.rewrite(path, "\"version\" : 1", "\"version\" : 2");
         assertRefused("it has version 2 of the format, and this program reads 1 at most: it needs a newer Isobar");
     }
 
@@ -156,14 +139,14 @@ class DamagedCheckpointTest {
         "tensors" : {                  | "tonsers" : {            | checkpoint.json is not understood: Missing
         """)
     void whatNoWriterWrote(String what, String by, String reason) throws IOException {
-        rewrite(what, by);
+        Damage.rewrite(path, what, by);
         String message = assertThrows(UserException.class, () -> Checkpoint.open(path)).getMessage();
         assertTrue(message.startsWith("checkpoint " + path + " cannot be used: " + reason), message);
     }
 
     @Test
     void aTensorOfAnotherShapeThanTheShards() throws IOException {
-        rewrite("\"shape\" : [ 8 ]", "\"shape\" : [ 9 ]");
+        Damage.rewrite(path, "\"shape\" : [ 8 ]", "\"shape\" : [ 9 ]");
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             String reason = SHARD + ": it has no tensor bias [9] of F32";
             assertEquals(List.of(reason), checkpoint.verify());

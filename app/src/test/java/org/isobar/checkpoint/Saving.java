@@ -20,7 +20,7 @@ import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 
 /** Writes checkpoints of a small model, ranks being threads. The value of an element says which one it is. */
-final class Saving {
+public final class Saving {
     static final Duration PATIENCE = Duration.ofSeconds(20);
     static final Description DESCRIPTION = new Description(Map.of("seed", "7"), new State(3, 0.1, Double.NaN));
     private static final Map<String, Shape> MODEL = model();
@@ -29,7 +29,7 @@ final class Saving {
     record State(long epoch, double loss, double best) { }
 
     /** Along which dimension a tensor of several is cut; not at all if it has no such dimension. */
-    enum Cut { WHOLE, ROWS, COLUMNS }
+    public enum Cut { WHOLE, ROWS, COLUMNS }
 
     private Saving() { }
 
@@ -81,13 +81,14 @@ final class Saving {
         return own;
     }
 
-    static List<SaveResult> save(Path directory, long iteration, Cut cut, int ranks) {
+    /** Saves with ranks that cut what they can. */
+    public static List<SaveResult> save(Path directory, long iteration, Cut cut, int ranks) {
         return together(IntStream.range(0, ranks).mapToObj(rank -> (Save) () ->
             writer(directory, rank, ranks).write(iteration, pieces(cut, ranks, rank), DESCRIPTION)).toList());
     }
 
     /** Saves with one rank, which must succeed. */
-    static Path save(Path directory, long iteration) {
+    public static Path save(Path directory, long iteration) {
         Path path = directory.resolve("checkpoint-" + iteration);
         assertEquals(List.of(new SaveResult.Done(path)), save(directory, iteration, Cut.WHOLE, 1));
         return path;

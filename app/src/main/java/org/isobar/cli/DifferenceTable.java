@@ -1,0 +1,88 @@
+package org.isobar.cli;
+
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+
+import org.isobar.checkpoint.Difference;
+
+/** A {@link Difference} of A and B, for people: what differs as tables, and the sum of it as one line. */
+final class DifferenceTable {
+    private static final String ABSENT = "(none)";
+
+    private final Difference difference;
+    private final PrintWriter out;
+    private final FactSheet sheet;
+
+    DifferenceTable(Difference difference, PrintWriter out) {
+        this.difference = difference;
+        this.out = out;
+        sheet = new FactSheet(out);
+    }
+
+    void print() {
+        if (!difference.changed().isEmpty()) {
+            List<List<String>> rows = new ArrayList<>(
+                List.of(List.of("tensor", "shape", "elements that differ", "max |A - B|", "||A - B|| / ||A||")));
+            difference.changed().forEach(change -> rows.add(List.of(change.name(), change.shape().toString(),
+                change.differing() + " of " + change.elements(), number(change.largest()),
+                number(change.relativeL2()))));
+            table("Tensors that differ", rows);
+        }
+        if (!difference.misshaped().isEmpty()) {
+            List<List<String>> rows = new ArrayList<>(List.of(List.of("tensor", "shape in A", "shape in B")));
+            difference.misshaped().forEach(tensor -> rows.add(List.of(tensor.name(), tensor.first().toString(),
+                tensor.second().toString())));
+            table("Tensors of two shapes", rows);
+        }
+        names("Tensors of A alone", difference.onlyFirst());
+        names("Tensors of B alone", difference.onlySecond());
+        out.println();
+        out.println(sum());
+    }
+
+    /** Prints which entries of two maps differ, if any do. */
+    static void entries(String title, Map<String, String> first, Map<String, String> second, PrintWriter out) {
+        Set<String> keys = new TreeSet<>(first.keySet());
+        keys.addAll(second.keySet());
+        keys.removeIf(key -> Objects.equals(first.get(key), second.get(key)));
+        if (!keys.isEmpty()) {
+            List<List<String>> rows = new ArrayList<>(List.of(List.of("entry", "A", "B")));
+            keys.forEach(key -> rows.add(
+                List.of(key, first.getOrDefault(key, ABSENT), second.getOrDefault(key, ABSENT))));
+            FactSheet sheet = new FactSheet(out);
+            sheet.heading(title + " that differs");
+            sheet.table(rows);
+        }
+    }
+
+    private String sum() {
+        if (difference.isNone()) {
+            return "Bit-identical: all tensors, " + difference.compared() + " of them.";
+        }
+        int uncompared = difference.misshaped().size() + difference.onlyFirst().size()
+            + difference.onlySecond().size();
+        return "Different: " + difference.changed().size() + " of " + difference.compared()
+            + " tensors that can be compared" + (uncompared == 0 ? "." : ", and " + uncompared + " that cannot.");
+    }
+
+    private void names(String title, List<String> names) {
+        if (!names.isEmpty()) {
+            table(title, names.stream().map(List::of).toList());
+        }
+    }
+
+    private void table(String title, List<List<String>> rows) {
+        sheet.heading(title);
+        sheet.table(rows);
+    }
+
+    private static String number(double value) {
+        return String.format(Locale.ROOT, "%.3e", value);
+    }
+}

@@ -1,0 +1,87 @@
+package org.isobar.checkpoint;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.fault.UserException;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A checkpoint, a directory of some and a run's directory are told apart. */
+class CheckpointPathTest {
+    @TempDir
+    private Path run;
+    private Path checkpoints;
+    private Path ninth;
+    private Path tenth;
+
+    @BeforeEach
+    void save() {
+        checkpoints = run.resolve(CheckpointPath.DIRECTORY);
+        ninth = Saving.save(checkpoints, 9);
+        tenth = Saving.save(checkpoints, 10);
+    }
+
+    private Path opened(Path path, Scrutiny scrutiny, List<String> skipped) {
+        try (Checkpoint checkpoint = new CheckpointPath(path).open(scrutiny, skipped::add)) {
+            return checkpoint.path();
+        }
+    }
+
+    private String refused(Path path) {
+        return assertThrows(UserException.class, () -> opened(path, Scrutiny.SIZES, new ArrayList<>())).getMessage();
+    }
+
+    @Test
+    void theNewestOfSeveral() {
+        for (Path path : List.of(run, checkpoints)) {
+            assertEquals(List.of(tenth, ninth), new CheckpointPath(path).all());
+            assertEquals(tenth, opened(path, Scrutiny.SIZES, new ArrayList<>()));
+        }
+        assertEquals(List.of(ninth), new CheckpointPath(ninth).all());
+        assertEquals(ninth, opened(ninth, Scrutiny.SIZES, new ArrayList<>()));
+    }
+
+    @Test
+    void whatIsDamagedIsSkippedAmongSeveralAlone() throws IOException {
+        Damage.flip(tenth.resolve("rank-00000.safetensors"), 40_000);
+        List<String> skipped = new ArrayList<>();
+        assertEquals(ninth, opened(run, Scrutiny.CHECKSUMS, skipped));
+        assertEquals(List.of("checkpoint " + tenth + " cannot be used: rank-00000.safetensors: bytes 0 to 1048575 are "
+            + "not those that were written; give another one"), skipped);
+        assertEquals(tenth, opened(run, Scrutiny.SIZES, new ArrayList<>()));
+        assertEquals(tenth, opened(tenth, Scrutiny.CHECKSUMS, new ArrayList<>()));
+    }
+
+    @Test
+    void aCheckpointOfAnotherName() throws IOException {
+        Path best = Files.move(tenth, run.resolve("best"));
+        assertEquals(best, opened(best, Scrutiny.SIZES, new ArrayList<>()));
+    }
+
+    @Test
+    void whereThereIsNone() throws IOException {
+        Path none = run.resolve("none");
+        assertEquals("cannot read checkpoint " + none + ": No such file or directory; check the path and its "
+            + "permissions", refused(none));
+        Path empty = Files.createDirectory(none);
+        assertEquals("checkpoint " + empty + " cannot be used: it is not complete, or not Isobar's: it has no "
+            + "checkpoint.json; give another one", refused(empty));
+        Path file = Files.createFile(run.resolve("file"));
+        assertEquals("cannot read checkpoint " + file + ": Not a directory; check the path and its permissions",
+            refused(file));
+        Files.delete(ninth.resolve(Manifest.FILE));
+        Files.delete(tenth.resolve(Manifest.FILE));
+        assertEquals("no checkpoint in " + checkpoints + " is sound; give another directory", refused(run));
+        assertEquals("checkpoint " + ninth + " cannot be used: it is not complete, or not Isobar's: it has no "
+            + "checkpoint.json; give another one", refused(ninth));
+    }
+}
