@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -75,6 +76,21 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
+     * {@link #open}, and reads all files from beginning to end, too.
+     *
+     * @throws UserException as {@code open}, or if a checksum is wrong
+     */
+    public static Checkpoint openSound(Path path) {
+        Checkpoint checkpoint = open(path);
+        List<String> damage = checkpoint.verify();
+        if (!damage.isEmpty()) {
+            checkpoint.close();
+            throw unusable(path, damage.getFirst());
+        }
+        return checkpoint;
+    }
+
+    /**
      * Opens the checkpoint of the latest iteration that is sound.
      *
      * @param directory that checkpoints were written into; it need not be there
@@ -86,13 +102,7 @@ public final class Checkpoint implements StoredTensors {
     public static Optional<Checkpoint> newest(Path directory, Scrutiny scrutiny, Consumer<String> skipped) {
         for (Path path : list(directory)) {
             try {
-                Checkpoint checkpoint = open(path);
-                List<String> damage = scrutiny == Scrutiny.SIZES ? List.of() : checkpoint.verify();
-                if (damage.isEmpty()) {
-                    return Optional.of(checkpoint);
-                }
-                checkpoint.close();
-                skipped.accept(unusable(path, damage.getFirst()).getMessage());
+                return Optional.of(scrutiny == Scrutiny.SIZES ? open(path) : openSound(path));
             } catch (UserException e) {
                 skipped.accept(e.getMessage());
             }
@@ -104,7 +114,7 @@ public final class Checkpoint implements StoredTensors {
     static List<Path> list(Path directory) {
         try {
             return Folder.checkpoints(directory);
-        } catch (NoSuchFileException e) {
+        } catch (NoSuchFileException | NotDirectoryException e) { // who writes there will say what is wrong
             return List.of();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);

@@ -242,12 +242,16 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     /** Leaves nothing behind but older checkpoints; what cannot be deleted now is deleted by the next writer. */
     private SaveResult failed(Path path, Path temporary, String reason) {
         String also = "";
+        boolean interrupted = Thread.interrupted(); // whose thread can read no file
         try {
             if (rank == 0 && isOurs(temporary)) {
                 Folder.delete(temporary);
             }
         } catch (IOException e) {
             also = "; " + temporary + " remains";
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
         return new SaveResult.Failed("no checkpoint " + path + ": " + reason + also);
     }

@@ -3,6 +3,7 @@ package org.isobar.train;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -49,7 +50,7 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
         Path own = folder(config.output().experimentDirectory());
         Optional<Checkpoint> found = switch (config.checkpoint().resume()) {
             case Resume.Never _ -> Optional.empty();
-            case Resume.Auto _ -> Checkpoint.newest(own, Checkpoint.Scrutiny.CHECKSUMS, skipped);
+            case Resume.Auto _ -> newest(own, skipped);
             case Resume.From from -> Optional.of(named(from.path(), skipped));
         };
         return found.map(checkpoint -> {
@@ -57,6 +58,16 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
                 return checked(checkpoint, config, skipped);
             }
         });
+    }
+
+    private static Optional<Checkpoint> newest(Path own, Consumer<String> skipped) {
+        List<String> reasons = new ArrayList<>();
+        Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.Scrutiny.CHECKSUMS, reasons::add);
+        reasons.forEach(skipped);
+        if (found.isEmpty() && !reasons.isEmpty()) {
+            skipped.accept("No checkpoint in " + own + " is sound: the run begins with its first step");
+        }
+        return found;
     }
 
     /** What rank 0 has found, on another rank. */
@@ -71,9 +82,10 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
         }
     }
 
+    /** Read to its end before anything of this run is cut back to it. */
     private static Checkpoint named(Path given, Consumer<String> skipped) {
         if (Files.exists(given.resolve("checkpoint.json"))) {
-            return Checkpoint.open(given);
+            return Checkpoint.openSound(given);
         }
         return places(given).map(place -> Checkpoint.newest(place, Checkpoint.Scrutiny.CHECKSUMS, skipped))
             .flatMap(Optional::stream).findFirst().orElseThrow(() -> new UserException("--resume " + given
