@@ -133,6 +133,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
         List<Manifest.StoredFile> stored = new ArrayList<>();
         try {
+            requireRoom(temporary, pieces);
             Folder.write(shard, file -> {
                 BlockChecksums checksums = new BlockChecksums(file, Manifest.BLOCK_BYTES);
                 SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
@@ -143,6 +144,15 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             throw FileFault.unwritable("shard " + shard, OPTION, e);
         }
         return stored.getFirst();
+    }
+
+    /** A disk that is too small for the shard is not filled with a part of it: the run's log may need the rest. */
+    private static void requireRoom(Path temporary, List<Piece> pieces) throws IOException {
+        long needed = pieces.stream().mapToLong(Piece::bytes).sum();
+        long free = temporary.toFile().getUsableSpace(); // 0 if unknown
+        if (free > 0 && free < needed) {
+            throw new IOException("No space left on device: " + needed + " bytes are needed, " + free + " are free");
+        }
     }
 
     /** What all ranks have written, in their order. */
