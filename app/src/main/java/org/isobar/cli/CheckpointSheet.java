@@ -3,6 +3,7 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -65,8 +66,8 @@ final class CheckpointSheet {
         }
         long elements = names.stream().mapToLong(name -> checkpoint.shape(name).elements()).sum();
         long bytes = names.stream().mapToLong(this::bytes).sum();
-        return elements + " numbers in " + names.size() + (names.size() == 1 ? " tensor, " : " tensors, ")
-            + FactSheet.bytes(bytes);
+        return String.format(Locale.ROOT, "%,d numbers in %d tensor%s, %s", elements, names.size(),
+            names.size() == 1 ? "" : "s", FactSheet.bytes(bytes));
     }
 
     private long bytes(String name) {

@@ -77,7 +77,7 @@ class CheckpointCommandTest {
         assertPrints("Checkpoint  " + tenth);
         assertPrints("Iteration  10");
         assertPrints("Files  2 files, 4.80 MB");
-        assertPrints("Weights  1200201 numbers in 5 tensors, 4.80 MB");
+        assertPrints("Weights  1,200,201 numbers in 5 tensors, 4.80 MB");
         assertPrints("Moments  none");
         assertPrints("Layout  1 whole, 4 in 2 slices along dimension 0");
         assertPrints("epoch  3");
@@ -121,7 +121,7 @@ class CheckpointCommandTest {
         Damage.flip(tenth.resolve(SHARD), 400_000);
         assertEquals(2, checkpoint("verify", run));
         assertEquals("isobar: checkpoint " + tenth + " is damaged: " + SHARD
-            + ": bytes 0 to 1048575 are not those that were written\n", err);
+            + ": bytes 0 to 1048575 are not those that were written; use another one\n", err);
         assertEquals("checkpoint " + ninth + " is sound: 2 files, 4.80 MB\n", out);
         assertEquals(0, checkpoint("verify", ninth));
 
@@ -134,15 +134,18 @@ class CheckpointCommandTest {
     }
 
     @Test
-    void manyDamagedBlocksAreCounted() throws IOException {
-        Path path = Saving.save(run.resolve("whole"), 1);
+    void severalPathsAndBlocks() throws IOException {
+        Path path = Saving.save(run.resolve("spoiled"), 1);
         for (int block = 0; block < 5; block++) {
             Damage.flip(path.resolve("rank-00000.safetensors"), (block << 23) + 50_000);
         }
-        Path wide = Saving.save(run.resolve("wide"), 1);
-        assertEquals(2, checkpoint("verify", path, wide));
-        assertEquals(5, Pattern.compile("are not those that were written").matcher(err).results().count(), err);
-        assertEquals("checkpoint " + wide + " is sound: 1 file, 4.80 MB\n", out);
+        Path sound = Saving.save(run.resolve("sound"), 1);
+        Path none = run.resolve("none");
+        assertEquals(2, checkpoint("verify", none, path, sound));
+        assertTrue(err.startsWith("isobar: cannot read checkpoint " + none + ": "), err);
+        assertEquals(3, Pattern.compile("are not those that were written").matcher(err).results().count(), err);
+        assertTrue(err.endsWith("are not those that were written; and 2 more; use another one\n"), err);
+        assertEquals("checkpoint " + sound + " is sound: 1 file, 4.80 MB\n", out);
     }
 
     @Test
@@ -232,15 +235,18 @@ class CheckpointCommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "inspect --help", "verify --help", "merge --help", "diff --help"})
+    @ValueSource(strings = {"inspect --help", "verify --help", "merge --help", "diff --help"})
     void help(String line) {
         assertEquals(0, checkpoint((Object[]) line.split(" ")));
         assertTrue(out.startsWith("Usage: isobar checkpoint"), out);
-        assertTrue(out.contains("PATH is a checkpoint, or a directory of checkpoints, or a run's directory"), out);
+        assertTrue(out.replaceAll("\\s+", " ").contains("A checkpoint; or a directory of checkpoints, or a run's "
+            + "directory, of which "), out);
     }
 
     @Test
     void withoutACommand() {
+        assertEquals(0, checkpoint("--help"));
+        assertTrue(out.startsWith("Usage: isobar checkpoint [-hV] COMMAND"), out);
         assertEquals(2, checkpoint());
         assertTrue(err.contains("Name a command: inspect, verify, merge, diff"), err);
     }
