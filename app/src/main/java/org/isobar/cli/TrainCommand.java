@@ -4,6 +4,7 @@ import java.util.concurrent.Callable;
 
 import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.Screen;
+import org.isobar.train.Interruption;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -24,6 +25,7 @@ final class TrainCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         return TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch),
-            JobSecret.of(launch.environment()), launch.environment(), Screen.standard(launch.environment()));
+            new TrainingRun.Surroundings(JobSecret.of(launch.environment()), launch.environment(),
+                Screen.standard(launch.environment()), Interruption.NONE));
     }
 }

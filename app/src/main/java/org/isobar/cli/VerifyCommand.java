@@ -2,7 +2,6 @@ package org.isobar.cli;
 
 import java.io.PrintWriter;
 import java.io.Writer;
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -122,11 +121,11 @@ final class VerifyCommand implements Callable<Integer> {
             Integer.toString(steps));
         JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
             TimeLimits.DEFAULT, carrier);
-        List<LayoutCheck.Result> results = new ArrayList<>();
+        List<LayoutCheck.Result> results;
         try (Device device = backend.open(options.with(EXACT), out::println)) {
             out.println("Layout: " + grid);
-            member.run(device, communicators ->
-                results.addAll(new LayoutCheck(device, communicators, dropout, BATCH).run(steps)));
+            results = member.run(device,
+                communicators -> new LayoutCheck(device, communicators, dropout, BATCH).run(steps));
         }
         LayoutTable table = new LayoutTable(results);
         table.print(out);

@@ -32,10 +32,9 @@ public final class ConfigLoader {
     private final RankEnvironment ranks;
     private final ProcessGrid grid;
 
-    private ConfigLoader(ConfigRequest request) {
+    private ConfigLoader(ConfigRequest request, Map<String, Setting> overlaid) {
         this.request = request;
-        Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
-        Settings given = new Settings(request.yamlFile(), request.preset(), Roots.apply(preset, request));
+        Settings given = new Settings(request.yamlFile(), request.preset(), overlaid);
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);
@@ -68,7 +67,20 @@ public final class ConfigLoader {
      * @throws UserException if the file cannot be read, or a key, a value or a combination of values is wrong
      */
     public static RunConfig load(ConfigRequest request) {
-        return new ConfigLoader(request).resolve();
+        Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
+        return new ConfigLoader(request, Roots.apply(preset, request)).resolve();
+    }
+
+    /**
+     * Resolves and checks what an earlier run was told, on the processes of today: with their share of its global
+     * batch, and with its data where DATADIR or the overrides say, else where they were.
+     *
+     * @param entries {@link RunConfig#entries} of that run
+     * @param request what is laid over it; the file that the entries stand in, and a name for the run
+     * @throws UserException if a key, a value or a combination of values is wrong
+     */
+    public static RunConfig restore(Map<String, String> entries, ConfigRequest request) {
+        return new ConfigLoader(request, Roots.move(SavedSettings.of(entries), request)).resolve();
     }
 
     private RunConfig resolve() {

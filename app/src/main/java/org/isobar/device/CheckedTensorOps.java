@@ -297,9 +297,10 @@ public final class CheckedTensorOps implements TensorOps {
     }
 
     @Override
-    public void advance(Tensor control, LossScaling scaling) {
-        new Arguments("advance").output("control", control, DType.F64, exactly(StepControl.SIZE)).check();
-        ops.advance(control, scaling);
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) {
+        new Arguments("advance").output("control", control, DType.F64, exactly(StepControl.SIZE))
+            .input("loss", loss, DType.F64, exactly(1)).check();
+        ops.advance(control, loss, scaling);
     }
 
     @Override

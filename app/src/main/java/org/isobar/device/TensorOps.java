@@ -270,11 +270,13 @@ public interface TensorOps {
     void unscale(Tensor gradient, Tensor overflow, Tensor scale);
 
     /**
-     * Decides whether this step counts, by its overflow flag, and moves the loss scale: see {@link StepControl}.
+     * Decides whether this step counts, by its overflow flag and its loss, and moves the loss scale: see
+     * {@link StepControl}.
      *
-     * @param control (6), F64
+     * @param control (7), F64
+     * @param loss    (1), F64: of the step, the same on all ranks
      */
-    void advance(Tensor control, LossScaling scaling);
+    void advance(Tensor control, Tensor loss, LossScaling scaling);
 
     /**
      * One step of Adam without weight decay over flat ranges (Kingma and Ba, 2015), as PyTorch computes it:
@@ -287,7 +289,7 @@ public interface TensorOps {
      * @param gradient  (n)
      * @param moment1   (n)
      * @param moment2   (n)
-     * @param control   (6), F64: a {@link StepControl}
+     * @param control   (7), F64: a {@link StepControl}
      */
     void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants);

@@ -122,12 +122,27 @@ public final class ParameterStore {
 
     /** This rank's values of every weight by its {@code state_dict} name: the whole weight where it is not cut. */
     public Map<String, Tensor> stateDict() {
-        return byName(false);
+        return named(values);
     }
 
     /** This rank's gradients of every weight by its {@code state_dict} name. */
     public Map<String, Tensor> gradientDict() {
-        return byName(true);
+        return named(gradients);
+    }
+
+    /** What belongs to every weight in a flat range of this layout, F32, by the weight's {@code state_dict} name. */
+    public Map<String, Tensor> named(Tensor flat) {
+        Map<String, Tensor> named = new LinkedHashMap<>();
+        long end = elements();
+        for (Parameter parameter : declared) {
+            end -= align(parameter.shape().elements());
+            long first = end;
+            for (Parameter.Part part : parameter.parts()) {
+                named.put(part.name(), view(flat, first, part.local()));
+                first += part.local().elements();
+            }
+        }
+        return named;
     }
 
     /**
@@ -150,19 +165,6 @@ public final class ParameterStore {
             }
         }
         refresh(device.ops());
-    }
-
-    private Map<String, Tensor> byName(boolean gradient) {
-        Map<String, Tensor> named = new LinkedHashMap<>();
-        for (Parameter parameter : declared) {
-            Tensor whole = gradient ? parameter.gradient() : parameter.value();
-            long offset = whole.offset();
-            for (Parameter.Part part : parameter.parts()) {
-                named.put(part.name(), new Tensor(whole.storage(), offset, whole.dtype(), part.local()));
-                offset += part.local().elements() * whole.dtype().bytes();
-            }
-        }
-        return named;
     }
 
     private static Tensor view(Tensor flat, long elementOffset, Shape shape) {

@@ -25,6 +25,7 @@ public final class Adam {
     private final Communicator ranks;
     private final Tensor gradients; // all
     private final StepControl control;
+    private final Piece whole;
     private final List<Piece> pieces;
 
     /** How often the device is called. The bits are the same. */
@@ -35,19 +36,38 @@ public final class Adam {
         PER_TENSOR
     }
 
+    /** What a loss that is not finite does. */
+    public enum NonFinite {
+        /** It ends all movement: parameters, moments and {@link Progress} stay what they were before its step. */
+        HALTS,
+        /** Its step is skipped, as are those whose gradients are not finite. */
+        IS_SKIPPED
+    }
+
     /**
      * How the update is carried out.
      *
-     * @param scaler what the loss is multiplied by
-     * @param launch how often the device is called
+     * @param scaler    what the loss is multiplied by
+     * @param launch    how often the device is called
+     * @param nonFinite what becomes of a loss that is not finite
      */
-    public record Options(GradScaler scaler, Launch launch) { }
+    public record Options(GradScaler scaler, Launch launch, NonFinite nonFinite) {
+        /** Halts at a loss that is not finite. */
+        public Options(GradScaler scaler, Launch launch) {
+            this(scaler, launch, NonFinite.HALTS);
+        }
+
+        /** Whether a gradient that is not finite has its step skipped. */
+        public boolean judgesGradients() {
+            return scaler.isActive() || nonFinite == NonFinite.IS_SKIPPED;
+        }
+    }
 
     /**
      * How steps have gone.
      *
      * @param taken   steps that moved the weights
-     * @param skipped steps left out because a gradient was not finite
+     * @param skipped steps left out because a gradient, or the loss, was not finite
      * @param scale   the loss scale of the next step
      */
     public record Progress(long taken, long skipped, double scale) { }
@@ -70,7 +90,7 @@ public final class Adam {
         this.options = options;
         this.ranks = ranks;
         gradients = parameters.gradients();
-        Piece whole = new Piece(parameters.values(), parameters.copies(), gradients,
+        whole = new Piece(parameters.values(), parameters.copies(), gradients,
             arena.f32(parameters.elements()), arena.f32(parameters.elements()));
         control = new StepControl(arena.allocate(DType.F64, StepControl.SIZE));
         pieces = switch (options.launch()) {
@@ -80,7 +100,31 @@ public final class Adam {
         };
         device.ops().fill(whole.moment1(), 0);
         device.ops().fill(whole.moment2(), 0);
-        device.upload(control.values(), MemorySegment.ofArray(new double[] {0, 0, 0, options.scaler().start(), 0, 0}));
+        double halt = options.nonFinite() == NonFinite.HALTS ? StepControl.ARMED : StepControl.NEVER_HALTS;
+        device.upload(control.values(),
+            MemorySegment.ofArray(new double[] {0, 0, 0, options.scaler().start(), 0, 0, halt}));
+    }
+
+    /** Running means of the gradients, in the layout of the parameters' flat ranges. */
+    public Tensor firstMoments() {
+        return whole.moment1();
+    }
+
+    /** Running means of the squared gradients, in the same layout. */
+    public Tensor secondMoments() {
+        return whole.moment2();
+    }
+
+    /** What steers the steps, but for the learning rate; waits for the steps so far. See {@link StepControl}. */
+    public double[] control() {
+        double[] numbers = new double[StepControl.SIZE];
+        device.download(MemorySegment.ofArray(numbers), control.values());
+        return numbers;
+    }
+
+    /** Goes on where {@link #control} was asked for. */
+    public void setControl(double[] numbers) {
+        device.upload(control.values(), MemorySegment.ofArray(numbers));
     }
 
     /** What the loss is multiplied by before backward, (1), F64. */
@@ -93,14 +137,25 @@ public final class Adam {
         device.upload(control.learningRate(), MemorySegment.ofArray(new double[] {learningRate}));
     }
 
-    /** Divides all gradients by the loss scale and notes whether they are finite; nothing where no loss is scaled. */
+    /**
+     * Divides all gradients by the loss scale and notes whether they are finite, where that is asked for: where losses
+     * are scaled, or steps skipped.
+     */
     public void unscale() {
-        options.scaler().unscale(device.ops(), gradients, control, ranks);
+        device.ops().fill(control.overflow(), 0);
+        if (options.judgesGradients()) {
+            GradScaler.unscale(device.ops(), gradients, control, ranks);
+        }
     }
 
-    /** Moves the parameters by their gradients, {@link #unscale unscaled}, unless one of these was not finite. */
-    public void step() {
-        options.scaler().advance(device.ops(), control);
+    /**
+     * Moves the parameters by their gradients, {@link #unscale unscaled}, unless the loss, or a gradient that was
+     * looked at, is not finite.
+     *
+     * @param loss (1), F64: of the step, the same on all ranks
+     */
+    public void step(Tensor loss) {
+        device.ops().advance(control.values(), loss, options.scaler().moves());
         for (Piece piece : pieces) {
             device.ops().adam(piece.value(), piece.copy(), piece.gradient(), piece.moment1(), piece.moment2(),
                 control.values(), CONSTANTS);
@@ -109,8 +164,7 @@ public final class Adam {
 
     /** How the steps so far have gone; waits for them. */
     public Progress progress() {
-        double[] numbers = new double[StepControl.SIZE];
-        device.download(MemorySegment.ofArray(numbers), control.values());
+        double[] numbers = control();
         return new Progress((long) numbers[StepControl.COUNT], (long) numbers[StepControl.SKIPPED],
             numbers[StepControl.SCALE]);
     }

@@ -38,16 +38,8 @@ public record GradScaler(double start, LossScaling moves) {
      * Divides gradients by the scale and notes whether one is not finite on any of {@code ranks}: all of them skip a
      * step, or none.
      */
-    void unscale(TensorOps ops, Tensor gradients, StepControl control, Communicator ranks) {
-        if (isActive()) {
-            ops.fill(control.overflow(), 0);
-            ops.unscale(gradients, control.overflow(), control.scale());
-            ranks.allReduce(control.overflow(), Reduction.MAX).await();
-        }
-    }
-
-    /** Decides whether this step counts, and moves the scale. */
-    void advance(TensorOps ops, StepControl control) {
-        ops.advance(control.values(), moves);
+    static void unscale(TensorOps ops, Tensor gradients, StepControl control, Communicator ranks) {
+        ops.unscale(gradients, control.overflow(), control.scale());
+        ranks.allReduce(control.overflow(), Reduction.MAX).await();
     }
 }

@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
+import java.util.function.Function;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -34,18 +34,18 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
     TimeLimits limits, CommBackend carrier) {
 
     /**
-     * Runs {@code work} with communicators to the job's other processes. All connections are closed when it returns or
-     * throws, so memory that collectives used may be freed then.
+     * Runs {@code work} with communicators to the job's other processes; returns what it returns. All connections are
+     * closed when it returns or throws, so memory that collectives used may be freed then.
      *
      * @throws UserException if the processes cannot meet, or disagree
      * @throws CommunicationException         if another process has failed
      */
-    public void run(Device device, Consumer<Communicators> work) {
+    public <T> T run(Device device, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
                 group -> carrier.open(device, job, group))) {
             try {
-                work.accept(communicators);
+                return work.apply(communicators);
             } catch (CommunicationException theirs) {
                 throw theirs;
             } catch (DeviceException broken) {

@@ -9,9 +9,10 @@ import java.util.function.Supplier;
 final class LateLosses {
     private final FiniteLoss.Origin origin;
     private final Listener listener;
+    private final LossSum losses;
     private Issued late; // whose loss nobody has looked at, or null
-    private double sum;
-    private int steps;
+    private Wish wish = Wish.NOTHING;
+    private long wisher;
 
     /**
      * A step that was issued.
@@ -24,12 +25,14 @@ final class LateLosses {
 
     /** Told of each loss in turn. */
     interface Listener {
-        /** That of step {@code step} of the epoch, from 1. */
-        void accept(int step, double loss);
+        /** That of step {@code number} of the run, from 1. */
+        void accept(long number, double loss);
     }
 
-    LateLosses(FiniteLoss.Origin origin, Listener listener) {
+    /** Adds the losses to {@code losses}. */
+    LateLosses(FiniteLoss.Origin origin, LossSum losses, Listener listener) {
         this.origin = origin;
+        this.losses = losses;
         this.listener = listener;
     }
 
@@ -52,15 +55,21 @@ final class LateLosses {
         if (late != null) {
             BatchLoss loss = late.loss().get();
             FiniteLoss.require(loss, "at step " + late.number(), late.samples(), origin);
+            losses.add(loss.mean());
+            wish = loss.wish();
+            wisher = late.number();
+            listener.accept(late.number(), loss.mean());
             late = null;
-            sum += loss.mean();
-            steps++;
-            listener.accept(steps, loss.mean());
         }
     }
 
-    /** The mean of the losses that were looked at. */
-    double mean() {
-        return sum / steps;
+    /** The greatest wish of all ranks in the last step that was looked at. */
+    Wish wish() {
+        return wish;
+    }
+
+    /** The number of that step. */
+    long wisher() {
+        return wisher;
     }
 }

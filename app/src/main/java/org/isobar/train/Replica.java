@@ -169,7 +169,7 @@ public final class Replica implements AutoCloseable {
     /** All ranks that skip the same steps; this one alone where none is ever skipped. */
     private static Communicator judges(Communicators communicators, Options options) {
         Set<Axis> axes = EnumSet.noneOf(Axis.class);
-        if (options.adam().scaler().isActive()) {
+        if (options.adam().judgesGradients()) {
             axes = EnumSet.allOf(Axis.class);
             if (options.sync().replicas() == GradientSync.Replicas.APART) {
                 axes.remove(Axis.DP);
@@ -251,14 +251,20 @@ public final class Replica implements AutoCloseable {
         return issue(input, target, context).get().mean();
     }
 
-    /** What a recording is of: masks aside, nothing that differs between steps is passed by value. */
+    /**
+     * What a recording is of: masks aside, nothing that differs between steps is passed by value.
+     *
+     * <p>The optimizer judges the loss, so all ranks must have the same. The ranks of a model have the same bits of it:
+     * what tp and cp cut is put together again by collectives that give each rank the same bits, and each then does the
+     * rest for the whole image. Those of dp have them from the mean.
+     */
     private void step(Tensor input, Tensor target, StepContext context) {
         differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
+        average(results.loss());
         try (Ranges.Range _ = device.ranges().open("optimizer")) {
             adam.unscale();
-            adam.step();
+            adam.step(results.loss());
         }
-        average(results.loss());
         hearWishes();
     }
 
@@ -283,6 +289,11 @@ public final class Replica implements AutoCloseable {
         model.backward(prediction, input, pass);
         pass.finish();
         sync.await();
+    }
+
+    /** What training steps change. */
+    ModelState state() {
+        return new ModelState(device, parameters, adam);
     }
 
     /** How the training steps so far have gone. */
@@ -327,9 +338,18 @@ public final class Replica implements AutoCloseable {
 
     /** The largest of the numbers that the replicas name, up to 2^53; all of them ask together. */
     long largest(long number) {
+        return largest(number, replicas);
+    }
+
+    /** Whether {@code mine} is true on any rank; all of them ask together. */
+    boolean isTrueAnywhere(boolean mine) {
+        return largest(mine ? 1 : 0, all) > 0;
+    }
+
+    private long largest(long number, Communicator ranks) {
         Tensor numbers = checksum.slice(0, 1);
         device.upload(numbers, MemorySegment.ofArray(new double[] {number}));
-        replicas.allReduce(numbers, Reduction.MAX).await();
+        ranks.allReduce(numbers, Reduction.MAX).await();
         return (long) read(numbers)[0];
     }
 

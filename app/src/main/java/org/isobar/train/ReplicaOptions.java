@@ -19,6 +19,10 @@ public final class ReplicaOptions {
             : Adam.Launch.PER_TENSOR;
         Replica.Steps steps = training.enableCudaGraphs() && device.canRecord() ? Replica.Steps.REPLAYED
             : Replica.Steps.ISSUED;
-        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch), sync, steps);
+        Adam.NonFinite nonFinite = switch (training.onNan()) {
+            case STOP -> Adam.NonFinite.HALTS;
+            case SKIP -> Adam.NonFinite.IS_SKIPPED;
+        };
+        return new Replica.Options(compute, new Adam.Options(GradScaler.of(compute), launch, nonFinite), sync, steps);
     }
 }

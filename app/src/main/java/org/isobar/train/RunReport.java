@@ -50,6 +50,12 @@ final class RunReport {
         board.ifPresent(TensorBoardWriter::flush);
     }
 
+    /** How much has been told so far. */
+    TrainingState.Written written() {
+        return board.map(events -> new TrainingState.Written(log.bytes(), events.file().getFileName().toString(),
+            events.bytes())).orElse(null);
+    }
+
     /** Where the latest picture lies. */
     Path picture() {
         return picture;

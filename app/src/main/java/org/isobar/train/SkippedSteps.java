@@ -7,7 +7,17 @@ import org.isobar.telemetry.PythonFormat;
 
 /** What the log is told of steps that moved nothing, because a gradient had overflowed. */
 final class SkippedSteps {
-    private Adam.Progress last = new Adam.Progress(0, 0, 1);
+    private Adam.Progress last;
+
+    /** Counts from there on. */
+    SkippedSteps(Adam.Progress start) {
+        last = start;
+    }
+
+    /** How steps had gone when the last epoch ended. */
+    Adam.Progress last() {
+        return last;
+    }
 
     /** The line at the end of an epoch, if steps of it were skipped. */
     Optional<String> epoch(Adam.Progress progress) {

@@ -1,5 +1,7 @@
 package org.isobar.train;
 
+import java.util.Optional;
+
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
@@ -26,16 +28,31 @@ final class Trainer {
     private final Span samples; // of this replica in the global batch
     private final int epochs;
     private final long stepsPerEpoch;
-    private final SkippedSteps skipped = new SkippedSteps();
+    private final Saves saves;
+    private final SkippedSteps skipped;
+    private final LossSum losses; // of the epoch
+    private final long begun; // iterations when this process began
+    private int epoch;
+    private int step; // of the epoch
     private long iterations;
+    private long saved; // iterations when a checkpoint was last begun
+    private Validator.Scores scores; // the last, or null
+    private TrainingState.Best best; // or null
 
     /**
      * The data of a run.
      *
      * @param training   batches that move the weights
      * @param validation batches that score them
+     * @param fingerprint tells these data from others
      */
-    record LoaderPair(DataLoader training, DataLoader validation) {
+    record LoaderPair(DataLoader training, DataLoader validation, String fingerprint) {
+        /** The same; reads some of them. */
+        static LoaderPair of(DataLoader training, DataLoader validation) {
+            return new LoaderPair(training, validation, "training " + training.dataset().fingerprint()
+                + "; validation " + validation.dataset().fingerprint());
+        }
+
         /**
          * Whole epochs in a number of training steps.
          *
@@ -50,7 +67,12 @@ final class Trainer {
         }
     }
 
-    Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report) {
+    /**
+     * The training of a replica that has its initial weights or, where the run goes on from a checkpoint, those of
+     * that.
+     */
+    Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report, Saves saves,
+        Optional<Resumption> resumption) {
         this.config = config;
         this.replica = replica;
         this.data = data;
@@ -60,28 +82,77 @@ final class Trainer {
                 config.training().warmup());
             case NONE -> new LearningRateSchedule.Constant(config.training().lr());
         };
-        validator = new Validator(replica, data.validation());
+        validator = new Validator(replica, data.validation(), saves::wish);
         samples = new Span(config.grid().coordinate(config.ranks().rank(), Axis.DP), config.grid().size(Axis.DP),
             config.training().globalBatchSize());
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
+        this.saves = saves;
+        begun = resumption.map(Resumption::iteration).orElse(0L);
+        iterations = begun;
+        saved = begun;
+        TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
+        epoch = state.epoch();
+        step = state.step();
+        losses = new LossSum(state.lossSum(), state.losses());
+        skipped = new SkippedSteps(state.progress());
+        scores = state.scores();
+        best = state.best();
     }
 
-    /** Trains all epochs; returns the scores of the last validation. */
-    Validator.Scores run() {
+    /** Trains all epochs that are left. */
+    Outcome run() {
         report.info(TutorialLines.trainingStarts());
-        scoreBeforeTraining();
-        Validator.Scores scores = null;
-        ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
-            config.training().globalBatchSize());
-        for (int epoch = 0; epoch < epochs; epoch++) {
-            try (ProgressBar progress = report.progress(plan)) {
-                train(epoch, progress);
-            }
-            scores = validate(epoch == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE);
+        if (iterations == 0) {
+            scoreBeforeTraining();
         }
+        while (epoch < epochs) {
+            Optional<Pace> pace = train();
+            TrainingState trained = state();
+            if (pace.isEmpty()) {
+                return stop(trained);
+            }
+            announce(pace.get());
+            Optional<Validator.Scores> found = validate();
+            if (found.isEmpty()) {
+                return stop(trained);
+            }
+            scores = found.get();
+            if (best == null || scores.loss() < best.loss()) {
+                best = new TrainingState.Best(iterations, scores.loss());
+            }
+            epoch++;
+            step = 0;
+            losses.clear();
+            save();
+        }
+        saves.await(); // the last; if it failed, the log says so
         skipped.total().ifPresent(report::info);
-        return scores;
+        return new Outcome.Finished(scores);
+    }
+
+    /** Where training is; waits for the steps so far. */
+    private TrainingState state() {
+        return new TrainingState(epoch, step, losses.sum(), losses.count(), replica.state().control(), skipped.last(),
+            scores, best, report.written(), data.fingerprint());
+    }
+
+    private void save() {
+        saves.save(iterations, state());
+        saved = iterations;
+    }
+
+    /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
+    private Outcome stop(TrainingState state) {
+        if (iterations == begun) {
+            return new Outcome.Lost("asked to end before the first step was done: there is nothing to save");
+        }
+        saves.save(iterations, state);
+        Optional<String> failure = saves.await();
+        if (replica.isTrueAnywhere(failure.isPresent())) {
+            return new Outcome.Lost(failure.orElse("another rank could not save its share"));
+        }
+        return new Outcome.Interrupted(iterations);
     }
 
     /** The losses of one batch each with the initial weights, at step 0 of TensorBoard. */
@@ -101,39 +172,71 @@ final class Trainer {
         }
     }
 
-    private void train(int epoch, ProgressBar progress) {
+    /** How fast this process was. */
+    private record Pace(int steps, double seconds) { }
+
+    /** Trains what is left of the epoch; returns nothing if asked to end. */
+    private Optional<Pace> train() {
         long start = System.nanoTime();
-        LateLosses losses = new LateLosses(new FiniteLoss.Origin(replica, data.training().dataset()),
-            (step, loss) -> progress.step(epoch + 1, step, loss));
-        int step = 0;
-        try (DataLoader.Epoch batches = data.training().epoch(epoch)) {
+        int first = step;
+        ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
+            config.training().globalBatchSize());
+        try (ProgressBar progress = report.progress(plan);
+            DataLoader.Epoch batches = data.training().epoch(epoch, step)) {
+            LateLosses late = new LateLosses(new FiniteLoss.Origin(replica, data.training().dataset()), losses,
+                (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
             while (batches.hasNext()) {
-                LateLosses.Issued issued;
-                try (Batch batch = batches.next()) {
-                    profile(epoch, step, losses);
-                    issued = step(batch, step);
-                }
-                step++;
-                losses.add(issued);
+                late.add(step(batches, late));
                 if (step == 2) {
                     report.info(TutorialLines.forwardMemory(replica.device().memory().highWatermark()));
                 }
+                if (heed(late) == Wish.STOP) {
+                    return Optional.empty();
+                }
             }
-            losses.settle();
+            late.settle();
+            if (late.wish() == Wish.STOP) {
+                return Optional.empty();
+            }
         }
-        double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
-        double samplesPerSecond = config.training().globalBatchSize() * step / seconds;
-        report.info(TutorialLines.epochTime(epoch + 1, seconds, samplesPerSecond));
+        return Optional.of(new Pace(step - first, (System.nanoTime() - start) / NANOS_PER_SECOND));
+    }
+
+    /** Saves if it is time, or somebody has wished for it since the last time; returns what was wished. */
+    private Wish heed(LateLosses late) {
+        boolean save = saves.isDueAfter(iterations) || late.wish() == Wish.SAVE && late.wisher() > saved;
+        if (save || late.wish() == Wish.STOP) {
+            late.settle();
+        }
+        if (save && late.wish() != Wish.STOP && step < stepsPerEpoch) { // after the last, validation comes first
+            save();
+        }
+        return late.wish();
+    }
+
+    private LateLosses.Issued step(DataLoader.Epoch batches, LateLosses late) {
+        try (Batch batch = batches.next()) {
+            profile(late);
+            LateLosses.Issued issued = issue(batch);
+            step++;
+            iterations++;
+            return issued;
+        }
+    }
+
+    private void announce(Pace pace) {
+        double samplesPerSecond = config.training().globalBatchSize() * pace.steps() / pace.seconds();
+        report.info(TutorialLines.epochTime(epoch + 1, pace.seconds(), samplesPerSecond));
         report.info(TutorialLines.trainLoss(losses.mean()));
         skipped.epoch(replica.progress()).ifPresent(report::info);
         report.scalar("Loss/train", losses.mean(), iterations);
         report.scalar("Learning Rate", schedule.at(iterations), iterations);
-        report.scalar("Avg iters per sec", step / seconds, iterations);
+        report.scalar("Avg iters per sec", pace.steps() / pace.seconds(), iterations);
         report.scalar("Avg samples per sec", samplesPerSecond, iterations);
     }
 
     /** The profiler's window: the fourth epoch but for its last step. What it sees is done when it closes. */
-    private void profile(int epoch, int step, LateLosses losses) {
+    private void profile(LateLosses late) {
         if (epoch != PROFILED_EPOCH) {
             return;
         }
@@ -142,39 +245,42 @@ final class Trainer {
             replica.device().ranges().startProfiler();
         }
         if (step == stepsPerEpoch - 1) {
-            losses.settle(); // at all ranks: a loss that is not finite makes them talk
+            late.settle(); // at all ranks: a loss that is not finite makes them talk
             if (profiled) {
                 replica.device().ranges().stopProfiler();
             }
         }
     }
 
-    private LateLosses.Issued step(Batch batch, int number) {
+    private LateLosses.Issued issue(Batch batch) {
         Ranges ranges = replica.device().ranges();
-        try (Ranges.Range _ = ranges.open("step " + number)) {
+        try (Ranges.Range _ = ranges.open("step " + step)) {
             Tensor input;
             Tensor target;
-            try (Ranges.Range _ = ranges.open("data copy in " + number)) {
+            try (Ranges.Range _ = ranges.open("data copy in " + step)) {
                 input = batch.input();
                 target = batch.target();
             }
             Replica.StepContext context = new Replica.StepContext(config.training().seed(), iterations, samples,
-                schedule.at(iterations));
-            iterations++;
-            return new LateLosses.Issued(iterations, batch.samples(), replica.issue(input, target, context));
+                schedule.at(iterations), saves.wish());
+            return new LateLosses.Issued(iterations + 1, batch.samples(), replica.issue(input, target, context));
         }
     }
 
-    private Validator.Scores validate(Validator.Baseline baseline) {
+    /** Scores the model; returns nothing if asked to end. */
+    private Optional<Validator.Scores> validate() {
         long start = System.nanoTime();
-        Validator.Scores scores = validator.run(baseline, iterations,
+        Optional<Validator.Scores> found = validator.run(
+            epoch == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE, iterations,
             (target, prediction) -> report.figure(replica.device(), target, prediction, iterations));
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
-        report.info(TutorialLines.validationLoss((float) scores.loss()));
-        report.info(TutorialLines.validationTime(seconds));
-        report.scalar("Loss/valid", scores.loss(), iterations);
-        report.scalar("RMSE(u10m)/valid", scores.rmse()[0], iterations);
-        report.flush();
-        return scores;
+        found.ifPresent(all -> {
+            report.info(TutorialLines.validationLoss((float) all.loss()));
+            report.info(TutorialLines.validationTime(seconds));
+            report.scalar("Loss/valid", all.loss(), iterations);
+            report.scalar("RMSE(u10m)/valid", all.rmse()[0], iterations);
+            report.flush();
+        });
+        return found;
     }
 }

@@ -1,5 +1,8 @@
 package org.isobar.train;
 
+import java.util.Optional;
+import java.util.function.Supplier;
+
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
 import org.isobar.fault.UserException;
@@ -9,6 +12,7 @@ import org.isobar.tensor.Tensor;
 final class Validator {
     private final Replica replica;
     private final DataLoader loader;
+    private final Supplier<Wish> wish;
 
     /**
      * Means over all validation batches.
@@ -27,18 +31,20 @@ final class Validator {
         PERSISTENCE
     }
 
-    Validator(Replica replica, DataLoader loader) {
+    /** Scores by the batches of {@code loader}; {@code wish} is asked for this rank's before each of them. */
+    Validator(Replica replica, DataLoader loader, Supplier<Wish> wish) {
         this.replica = replica;
         this.loader = loader;
+        this.wish = wish;
     }
 
     /**
      * Scores all validation batches after {@code step} steps of training. {@code firstBatch} sees the first one while
-     * the replica still holds its prediction.
+     * the replica still holds its prediction. Returns nothing if a rank wishes to stop: then all do.
      *
      * @throws UserException if a loss is not finite
      */
-    Scores run(Baseline baseline, long step, BatchViewer firstBatch) {
+    Optional<Scores> run(Baseline baseline, long step, BatchViewer firstBatch) {
         double loss = 0;
         double[] rmse = null;
         double[] persistence = null;
@@ -48,9 +54,12 @@ final class Validator {
                 try (Batch batch = epoch.next()) {
                     Tensor input = batch.input();
                     Tensor target = batch.target();
-                    Replica.Evaluation evaluation = replica.evaluate(input, target);
+                    Replica.Evaluation evaluation = replica.evaluate(input, target, wish.get());
                     FiniteLoss.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
                         new FiniteLoss.Origin(replica, loader.dataset()));
+                    if (evaluation.batch().wish() == Wish.STOP) {
+                        return Optional.empty();
+                    }
                     if (batches == 0) {
                         firstBatch.view(target, replica.prediction());
                     }
@@ -63,7 +72,7 @@ final class Validator {
                 }
             }
         }
-        return new Scores(loss / batches, divide(rmse, batches), divide(persistence, batches));
+        return Optional.of(new Scores(loss / batches, divide(rmse, batches), divide(persistence, batches)));
     }
 
     /** Looks at a target and its prediction, both (B, C, H, W). */

@@ -9,9 +9,7 @@ public enum Wish {
     NOTHING,
     /** To save a checkpoint. */
     SAVE,
-    /** That nobody saves now: this rank still writes the last. */
-    WAIT,
-    /** To save a checkpoint, however long that takes, and end. */
+    /** To save a checkpoint, and end. */
     STOP;
 
     /** The wish that travels as {@code number}. */

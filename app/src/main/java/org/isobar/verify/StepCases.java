@@ -12,6 +12,7 @@ import org.isobar.tensor.DType;
 final class StepCases {
     private static final LossScaling SCALING = new LossScaling(2, 0.5, 3);
     private static final double RATE = 5e-4;
+    private static final double LOSS = 0.9;
 
     private StepCases() { }
 
@@ -28,7 +29,12 @@ final class StepCases {
         cases.add(unscale("after an overflow elsewhere", 1000, 65536, 1));
         cases.add(unscale("with a scale below 1 that makes a number infinite", 1000, 0x1p-10, 0, Float.MAX_VALUE));
 
-        // learning rate, steps, overflow, scale, good steps, skipped
+        advance(cases);
+        return cases;
+    }
+
+    private static void advance(List<Case> cases) {
+        // steps, overflow, scale, good steps, skipped
         cases.add(advance("of a good step", SCALING, control(7, 0, 1024, 1, 2), control(8, 0, 1024, 2, 2)));
         cases.add(advance("of the first step", SCALING, control(0, 0, 65536, 0, 0), control(1, 0, 65536, 1, 0)));
         cases.add(advance("on overflow", SCALING, control(7, 1, 1024, 2, 2), control(7, 1, 512, 0, 3)));
@@ -44,7 +50,27 @@ final class StepCases {
         cases.add(advance("without scaling", LossScaling.NONE, control(7, 0, 1, 7, 0), control(8, 0, 1, 8, 0)));
         cases.add(advance("on overflow without scaling", LossScaling.NONE, control(7, 1, 1, 7, 0),
             control(7, 1, 1, 0, 1)));
-        return cases;
+        cases.add(advance("with the largest loss", SCALING, Double.MAX_VALUE, control(7, 0, 1024, 1, 2),
+            control(8, 0, 1024, 2, 2)));
+        for (double loss : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            nonFinite(cases, loss);
+        }
+        cases.add(advance("after a halt", SCALING, LOSS, halted(7, 0, 1024, 2, 2), halted(7, 1, 1024, 2, 2)));
+        cases.add(advance("on overflow after a halt", SCALING, LOSS, halted(7, 1, 1024, 2, 2),
+            halted(7, 1, 1024, 2, 2)));
+        cases.add(advance("of a good step that could not halt", SCALING, LOSS, unstoppable(7, 0, 1024, 2, 2),
+            unstoppable(8, 0, 2048, 0, 2)));
+    }
+
+    private static void nonFinite(List<Case> cases, double loss) {
+        cases.add(advance("with loss " + loss, SCALING, loss, control(7, 0, 1024, 2, 2),
+            halted(7, 1, 1024, 2, 2)));
+        cases.add(advance("with loss " + loss + " on overflow", SCALING, loss, control(7, 1, 1024, 2, 2),
+            halted(7, 1, 1024, 2, 2)));
+        cases.add(advance("with loss " + loss + " after a halt", SCALING, loss, halted(7, 0, 1024, 2, 2),
+            halted(7, 1, 1024, 2, 2)));
+        cases.add(advance("with loss " + loss + " that is skipped", SCALING, loss, unstoppable(7, 0, 1024, 2, 2),
+            unstoppable(7, 1, 512, 0, 3)));
     }
 
     /** @param last the last elements of the gradient, where it overflows */
@@ -62,13 +88,27 @@ final class StepCases {
     }
 
     private static double[] control(double steps, double overflow, double scale, double goodSteps, double skipped) {
-        return new double[] {RATE, steps, overflow, scale, goodSteps, skipped};
+        return new double[] {RATE, steps, overflow, scale, goodSteps, skipped, StepControl.ARMED};
+    }
+
+    private static double[] halted(double steps, double overflow, double scale, double goodSteps, double skipped) {
+        return new double[] {RATE, steps, overflow, scale, goodSteps, skipped, StepControl.HALTED};
+    }
+
+    private static double[] unstoppable(double steps, double overflow, double scale, double goodSteps,
+        double skipped) {
+        return new double[] {RATE, steps, overflow, scale, goodSteps, skipped, StepControl.NEVER_HALTS};
     }
 
     private static Case advance(String variant, LossScaling scaling, double[] before, double[] after) {
+        return advance(variant, scaling, LOSS, before, after);
+    }
+
+    private static Case advance(String variant, LossScaling scaling, double loss, double[] before, double[] after) {
         return new Case(DType.F32, "advance", variant, bench -> {
             Probe control = bench.inOut(DType.F64, "control", before, StepControl.SIZE);
-            bench.ops().advance(control.tensor(), scaling);
+            Probe losses = bench.input(DType.F64, "loss", new double[] {loss}, 1);
+            bench.ops().advance(control.tensor(), losses.tensor(), scaling);
             bench.expect(control, Expected.exactly(after));
         });
     }

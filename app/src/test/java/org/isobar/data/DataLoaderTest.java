@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.stream.IntStream;
 
 import org.isobar.backend.cpu.CpuDevice;
@@ -136,6 +137,27 @@ class DataLoaderTest {
                 assertEquals(Arrays.stream(sampler(data).epoch(1)).limit(BATCH).boxed().toList(),
                     Arrays.stream(batch.samples()).boxed().toList());
                 assertHolds(data, batch);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 3})
+    void anEpochGoesOnWhereAnEarlierRunHadLeftIt(int workers) {
+        try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), workers)) {
+            int[] whole = sampler(data).epoch(2);
+            for (int done = 0; done <= loader.steps(); done++) {
+                List<Integer> seen = new ArrayList<>();
+                try (DataLoader.Epoch epoch = loader.epoch(2, done)) {
+                    while (epoch.hasNext()) {
+                        try (Batch batch = epoch.next()) {
+                            assertHolds(data, batch);
+                            Arrays.stream(batch.samples()).forEach(seen::add);
+                        }
+                    }
+                    assertThrows(NoSuchElementException.class, epoch::next);
+                }
+                assertEquals(Arrays.stream(whole).skip((long) done * BATCH).boxed().toList(), seen);
             }
         }
     }

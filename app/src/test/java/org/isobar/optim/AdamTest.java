@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
 
@@ -23,6 +24,8 @@ import org.isobar.nn.Scoped;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Steps of the optimizer, and what scaled losses do to them: PyTorch's {@code GradScaler}, decided on the device. */
 class AdamTest {
@@ -88,8 +91,61 @@ class AdamTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(doubles = {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY})
+    void nothingMovesAfterALossThatIsNotFinite(double loss) {
+        for (GradScaler scaler : List.of(GradScaler.NONE, SCALED)) {
+            with(scaler, Adam.Launch.PER_TENSOR, fixture -> {
+                fixture.step(1e-3, 1);
+                fixture.step(1e-3, 1);
+                float[] weights = fixture.weights();
+                Adam.Progress progress = fixture.adam.progress();
+                fixture.loss = loss;
+                fixture.step(1e-3, 1);
+                fixture.loss = 1;
+                fixture.step(1e-3, 1);
+                fixture.poison(Float.NaN);
+                assertArrayEquals(weights, fixture.weights());
+                assertEquals(progress, fixture.adam.progress());
+            });
+        }
+    }
+
     @Test
-    void unscaledLossesAreNotLookedAt() {
+    void skipsWhatIsNotFinite() {
+        for (GradScaler scaler : List.of(GradScaler.NONE, SCALED)) {
+            with(new Adam.Options(scaler, Adam.Launch.ONCE, Adam.NonFinite.IS_SKIPPED), fixture -> {
+                fixture.step(1e-3, 1);
+                float[] weights = fixture.weights();
+                fixture.loss = Double.NaN;
+                fixture.step(1e-3, 1);
+                fixture.loss = 1;
+                fixture.poison(Float.NaN);
+                assertArrayEquals(weights, fixture.weights());
+                fixture.step(1e-3, 1);
+                assertFalse(Arrays.equals(weights, fixture.weights()));
+                assertEquals(2, fixture.adam.progress().taken());
+                assertEquals(2, fixture.adam.progress().skipped());
+            });
+        }
+    }
+
+    /** Looking at gradients changes no bit of them. */
+    @Test
+    void skippingIsNoOtherTraining() {
+        float[][] weights = new float[Adam.NonFinite.values().length][];
+        for (Adam.NonFinite nonFinite : Adam.NonFinite.values()) {
+            with(new Adam.Options(GradScaler.NONE, Adam.Launch.ONCE, nonFinite), fixture -> {
+                fixture.step(1e-3, 1);
+                fixture.step(7e-4, 1);
+                weights[nonFinite.ordinal()] = fixture.weights();
+            });
+        }
+        assertArrayEquals(weights[0], weights[1]);
+    }
+
+    @Test
+    void unscaledGradientsAreNotLookedAt() {
         with(GradScaler.NONE, Adam.Launch.ONCE, fixture -> {
             fixture.poison(Float.NaN);
             assertEquals(new Adam.Progress(1, 0, 1), fixture.adam.progress());
@@ -113,8 +169,12 @@ class AdamTest {
     }
 
     private static void with(GradScaler scaler, Adam.Launch launch, Consumer<Fixture> body) {
+        with(new Adam.Options(scaler, launch), body);
+    }
+
+    private static void with(Adam.Options options, Consumer<Fixture> body) {
         try (Device device = new CpuDevice(2); Arena arena = device.arena("parameters", 1 << 21)) {
-            body.accept(new Fixture(device, arena, new Adam.Options(scaler, launch)));
+            body.accept(new Fixture(device, arena, options));
         }
     }
 
@@ -123,7 +183,9 @@ class AdamTest {
         private final Device device;
         private final ParameterStore store = new ParameterStore();
         private final Adam adam;
+        private final Tensor scores;
         private final Random random = new Random(1);
+        private double loss = 1; // of the next steps
 
         Fixture(Device device, Arena arena, Adam.Options options) {
             this.device = device;
@@ -134,6 +196,7 @@ class AdamTest {
             Tensor values = arena.f32(store.elements());
             store.bind(values, arena.f32(store.elements()));
             store.initialize(device, 3);
+            scores = arena.allocate(DType.F64, 1);
             adam = new Adam(device, store, arena, options, alone.along(Axis.values()));
         }
 
@@ -157,7 +220,8 @@ class AdamTest {
             device.upload(store.gradients(), MemorySegment.ofArray(gradients));
             adam.setLearningRate(learningRate);
             adam.unscale();
-            adam.step();
+            device.upload(scores, MemorySegment.ofArray(new double[] {loss}));
+            adam.step(scores);
         }
 
         float[] weights() {

@@ -228,8 +228,20 @@ class ReferenceTensorOps implements TensorOps {
     }
 
     @Override
-    public void advance(Tensor control, LossScaling scaling) {
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) {
         double[] c = load(control);
+        boolean finite = Double.isFinite(load(loss)[0]);
+        if (!finite && c[StepControl.HALT] == StepControl.ARMED) {
+            c[StepControl.HALT] = StepControl.HALTED;
+        }
+        boolean halted = c[StepControl.HALT] == StepControl.HALTED;
+        if (!finite || halted) {
+            c[StepControl.OVERFLOW] = 1;
+        }
+        if (halted) {
+            write(control, c);
+            return;
+        }
         if (c[StepControl.OVERFLOW] != 0) {
             c[StepControl.SCALE] *= scaling.backoff();
             c[StepControl.GOOD_STEPS] = 0;

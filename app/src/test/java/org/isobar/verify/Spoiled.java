@@ -67,7 +67,10 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
             new Spoiled("forgets another's overflow", SINGLE, List.of("unscale"), new ForgetsOverflow()),
             new Spoiled("looks for infinities alone", SINGLE, List.of("unscale"), new SeesNoNaN()),
             new Spoiled("keeps the row on overflow", SINGLE, List.of("advance"), new KeepsTheRow()),
-            new Spoiled("lets the scale become infinite", SINGLE, List.of("advance"), new GrowsToInfinity()));
+            new Spoiled("lets the scale become infinite", SINGLE, List.of("advance"), new GrowsToInfinity()),
+            new Spoiled("takes an infinite loss for a finite one", SINGLE, List.of("advance"), new BearsInfinity()),
+            new Spoiled("goes on when it has halted", SINGLE, List.of("advance"), new GoesOn()),
+            new Spoiled("counts the step that halts it", SINGLE, List.of("advance"), new CountsTheHalt()));
     }
 
     private static DoubleUnaryOperator to(DType a) {
@@ -305,9 +308,9 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
 
     private static final class KeepsTheRow extends ReferenceTensorOps {
         @Override
-        public void advance(Tensor control, LossScaling scaling) {
+        public void advance(Tensor control, Tensor loss, LossScaling scaling) {
             double[] former = load(control);
-            super.advance(control, scaling);
+            super.advance(control, loss, scaling);
             if (former[StepControl.OVERFLOW] != 0) {
                 double[] after = load(control);
                 after[StepControl.GOOD_STEPS] = former[StepControl.GOOD_STEPS];
@@ -318,12 +321,46 @@ record Spoiled(String what, List<DType> types, List<String> operations, TensorOp
 
     private static final class GrowsToInfinity extends ReferenceTensorOps {
         @Override
-        public void advance(Tensor control, LossScaling scaling) {
+        public void advance(Tensor control, Tensor loss, LossScaling scaling) {
             double[] former = load(control);
-            super.advance(control, scaling);
+            super.advance(control, loss, scaling);
             double[] after = load(control);
             if (after[StepControl.GOOD_STEPS] == 0 && former[StepControl.OVERFLOW] == 0) {
                 after[StepControl.SCALE] = former[StepControl.SCALE] * scaling.growth();
+                write(control, after);
+            }
+        }
+    }
+
+    private static final class BearsInfinity extends ReferenceTensorOps {
+        @Override
+        public void advance(Tensor control, Tensor loss, LossScaling scaling) {
+            double[] value = load(loss);
+            write(loss, new double[] {Double.isInfinite(value[0]) ? Double.MAX_VALUE : value[0]});
+            super.advance(control, loss, scaling);
+            write(loss, value);
+        }
+    }
+
+    private static final class GoesOn extends ReferenceTensorOps {
+        @Override
+        public void advance(Tensor control, Tensor loss, LossScaling scaling) {
+            double[] former = load(control);
+            super.advance(control, loss, scaling);
+            if (former[StepControl.HALT] == StepControl.HALTED) {
+                write(control, former);
+            }
+        }
+    }
+
+    private static final class CountsTheHalt extends ReferenceTensorOps {
+        @Override
+        public void advance(Tensor control, Tensor loss, LossScaling scaling) {
+            double[] former = load(control);
+            super.advance(control, loss, scaling);
+            double[] after = load(control);
+            if (former[StepControl.HALT] != after[StepControl.HALT]) {
+                after[StepControl.SKIPPED]++;
                 write(control, after);
             }
         }

@@ -30,8 +30,12 @@ final class CpuAdam {
     }
 
     /** See {@link StepControl}. */
-    static void advance(Tensor control, LossScaling scaling) {
+    static void advance(Tensor control, Tensor loss, LossScaling scaling) {
         MemorySegment numbers = HostStorage.of(control);
+        judge(numbers, HostStorage.of(loss).getAtIndex(DOUBLE, 0));
+        if (numbers.getAtIndex(DOUBLE, StepControl.HALT) == StepControl.HALTED) {
+            return;
+        }
         double scale = numbers.getAtIndex(DOUBLE, StepControl.SCALE);
         double good = numbers.getAtIndex(DOUBLE, StepControl.GOOD_STEPS) + 1;
         if (numbers.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
@@ -48,6 +52,19 @@ final class CpuAdam {
         }
         numbers.setAtIndex(DOUBLE, StepControl.SCALE, scale);
         numbers.setAtIndex(DOUBLE, StepControl.GOOD_STEPS, good);
+    }
+
+    /** Has the step skipped if its loss is not finite; an armed control halts there, and has all others skipped. */
+    private static void judge(MemorySegment numbers, double loss) {
+        double halt = numbers.getAtIndex(DOUBLE, StepControl.HALT);
+        if (!Double.isFinite(loss)) {
+            halt = halt == StepControl.ARMED ? StepControl.HALTED : halt;
+            numbers.setAtIndex(DOUBLE, StepControl.HALT, halt);
+            numbers.setAtIndex(DOUBLE, StepControl.OVERFLOW, 1);
+        }
+        if (halt == StepControl.HALTED) {
+            numbers.setAtIndex(DOUBLE, StepControl.OVERFLOW, 1);
+        }
     }
 
     private static void increment(MemorySegment numbers, int place) {

@@ -187,8 +187,8 @@ final class CpuTensorOps implements TensorOps {
     }
 
     @Override
-    public void advance(Tensor control, LossScaling moves) {
-        CpuAdam.advance(control, moves);
+    public void advance(Tensor control, Tensor loss, LossScaling moves) {
+        CpuAdam.advance(control, loss, moves);
     }
 
     @Override

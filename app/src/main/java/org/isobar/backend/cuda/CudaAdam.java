@@ -42,9 +42,9 @@ final class CudaAdam {
             .launch(ElementGrid.blocks(gradient.elements()), ElementGrid.THREADS);
     }
 
-    void advance(Tensor control, LossScaling scaling) {
-        context.launcher().call(advance).tensor(control).float64(scaling.growth()).float64(scaling.backoff())
-            .float64(scaling.interval()).launch(1, 1);
+    void advance(Tensor control, Tensor loss, LossScaling scaling) {
+        context.launcher().call(advance).tensor(control).tensor(loss).float64(scaling.growth())
+            .float64(scaling.backoff()).float64(scaling.interval()).launch(1, 1);
     }
 
     void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,

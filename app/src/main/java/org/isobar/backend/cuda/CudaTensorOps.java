@@ -87,8 +87,8 @@ final class CudaTensorOps implements TensorOps, AutoCloseable {
     }
 
     @Override
-    public void advance(Tensor control, LossScaling scaling) {
-        adam.advance(control, scaling);
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) {
+        adam.advance(control, loss, scaling);
     }
 
     @Override

@@ -272,7 +272,7 @@ final class CountingTensorOps implements TensorOps {
 
     /** A few numbers. */
     @Override
-    public void advance(Tensor control, LossScaling scaling) { }
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) { }
 
     /** Flat ranges have no rows. */
     @Override

@@ -32,12 +32,24 @@ struct StepControl {
     double scale;
     double good_steps;
     double skipped;
+    double halt;
 };
 
-// One thread. The scale does not grow beyond single precision, in which gradients are.
-extern "C" __global__ void advance(StepControl* control, double growth, double backoff, double interval) {
+constexpr double ARMED = 0;
+constexpr double HALTED = 1;
+
+// One thread. A loss that is not finite halts an armed control: no step moves anything from there on. The scale does
+// not grow beyond single precision, in which gradients are.
+extern "C" __global__ void advance(StepControl* control, const double* loss, double growth, double backoff,
+    double interval) {
     StepControl next = *control;
-    if (next.overflow != 0) {
+    if (!isfinite(*loss)) {
+        next.halt = next.halt == ARMED ? HALTED : next.halt;
+        next.overflow = 1;
+    }
+    if (next.halt == HALTED) {
+        next.overflow = 1;
+    } else if (next.overflow != 0) {
         next.scale *= backoff;
         next.good_steps = 0;
         next.skipped += 1;

@@ -1,0 +1,148 @@
+package org.isobar.train;
+
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
+
+import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.Checkpoints;
+import org.isobar.config.RunConfig;
+import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.os.HostMachine;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.TensorBoardWriter;
+import org.isobar.telemetry.TutorialLines;
+
+/** The part of a rank's run that has all it needs: makes or restores the model, trains it, keeps what comes of it. */
+final class TrainingSession {
+    private final RunConfig config;
+    private final TrainingRun.Surroundings surroundings;
+    private final RunLog log;
+    private final RunStart start;
+    private final Trainer.LoaderPair data;
+    private final Path directory;
+    private final int rank;
+
+    TrainingSession(RunConfig config, TrainingRun.Surroundings surroundings, RunLog log, RunStart start,
+        Trainer.LoaderPair data) {
+        this.config = config;
+        this.surroundings = surroundings;
+        this.log = log;
+        this.start = start;
+        this.data = data;
+        directory = config.output().experimentDirectory();
+        rank = config.ranks().rank();
+    }
+
+    /** Trains; returns the exit code. */
+    int run(Device device, RunMemory memory, Communicators communicators) {
+        try (Replica replica = new Replica(device, config.model(), config.training().localBatchSize(), memory.take(),
+            communicators, ReplicaOptions.of(config.training(), device, gradientSync()))) {
+            WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
+            begin(replica, weights);
+            if (!replica.agrees(communicators)) {
+                throw new IllegalStateException("ranks that share weights start from different ones");
+            }
+            log.info(replica.toString());
+            log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
+            try (TensorBoardWriter board = board(); Saves saves = saves(replica)) {
+                RunReport report = new RunReport(surroundings.screen(), log, Optional.ofNullable(board), directory);
+                return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
+            }
+        }
+    }
+
+    private void begin(Replica replica, WeightsFile weights) {
+        if (start.resumption().isPresent()) {
+            Resumption from = start.resumption().get();
+            try (Checkpoint checkpoint = Checkpoint.open(from.path())) {
+                replica.state().restore(checkpoint, from.state().control());
+            }
+            log.info("Resuming after iteration %d from %s".formatted(from.iteration(), from.path()));
+        } else {
+            replica.initialize(config.training().seed());
+            config.training().initWeights().ifPresent(weights::load);
+        }
+    }
+
+    /** The events of rank 0; null on other ranks. */
+    private TensorBoardWriter board() {
+        if (rank > 0) {
+            return null;
+        }
+        Path events = directory.resolve("logs");
+        return start.resumption().flatMap(Resumption::own)
+            .map(written -> TensorBoardWriter.resume(events.resolve(written.board()), written.events()))
+            .orElseGet(() -> TensorBoardWriter.open(events));
+    }
+
+    /** Replicas that train apart have no weights in common that could be saved. */
+    private Saves saves(Replica replica) {
+        if (config.checkpoint().keep() == 0 || isApart()) {
+            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
+            return Saves.NONE;
+        }
+        Path folder = Resumption.folder(directory);
+        if (rank == 0) {
+            long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
+                .map(Resumption::iteration).orElse(0L);
+            Checkpoints.setAside(folder, from).ifPresent(aside ->
+                log.info("Checkpoints of an earlier run were moved to " + aside));
+        }
+        Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
+        return new SavesBeside(config, log, folder, start.run(), snapshot, surroundings.interruption());
+    }
+
+    private int train(Trainer trainer, WeightsFile weights, RunReport report) {
+        switch (trainer.run()) {
+            case Outcome.Finished finished -> {
+                Path file = directory.resolve("model.safetensors");
+                weights.save(file);
+                conclude(finished.scores(), file, report);
+                return 0;
+            }
+            case Outcome.Interrupted interrupted -> {
+                log.info("Interrupted after iteration %d, which is saved; go on with --resume=auto"
+                    .formatted(interrupted.iteration()));
+                return TrainingRun.INTERRUPTED;
+            }
+            case Outcome.Lost lost -> {
+                log.error("Interrupted, and the steps since the last checkpoint are lost: " + lost.reason());
+                return 1;
+            }
+        }
+    }
+
+    private boolean isApart() {
+        return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
+    }
+
+    private GradientSync.Options gradientSync() {
+        if (isApart()) {
+            log.info("--noddp: the %d data-parallel replicas train apart, their gradients are not reduced"
+                .formatted(config.grid().size(Axis.DP)));
+        }
+        return new GradientSync.Options(config.parallel().bucketCapMb(),
+            isApart() ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
+    }
+
+    private void conclude(Validator.Scores scores, Path weights, RunReport report) {
+        log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
+            TutorialLines.gigabytes(HostMachine.anonymousMemory()),
+            TutorialLines.gigabytes(HostMachine.mappedFilePages())));
+        if (scores.persistence() != null) {
+            double score = scores.rmse()[0];
+            double persistence = scores.persistence()[0];
+            String floor = DemoData.noiseFloor(config).stream()
+                .mapToObj(value -> String.format(Locale.ROOT, ", noise floor %.4f", value)).findAny().orElse("");
+            log.info(String.format(Locale.ROOT, "RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s", score,
+                persistence, score / persistence, floor));
+        }
+        log.info("Weights: " + weights);
+        log.info("Picture: " + report.picture());
+        log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
+        log.info(TutorialLines.done(rank));
+    }
+}
