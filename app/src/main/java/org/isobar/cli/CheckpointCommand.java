@@ -192,11 +192,14 @@ final class CheckpointCommand implements Runnable {
                 out.println("B  " + name(b, second));
                 Predicate<String> which = weights ? Piece::isWeight : name -> true;
                 Difference difference = Difference.of(a, b, which);
-                new DifferenceTable(difference, out).print();
+                DifferenceTable table = new DifferenceTable(difference, out);
+                table.print();
                 if (a instanceof Checkpoint one && b instanceof Checkpoint other) {
                     DifferenceTable.entries("Configuration", one.configuration(), other.configuration(), out);
                     DifferenceTable.entries("State", one.state(), other.state(), out);
                 }
+                out.println();
+                out.println(table.sum());
                 out.flush();
                 return difference.isNone() ? 0 : DIFFERENT;
             }

@@ -74,11 +74,11 @@ final class CheckpointSheet {
         return checkpoint.shape(name).elements() * DType.F32.bytes();
     }
 
-    /** How many tensors were cut in which way: "38 whole, 24 in 2 slices along dimension 0". */
+    /** How many tensors were cut in which way: "24 in 2 slices along dimension 0, 38 whole". */
     private String layout() {
         return checkpoint.names().stream()
             .collect(Collectors.groupingBy(this::cut, TreeMap::new, Collectors.counting()))
-            .descendingMap().entrySet().stream().map(entry -> entry.getValue() + " " + entry.getKey())
+            .entrySet().stream().map(entry -> entry.getValue() + " " + entry.getKey())
             .collect(Collectors.joining(", "));
     }
 

@@ -79,7 +79,7 @@ class CheckpointCommandTest {
         assertPrints("Files  2 files, 4.80 MB");
         assertPrints("Weights  1,200,201 numbers in 5 tensors, 4.80 MB");
         assertPrints("Moments  none");
-        assertPrints("Layout  1 whole, 4 in 2 slices along dimension 0");
+        assertPrints("Layout  4 in 2 slices along dimension 0, 1 whole");
         assertPrints("epoch  3");
         assertPrints("best  NaN");
         assertPrints("seed  7");
@@ -223,6 +223,7 @@ class CheckpointCommandTest {
         assertPrints("lr  (none)  0.1");
         assertTrue(out.contains("\nState that differs\n"), out);
         assertPrints("epoch  3  4");
+        assertTrue(out.endsWith("\nBit-identical: all tensors, 5 of them.\n"), out);
     }
 
     @Test
