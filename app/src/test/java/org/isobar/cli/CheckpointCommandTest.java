@@ -9,12 +9,21 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
+import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.checkpoint.Damage;
+import org.isobar.checkpoint.Description;
+import org.isobar.checkpoint.Piece;
+import org.isobar.checkpoint.SaveResult;
 import org.isobar.checkpoint.Saving;
 import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.distributed.Shard;
+import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -211,6 +220,27 @@ class CheckpointCommandTest {
             Pattern.MULTILINE).matcher(out).find(), out);
         assertTrue(out.endsWith("Different: 1 of 5 tensors that can be compared.\n"), out);
         assertEquals("", err);
+    }
+
+    @Test
+    void momentsCountUnlessTheyAreLeftOut() {
+        List<Piece> pieces = Stream.of("w", Piece.firstMoment("w"), Piece.secondMoment("w"))
+            .map(name -> new Piece(name, Shape.of(3), Shard.whole(), memory -> memory.fill((byte) 1))).toList();
+        Path path = run.resolve("checkpoint-1");
+        assertEquals(new SaveResult.Done(path), new CheckpointWriter(run, "this run", 0, 1, Duration.ofSeconds(20))
+            .write(1, pieces, new Description(Map.of(), Map.of())));
+        Path weights = run.resolve("weights.safetensors");
+        Path all = run.resolve("all.safetensors");
+        assertEquals(0, checkpoint("merge", path, "--output", weights));
+        assertEquals(0, checkpoint("merge", "--optimizer", path, "--output", all));
+        assertEquals(0, checkpoint("diff", path, all));
+        assertEquals(1, checkpoint("diff", path, weights));
+        assertTrue(out.contains("Tensors of A alone\n  exp_avg.w\n  exp_avg_sq.w\n"), out);
+        assertTrue(out.endsWith("Different: 0 of 1 tensors that can be compared, and 2 that cannot.\n"), out);
+        assertEquals(0, checkpoint("diff", "--weights", path, weights));
+        assertEquals(0, checkpoint("inspect", path));
+        assertPrints("Weights  3 numbers in 1 tensor, 12 bytes");
+        assertPrints("Moments  6 numbers in 2 tensors, 24 bytes");
     }
 
     @Test
