@@ -31,7 +31,7 @@ final class Trainer {
     private final Saves saves;
     private final SkippedSteps skipped;
     private final LossSum losses; // of the epoch
-    private final long begun; // iterations when this process began
+    private final Optional<Resumption> resumption;
     private int epoch;
     private int step; // of the epoch
     private long iterations;
@@ -88,9 +88,9 @@ final class Trainer {
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
         this.saves = saves;
-        begun = resumption.map(Resumption::iteration).orElse(0L);
-        iterations = begun;
-        saved = begun;
+        this.resumption = resumption;
+        iterations = begun();
+        saved = begun();
         TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
         epoch = state.epoch();
         step = state.step();
@@ -103,8 +103,10 @@ final class Trainer {
     /** Trains all epochs that are left. */
     Outcome run() {
         report.info(TutorialLines.trainingStarts());
-        if (iterations == 0) {
+        if (resumption.isEmpty()) {
             scoreBeforeTraining();
+            save();
+            saves.await(); // whether it can be saved is known from the start
         }
         while (epoch < epochs) {
             Optional<Pace> pace = train();
@@ -131,6 +133,11 @@ final class Trainer {
         return new Outcome.Finished(scores);
     }
 
+    /** Iterations when this process began. */
+    private long begun() {
+        return resumption.map(Resumption::iteration).orElse(0L);
+    }
+
     /** Where training is; waits for the steps so far. */
     private TrainingState state() {
         return new TrainingState(epoch, step, losses.sum(), losses.count(), replica.state().control(), skipped.last(),
@@ -144,7 +151,7 @@ final class Trainer {
 
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
     private Outcome stop(TrainingState state) {
-        if (iterations == begun) {
+        if (iterations == begun()) {
             return new Outcome.Lost("asked to end before the first step was done: there is nothing to save");
         }
         saves.save(iterations, state);

@@ -80,16 +80,16 @@ final class TrainingSession {
 
     /** Replicas that train apart have no weights in common that could be saved. */
     private Saves saves(Replica replica) {
-        if (config.checkpoint().keep() == 0 || isApart()) {
-            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
-            return Saves.NONE;
-        }
         Path folder = Resumption.folder(directory);
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
-                .map(Resumption::iteration).orElse(0L);
+                .map(Resumption::iteration).orElse(-1L);
             Checkpoints.setAside(folder, from).ifPresent(aside ->
                 log.info("Earlier checkpoints of later iterations were moved to " + aside));
+        }
+        if (config.checkpoint().keep() == 0 || isApart()) {
+            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
+            return Saves.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
         return new SavesBeside(config, log, folder, start.run(), snapshot, surroundings.interruption());
