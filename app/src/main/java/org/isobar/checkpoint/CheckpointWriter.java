@@ -28,12 +28,14 @@ import org.isobar.os.FileFault;
  *                  another run it does not take for its own
  * @param rank      this rank
  * @param ranks     how many write
- * @param patience  how long a rank waits for the temporary directory, and rank 0 for all sidecars
+ * @param patience  how long rank 0 waits for all sidecars, and another rank for the temporary directory; but for that
+ *                  not over 30 s: rank 0 makes it at once, or not at all
  */
 public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration patience) {
     private static final String RUN = "run";
     private static final String OPTION = "--expdir";
     private static final int POLL_MILLIS = 20;
+    private static final Duration MOST_FOR_DIRECTORY = Duration.ofSeconds(30);
 
     /** Why there will be no checkpoint. */
     private static final class FailedException extends Exception {
@@ -149,8 +151,8 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         long start = System.nanoTime();
         for (int peer = 1; peer < ranks; peer++) {
             Path file = temporary.resolve(Folder.sidecar(peer));
-            if (!await(start, () -> Files.exists(file) || !isOurs(temporary))) {
-                throw new FailedException("rank " + peer + " has not written its share" + late());
+            if (!await(start, patience, () -> Files.exists(file) || !isOurs(temporary))) {
+                throw new FailedException("rank " + peer + " has not written its share" + late(patience));
             }
             if (!isOurs(temporary)) {
                 throw anotherRun();
@@ -203,22 +205,28 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     }
 
     private void awaitDirectory(Path temporary) throws IOException, FailedException {
-        if (!await(System.nanoTime(), () -> isOurs(temporary))) {
+        Duration limit = patienceForDirectory();
+        if (!await(System.nanoTime(), limit, () -> isOurs(temporary))) {
             if (Files.exists(temporary.resolve(RUN))) {
                 throw anotherRun();
             }
-            throw new FailedException("rank 0 has not made " + temporary + late());
+            throw new FailedException("rank 0 has not made " + temporary + late(limit));
         }
     }
 
-    private String late() {
-        return " after " + patience.toMillis() / 1000.0 + " s; see what keeps it, or its disk";
+    /** How long a rank other than 0 waits for the temporary directory. */
+    Duration patienceForDirectory() {
+        return patience.compareTo(MOST_FOR_DIRECTORY) < 0 ? patience : MOST_FOR_DIRECTORY;
+    }
+
+    private static String late(Duration limit) {
+        return " after " + limit.toMillis() / 1000.0 + " s; see what keeps it, or its disk";
     }
 
     /** Whether what is awaited came in time. */
-    private boolean await(long start, Awaited awaited) throws IOException, FailedException {
+    private static boolean await(long start, Duration limit, Awaited awaited) throws IOException, FailedException {
         while (!awaited.isThere()) {
-            if (System.nanoTime() - start > patience.toNanos()) {
+            if (System.nanoTime() - start > limit.toNanos()) {
                 return false;
             }
             try {

@@ -1,49 +1,61 @@
 package org.isobar.checkpoint;
 
 import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Optional;
 
+import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
-/** What is done to all checkpoints of a directory. */
+/** A directory of checkpoints as a whole. */
 public final class Checkpoints {
     private Checkpoints() { }
 
     /**
-     * Moves checkpoints out of a new run's way, into the first of {@code directory-1}, {@code directory-2}... that is
-     * not there: all that are later than an iteration.
+     * Makes way for a run that begins behind an iteration: what is named like a checkpoint of a later one, sound or
+     * not, moves to the first of {@code directory-1}, {@code directory-2} and so on that is not there yet. Nothing is
+     * lost, and nothing old is mistaken for new. The run's {@link RunLock} must be held.
      *
-     * @param iteration with which the new run begins
-     * @return where they are now; nothing if there were none
-     * @throws org.isobar.fault.UserException if they cannot be moved
+     * @return where it is now; none if there was nothing to set aside
+     * @throws UserException if the directory cannot be read, or anything in it not moved
      */
     public static Optional<Path> setAside(Path directory, long iteration) {
-        List<Path> later = Checkpoint.list(directory).stream()
-            .filter(path -> Folder.iteration(path).orElseThrow() > iteration).toList();
+        List<Path> later;
+        try {
+            later = Folder.entries(directory).stream()
+                .filter(entry -> Folder.iteration(entry).orElse(-1) > iteration).toList();
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (IOException e) {
+            throw FileFault.unreadable("checkpoints in " + directory, e);
+        }
         if (later.isEmpty()) {
             return Optional.empty();
         }
         try {
-            Path aside = firstFree(directory);
+            Path aside = firstFree(directory.toAbsolutePath());
             for (Path path : later) {
                 Files.move(path, aside.resolve(path.getFileName()), StandardCopyOption.ATOMIC_MOVE);
             }
-            return Optional.of(aside);
+            AtomicFile.forceDirectory(aside);
+            return Optional.of(directory.resolveSibling(aside.getFileName()));
         } catch (IOException e) {
             throw FileFault.unwritable("directory " + directory, "--expdir", e);
         }
     }
 
-    /** Makes it. */
     private static Path firstFree(Path directory) throws IOException {
         for (int number = 1; ; number++) {
-            Path aside = directory.resolveSibling(directory.getFileName() + "-" + number);
-            if (Files.notExists(aside)) {
-                return Files.createDirectory(aside);
+            try {
+                return Files.createDirectory(directory.resolveSibling(directory.getFileName() + "-" + number));
+            } catch (FileAlreadyExistsException e) {
+                continue; // from a run before: the next number
             }
         }
     }

@@ -119,7 +119,8 @@ final class Folder {
         Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private static List<Path> entries(Path directory) throws IOException {
+    /** What is in a directory, in no order. */
+    static List<Path> entries(Path directory) throws IOException {
         List<Path> entries = new ArrayList<>();
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
             stream.forEach(entries::add);

@@ -16,9 +16,9 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * Keeps two runs from saving checkpoints into one directory. It is a lock of the operating system on a file there, so
- * it ends with the process that holds it, however that ends. Where the file system has no locks, nothing is locked; a
- * {@link CheckpointWriter} then still notices another run when both save the same iteration.
+ * Keeps two runs from writing logs and checkpoints into one directory. It is a lock of the operating system on a file
+ * there, so it ends with the process that holds it, however that ends. Where the file system has no locks, nothing is
+ * locked; a {@link CheckpointWriter} then still notices another run when both save the same iteration.
  */
 public final class RunLock implements AutoCloseable {
     private static final String FILE = ".checkpoints.lock";
@@ -31,7 +31,7 @@ public final class RunLock implements AutoCloseable {
     }
 
     /**
-     * Locks a directory; makes it if need be. Rank 0 calls it before it reads or writes a checkpoint there.
+     * Locks a directory; makes it if need be. Rank 0 calls it before it reads or writes anything there.
      *
      * @param run says to the user of another run which one this is: host, process, time
      * @throws UserException if another run has locked it, or nothing can be written there
@@ -45,7 +45,7 @@ public final class RunLock implements AutoCloseable {
             Optional<String> holder = lock(channel, run);
             if (holder.isPresent()) {
                 channel.close();
-                throw new UserException("another run saves its checkpoints in " + directory + ": " + holder.get()
+                throw new UserException("another run writes into " + directory + ": " + holder.get()
                     + "; wait for its end, or give --expdir or --run_num another directory");
             }
             return new RunLock(channel);

@@ -1,6 +1,7 @@
 package org.isobar.telemetry;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFact
 import org.apache.logging.log4j.core.config.builder.impl.BuiltConfiguration;
 import org.apache.logging.log4j.core.layout.PatternLayout;
 import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
@@ -35,7 +37,8 @@ public final class RunLog implements AutoCloseable {
 
     private final LoggerContext context = new LoggerContext("run");
     private final Logger logger;
-    private FileAppender file;
+    private FileAppender file; // null before it is opened, and when it is given up
+    private Path path;
 
     /** Which lines a log takes. */
     public enum Audience {
@@ -62,7 +65,8 @@ public final class RunLog implements AutoCloseable {
     }
 
     /**
-     * Also writes all following lines to {@code path}: at the end of the file if there is one, as Python does.
+     * Also writes all following lines to {@code path}: at the end of the file if there is one, as Python does. A line
+     * that was cut short there, by the end of its writer, is ended.
      *
      * @throws UserException if the file cannot be written
      */
@@ -79,30 +83,26 @@ public final class RunLog implements AutoCloseable {
      */
     public synchronized void openFile(Path path, long keep) {
         try { // Log4j says that a file cannot be opened, but not why
-            Files.createDirectories(path.toAbsolutePath().getParent());
-            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
-                if (channel.size() > keep) {
-                    channel.truncate(keep);
-                }
-            }
+            prepare(path, keep);
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
         }
+        this.path = path;
         file = FileAppender.newBuilder().setName("file").withFileName(path.toString()).setIgnoreExceptions(false)
             .setLayout(layout()).setConfiguration(context.getConfiguration()).build();
         attach(file);
     }
 
     /**
-     * How long the file is, with all lines so far; 0 if there is none.
+     * How long the file is, with all lines so far, even if it was given up or closed; 0 if none was opened.
      *
      * @throws UserException if the file is out of reach
      */
     public synchronized long bytes() {
         try {
-            return file == null ? 0 : Files.size(Path.of(file.getFileName())); // Log4j writes each line at once
+            return path == null ? 0 : Files.size(path); // each line was written at once
         } catch (IOException e) {
-            throw unwritable(file.getFileName(), e);
+            throw unwritable(path.toString(), e);
         }
     }
 
@@ -131,6 +131,21 @@ public final class RunLog implements AutoCloseable {
     public synchronized void close() {
         detachFile();
         context.stop();
+    }
+
+    private static void prepare(Path path, long keep) throws IOException {
+        Files.createDirectories(path.toAbsolutePath().getParent());
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
+                StandardOpenOption.WRITE)) {
+            if (channel.size() > keep) {
+                channel.truncate(keep);
+            }
+            long end = channel.size();
+            ByteBuffer last = ByteBuffer.allocate(1);
+            if (end > 0 && channel.read(last, end - 1) > 0 && last.get(0) != '\n') {
+                AtomicFile.writeFully(channel.position(end), ByteBuffer.wrap(new byte[] {'\n'}));
+            }
+        }
     }
 
     private void log(Level level, String message, Throwable thrown) {

@@ -89,7 +89,7 @@ final class TrainingSession {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
                 .map(Resumption::iteration).orElse(0L);
             Checkpoints.setAside(folder, from).ifPresent(aside ->
-                log.info("Checkpoints of an earlier run were moved to " + aside));
+                log.info("Earlier checkpoints of later iterations were moved to " + aside));
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
         return new SavesBeside(config, log, folder, start.run(), snapshot, surroundings.interruption());

@@ -128,6 +128,14 @@ class FailedSaveTest {
         assertOlderAlone();
     }
 
+    /** Rank 0 may have failed before it made one. */
+    @Test
+    void aRankDoesNotWaitLongForADirectory() {
+        assertEquals(SHORT, new CheckpointWriter(directory, "this run", 1, 2, SHORT).patienceForDirectory());
+        assertEquals(Duration.ofSeconds(30),
+            new CheckpointWriter(directory, "this run", 1, 2, Duration.ofHours(1)).patienceForDirectory());
+    }
+
     @Test
     void aWriterIsInterrupted() throws IOException {
         Thread.currentThread().interrupt();

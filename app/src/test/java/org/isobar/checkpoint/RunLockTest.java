@@ -12,7 +12,7 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One run at a time saves into a directory. */
+/** One run at a time writes into a directory. */
 class RunLockTest {
     @TempDir
     private Path directory;
@@ -22,7 +22,7 @@ class RunLockTest {
     }
 
     private String expected() {
-        return "another run saves its checkpoints in " + directory + ": node 1, process 2; wait for its end, or give "
+        return "another run writes into " + directory + ": node 1, process 2; wait for its end, or give "
             + "--expdir or --run_num another directory";
     }
 

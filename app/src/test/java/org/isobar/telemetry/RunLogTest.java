@@ -92,11 +92,26 @@ class RunLogTest {
     void aShorterFileIsLeftAsItIs() throws IOException {
         Path file = directory.resolve("out.log");
         Files.writeString(file, "2026-11-21 01:02:50,106 - root - INFO - before\n");
-        try (RunLog log = new RunLog(Screen.plain(console))) {
-            log.openFile(file, Files.size(file) + 1);
-            log.info("after");
-        }
+        RunLog log = new RunLog(Screen.plain(console));
+        log.openFile(file, Files.size(file) + 1);
+        log.info("after");
+        log.close();
         assertEquals(List.of("INFO: before", "INFO: after"),
+            Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
+        assertEquals(Files.size(file), log.bytes(), "closed, but still there");
+    }
+
+    @Test
+    void aLineThatWasCutShortIsEnded() throws IOException {
+        Path file = directory.resolve("out.log");
+        Files.writeString(file, "2026-11-21 01:02:50,106 - root - INFO - kil");
+        for (String line : List.of("resumed", "resumed again")) {
+            try (RunLog log = new RunLog(Screen.plain(console))) {
+                log.openFile(file);
+                log.info(line);
+            }
+        }
+        assertEquals(List.of("INFO: kil", "INFO: resumed", "INFO: resumed again"),
             Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
     }
 

@@ -51,7 +51,7 @@ class BadOutputTest {
     void logsBelowAFile() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
         EarlierRun.assertOneError(TinyRun.of(data, file.resolve("logs")),
-            List.of("cannot write log " + TinyRun.directory(file.resolve("logs")).resolve("out.log"), "--expdir"));
+            List.of("cannot write lock " + TinyRun.directory(file.resolve("logs")), "--expdir"));
         assertEquals("mine", Files.readString(file));
     }
 
@@ -104,7 +104,8 @@ class BadOutputTest {
             sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.checkpoint(), sound.device(),
             sound.threads(), sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        assertEquals(1, TrainingRun.run(config, JobSecret.none(), Map.of(), Screen.plain(screen)));
+        assertEquals(1, TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.none(), Map.of(),
+            Screen.plain(screen), Interruption.NONE)));
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);
         assertTrue(log.endsWith(screen.toString(StandardCharsets.UTF_8)), log);

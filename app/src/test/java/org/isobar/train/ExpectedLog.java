@@ -26,6 +26,7 @@ final class ExpectedLog {
         "parallel_order tp-cp-dp", "comm_backend auto",
         "comm_timeout 10.0", "start_timeout 120.0",
         "device auto", "seed 1", "deterministic True",
+        "resume never", "force False", "keep 2", "on_nan stop",
         "data_dir ROOT", "synthetic.seed 1", "synthetic.train_years 2", "synthetic.valid_years 1",
         "synthetic.test_years 1", "synthetic.samples_per_year 12");
     private static final String MODEL = """

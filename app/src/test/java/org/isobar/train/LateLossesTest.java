@@ -10,7 +10,8 @@ import org.junit.jupiter.api.Test;
 /** Each loss is asked for once, in turn, when the step after it has been issued. */
 class LateLossesTest {
     private final List<String> seen = new ArrayList<>();
-    private final LateLosses losses = new LateLosses(new FiniteLoss.Origin(null, null), // nobody to blame
+    private final LossSum sum = new LossSum(0, 0);
+    private final LateLosses losses = new LateLosses(new FiniteLoss.Origin(null, null), sum, // nobody to blame
         (step, loss) -> seen.add("step " + step + ": " + loss));
 
     private void issue(int step, double loss) {
@@ -30,7 +31,19 @@ class LateLossesTest {
         losses.settle();
         losses.settle();
         assertEquals(List.of("ask 3", "step 3: 0.125"), seen.subList(7, seen.size()));
-        assertEquals((0.5 + 0.25 + 0.125) / 3, losses.mean());
+        assertEquals((0.5 + 0.25 + 0.125) / 3, sum.mean());
+    }
+
+    @Test
+    void theWishOfAStepIsHeardWithItsLoss() {
+        losses.add(new LateLosses.Issued(8, new int[] {8}, () -> new BatchLoss(1, Wish.STOP, new double[] {1, 1})));
+        assertEquals(Wish.NOTHING, losses.wish());
+        issue(9, 1);
+        assertEquals(Wish.STOP, losses.wish());
+        assertEquals(8, losses.wisher());
+        losses.settle();
+        assertEquals(Wish.NOTHING, losses.wish());
+        assertEquals(9, losses.wisher());
     }
 
     @Test
@@ -38,6 +51,6 @@ class LateLossesTest {
         issue(7, 2);
         assertEquals(List.of("issue 7"), seen);
         losses.settle();
-        assertEquals(2, losses.mean());
+        assertEquals(2, sum.mean());
     }
 }

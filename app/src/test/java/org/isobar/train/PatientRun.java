@@ -44,8 +44,8 @@ record PatientRun(List<Double> validation, List<Double> training) {
             run.validation.add(firstLoss(replica, validation));
             for (int epoch = 0; epoch < epochs; epoch++) {
                 run.training.add(run.train(config, replica, training, epoch, idle));
-                run.validation.add(new Validator(replica, validation)
-                    .run(Validator.Baseline.NONE, 0, (target, prediction) -> { }).loss());
+                run.validation.add(new Validator(replica, validation, () -> Wish.NOTHING)
+                    .run(Validator.Baseline.NONE, 0, (target, prediction) -> { }).orElseThrow().loss());
             }
             return run;
         }

@@ -70,7 +70,8 @@ class RangesTest {
                 GradientSync.Options.DEFAULT);
             replica.initialize(1);
             RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data);
-            new Trainer(config, replica, new Trainer.LoaderPair(training, validation), report).run();
+            new Trainer(config, replica, Trainer.LoaderPair.of(training, validation), report, Saves.NONE,
+                Optional.empty()).run();
         }
     }
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class SkippedStepsTest {
     @Test
     void anEpochTellsItsOwnAndTheRunAll() {
-        SkippedSteps steps = new SkippedSteps();
+        SkippedSteps steps = new SkippedSteps(new Adam.Progress(0, 0, 65536));
         assertEquals(Optional.of("Gradients overflowed: 2 of 12 steps skipped, the loss scale is 16384.0"),
             steps.epoch(new Adam.Progress(10, 2, 16384)));
         assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(22, 2, 16384)));
@@ -23,7 +23,7 @@ class SkippedStepsTest {
 
     @Test
     void nothingIsToldWhereNothingWasSkipped() {
-        SkippedSteps steps = new SkippedSteps();
+        SkippedSteps steps = new SkippedSteps(new Adam.Progress(0, 0, 65536));
         assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(12, 0, 65536)));
         assertEquals(Optional.empty(), steps.total());
     }

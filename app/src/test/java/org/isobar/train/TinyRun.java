@@ -46,9 +46,15 @@ record TinyRun(int code, String screen, Path directory) {
 
     /** The same with something between the run and its screen. */
     static TinyRun of(Path data, Path logs, UnaryOperator<OutputStream> between, String... settings) {
+        return of(data, logs, between, Interruption.NONE, settings);
+    }
+
+    /** The same with somebody who may ask it to end. */
+    static TinyRun of(Path data, Path logs, UnaryOperator<OutputStream> between, Interruption interruption,
+        String... settings) {
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        int code = TrainingRun.run(config(data, logs, settings), JobSecret.none(), System.getenv(),
-            Screen.plain(between.apply(screen)));
+        int code = TrainingRun.run(config(data, logs, settings), new TrainingRun.Surroundings(JobSecret.none(),
+            System.getenv(), Screen.plain(between.apply(screen)), interruption));
         return new TinyRun(code, screen.toString(StandardCharsets.UTF_8), directory(logs));
     }
 

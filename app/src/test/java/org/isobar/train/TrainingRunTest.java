@@ -176,7 +176,8 @@ class TrainingRunTest {
     @Test
     void nothingTemporaryIsLeft() throws IOException {
         try (Stream<Path> files = Files.list(run.directory())) {
-            assertEquals(List.of("logs", "model.safetensors", "out.log", "prediction.png"),
+            assertEquals(List.of(".checkpoints.lock", "checkpoints", "logs", "model.safetensors", "out.log",
+                "prediction.png"),
                 files.map(file -> file.getFileName().toString()).sorted().toList());
         }
     }
