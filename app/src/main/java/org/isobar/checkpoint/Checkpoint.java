@@ -146,18 +146,6 @@ public final class Checkpoint implements StoredTensors {
         return entries;
     }
 
-    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
-        for (Map.Entry<String, JsonNode> field : object.properties()) {
-            String name = prefix + field.getKey();
-            if (field.getValue().isObject()) {
-                flatten(name + ".", field.getValue(), entries);
-            } else {
-                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
-                    : field.getValue().toString());
-            }
-        }
-    }
-
     /** Names of all tensors, in the order in which they lie in the files. */
     @Override
     public List<String> names() {
@@ -295,6 +283,18 @@ public final class Checkpoint implements StoredTensors {
                 + "; give a checkpoint of the configured model");
         }
         return tensor;
+    }
+
+    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
+        for (Map.Entry<String, JsonNode> field : object.properties()) {
+            String name = prefix + field.getKey();
+            if (field.getValue().isObject()) {
+                flatten(name + ".", field.getValue(), entries);
+            } else {
+                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
+                    : field.getValue().toString());
+            }
+        }
     }
 
     private static void checkSize(Path file, long bytes) throws IOException, MalformedException {
