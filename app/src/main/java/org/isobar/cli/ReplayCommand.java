@@ -16,13 +16,12 @@ import picocli.CommandLine.Spec;
 /** {@code isobar replay}: the step after a checkpoint in fp32, with a look at all its numbers. */
 @Command(name = "replay", mixinStandardHelpOptions = true, sortOptions = false,
     description = "Replay the step after a checkpoint in fp32, sample by sample, and name what is not finite: layers, "
-        + "gradients, data. Exits with 0 if all is finite, with 1 if not.",
-    footer = CheckpointCommand.PATHS)
+        + "gradients, data. Exits with 0 if all is finite, with 1 if not.")
 final class ReplayCommand implements Callable<Integer> {
     private final Launch launch;
     @Spec
     private CommandSpec spec;
-    @Parameters(paramLabel = "PATH", description = "Where the step begins.")
+    @Parameters(paramLabel = "PATH", description = CheckpointCommand.NEWEST + ".")
     private Path path;
     @Option(names = "--data_dir", paramLabel = "DIR",
         description = "Where the run's data are now (else DATADIR, else where they were).")

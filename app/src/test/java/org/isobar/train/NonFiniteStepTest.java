@@ -12,8 +12,11 @@ import java.util.Map;
 
 import org.isobar.data.DistributedSampler;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Steps whose loss is not finite: skipped where that is asked for, and replayed from a checkpoint. */
 class NonFiniteStepTest {
@@ -71,6 +74,20 @@ class NonFiniteStepTest {
         assertTrue(said().contains("first layer whose output is not finite: blocks.0."), said());
         assertTrue(said().contains("first parameter whose gradient is not finite: head.weight"), said());
         assertTrue(said().endsWith("Reproduced: not all numbers are finite."), said());
+    }
+
+    @Tag("cuda")
+    @ParameterizedTest
+    @CsvSource({"none, blocks.0.", "fp16, patch_embed.proj", "bf16, blocks.0."}) // such weights are infinite in fp16
+    void aGpuNamesTheLayerToo(String type, String layer) throws IOException {
+        EarlierRun.assertOneError(TinyRun.of(data, logs, "num_iters=12", "device=cuda", "amp_mode=" + type,
+            "enable_cuda_graphs=true", "lr=1e30"), List.of("the loss is NaN at step 2, sample ",
+                "; first layer whose output is not finite: " + layer));
+        TinyRun.of(data, logs, "num_iters=12", "device=cuda", "amp_mode=" + type).succeeded();
+        assertEquals(0, replay(), this::said);
+        spoil(samples(1, 0)[0]);
+        assertEquals(1, replay(), this::said);
+        assertTrue(said().contains("first layer whose output is not finite: patch_embed.proj"), said());
     }
 
     @Test
