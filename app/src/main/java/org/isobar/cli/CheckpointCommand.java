@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
 @Command(name = "checkpoint", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
     description = "Look into checkpoints, check them, compare them, and turn them into files for PyTorch.")
 final class CheckpointCommand implements Runnable {
-    private static final String NEWEST = "A checkpoint; or a directory of checkpoints, or a run's directory, of which "
+    static final String NEWEST = "A checkpoint; or a directory of checkpoints, or a run's directory, of which "
         + "the newest sound one counts";
 
     @Spec

@@ -9,6 +9,7 @@ import org.isobar.device.Ranges;
 import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
+import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.TutorialLines;
@@ -30,6 +31,7 @@ final class Trainer {
     private final long stepsPerEpoch;
     private final Saves saves;
     private final SkippedSteps skipped;
+    private final BadSteps badSteps;
     private final LossSum losses; // of the epoch
     private final Optional<Resumption> resumption;
     private int epoch;
@@ -94,6 +96,8 @@ final class Trainer {
         TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
         epoch = state.epoch();
         step = state.step();
+        badSteps = new BadSteps(config.training().onNan(), new FiniteLoss.Origin(replica, data.training().dataset()),
+            report::warn);
         losses = new LossSum(state.lossSum(), state.losses());
         skipped = new SkippedSteps(state.progress());
         scores = state.scores();
@@ -190,8 +194,8 @@ final class Trainer {
             config.training().globalBatchSize());
         try (ProgressBar progress = report.progress(plan);
             DataLoader.Epoch batches = data.training().epoch(epoch, step)) {
-            LateLosses late = new LateLosses(new FiniteLoss.Origin(replica, data.training().dataset()), losses,
-                (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
+            LateLosses late = new LateLosses((loss, bad) -> badSteps.counts(loss, bad, () -> diagnose(bad, batches)),
+                losses, (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
             while (batches.hasNext()) {
                 late.add(step(batches, late));
                 if (step == 2) {
@@ -228,6 +232,17 @@ final class Trainer {
             step++;
             iterations++;
             return issued;
+        }
+    }
+
+    /** The first layer whose output is not finite in a step of this epoch: its batch is read again. */
+    private Optional<String> diagnose(LateLosses.Issued bad, DataLoader.Epoch batches) {
+        batches.close(); // one is open at a time
+        long before = bad.number() - 1;
+        try (DataLoader.Epoch again = data.training().epoch(epoch, (int) (before - epoch * stepsPerEpoch));
+            Batch batch = again.next()) {
+            return Diagnosis.firstNonFiniteLayer(replica, batch.input(),
+                new Pass.Masks(config.training().seed(), before, samples));
         }
     }
 
