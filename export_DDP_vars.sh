@@ -59,9 +59,10 @@ isobar_container() {
 }
 
 # isobar_job COMMAND...: runs ./isobar COMMAND... in all tasks. Ends the job's shell with the code of the task that
-# failed first: Slurm then ends the others, and srun would report what became of those, 143.
+# failed first: Slurm then ends the others, and srun would report what became of those, 143. With 75 the tasks have saved
+# a checkpoint because they were asked to end, and the job goes back into the queue.
 isobar_job() {
-    local code=0 container
+    local code=0 rank container
     ISOBAR_HOME=$(cd "$ISOBAR_HOME" && pwd) || exit
     LOGDIR=${LOGDIR:-${SCRATCH:+$SCRATCH/dl-at-scale-training/}logs}
     mkdir -p "$LOGDIR" && LOGDIR=$(cd "$LOGDIR" && pwd) || exit
@@ -70,6 +71,8 @@ isobar_job() {
     # userfaultfd is the one that NCCL on Slingshot gets on with.
     export ISOBAR_HOME LOGDIR ISOBAR_FAILURE NSYS_ARGS HDF5_USE_FILE_LOCKING=FALSE FI_MR_CACHE_MONITOR=userfaultfd
     rm -f "$ISOBAR_FAILURE"
+    # A job that comes back goes on, unless its user has said where to begin.
+    if [ "$1" = train ] && [[ " $*" != *" --resume"[=\ ]* ]]; then set -- "$@" --resume=auto; fi
 
     # Where a build is due, it is made here, instead of by the first task while the others wait.
     isobar_container
@@ -83,10 +86,23 @@ isobar_job() {
     { set +x; } 2>/dev/null
     if [ -s "$ISOBAR_FAILURE" ]; then
         read -r rank code <"$ISOBAR_FAILURE"
-        echo "Rank $rank failed first, with code $code." >&2
         rm -f "$ISOBAR_FAILURE"
+        if [ "$code" -ne 75 ]; then echo "Rank $rank failed first, with code $code." >&2; fi
     fi
+    if [ "$code" -eq 75 ]; then isobar_requeue; fi
     exit "$code"
+}
+
+# Puts the job back into the queue, if it still runs in Slurm's view: not one that was cancelled or has met its limit,
+# and one that is preempted only while Slurm lets it end by itself, for then Slurm does not.
+isobar_requeue() {
+    if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" != RUNNING ]; then
+        echo "Interrupted; a checkpoint is saved. To go on, submit the job again, if Slurm has not requeued it." >&2
+    elif scontrol requeue "$SLURM_JOB_ID"; then
+        echo "Interrupted; a checkpoint is saved, and job $SLURM_JOB_ID is requeued to go on from it." >&2
+    else
+        echo "Interrupted; a checkpoint is saved, but Slurm does not requeue this job. To go on, submit it again." >&2
+    fi
 }
 
 # isobar_task COMMAND...: one task of isobar_job.

@@ -37,7 +37,8 @@ SlurmUser=$(id -un)
 SlurmdUser=$(id -un)
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 AuthType=auth/munge
-AuthInfo=socket=$dir/munge.socket
+# The second is also how long a job that was requeued waits before it is started again; 120 unless told otherwise.
+AuthInfo=socket=$dir/munge.socket,cred_expire=5
 CredType=cred/munge
 StateSaveLocation=$dir/state
 SlurmdSpoolDir=$dir/spool.%n
@@ -58,6 +59,10 @@ SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 GresTypes=gpu
 KillWait=5
+# Look often for what can start.
+SchedulerParameters=sched_interval=1,sched_min_interval=100000,bf_interval=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 MinJobAge=3600
 CONF
 for name in $names; do
@@ -65,7 +70,12 @@ for name in $names; do
     echo "NodeName=$name NodeAddr=127.0.0.1 NodeHostname=$host Port=$port Gres=gpu:4 Features=gpu RealMemory=256000" \
         "CPUs=128 Boards=1 SocketsPerBoard=1 CoresPerSocket=64 ThreadsPerCore=2"
 done >>"$SLURM_CONF"
-echo "PartitionName=regular Nodes=ALL Default=YES MaxTime=INFINITE" >>"$SLURM_CONF"
+# Jobs of the last take the nodes of the others', at once or after 60 seconds.
+cat >>"$SLURM_CONF" <<CONF
+PartitionName=regular Nodes=ALL MaxTime=INFINITE PriorityTier=1 Default=YES
+PartitionName=graceful Nodes=ALL MaxTime=INFINITE PriorityTier=1 GraceTime=60
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=2
+CONF
 
 (umask 077 && head -c 1024 /dev/urandom >"$dir/munge.key")
 munged --foreground --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
@@ -77,7 +87,7 @@ for name in $names; do
 done
 
 for ((tries = 0; tries < 200; tries++)); do
-    if [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" = "$nodes" ]; then
+    if [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" = "$nodes" ]; then
         echo up
         exec cat >/dev/null
     fi

@@ -36,7 +36,7 @@ public final class Checkpoint implements StoredTensors {
     private final Manifest manifest;
     private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
 
-    /** How closely {@link #newest} looks at a checkpoint before it takes it. */
+    /** How closely a checkpoint is looked at before it is taken. */
     public enum Scrutiny {
         /** At its manifest and at the size of each file. */
         SIZES,
@@ -76,13 +76,13 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * {@link #open}, and reads all files from beginning to end, too.
+     * {@link #open(Path)} after a closer look.
      *
-     * @throws UserException as {@code open}, or if a checksum is wrong
+     * @throws UserException also if a checksum is wrong that was looked at
      */
-    public static Checkpoint openSound(Path path) {
+    static Checkpoint open(Path path, Scrutiny scrutiny) {
         Checkpoint checkpoint = open(path);
-        List<String> damage = checkpoint.verify();
+        List<String> damage = scrutiny == Scrutiny.SIZES ? List.of() : checkpoint.verify();
         if (!damage.isEmpty()) {
             checkpoint.close();
             throw unusable(path, damage.getFirst());
@@ -102,7 +102,7 @@ public final class Checkpoint implements StoredTensors {
     public static Optional<Checkpoint> newest(Path directory, Scrutiny scrutiny, Consumer<String> skipped) {
         for (Path path : list(directory)) {
             try {
-                return Optional.of(scrutiny == Scrutiny.SIZES ? open(path) : openSound(path));
+                return Optional.of(open(path, scrutiny));
             } catch (UserException e) {
                 skipped.accept(e.getMessage());
             }
@@ -154,18 +154,6 @@ public final class Checkpoint implements StoredTensors {
         Map<String, String> entries = new LinkedHashMap<>();
         flatten("", manifest.state(), entries);
         return entries;
-    }
-
-    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
-        for (Map.Entry<String, JsonNode> field : object.properties()) {
-            String name = prefix + field.getKey();
-            if (field.getValue().isObject()) {
-                flatten(name + ".", field.getValue(), entries);
-            } else {
-                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
-                    : field.getValue().toString());
-            }
-        }
     }
 
     /** Names of all tensors, in the order in which they lie in the files. */
@@ -305,6 +293,18 @@ public final class Checkpoint implements StoredTensors {
                 + "; give a checkpoint of the configured model");
         }
         return tensor;
+    }
+
+    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
+        for (Map.Entry<String, JsonNode> field : object.properties()) {
+            String name = prefix + field.getKey();
+            if (field.getValue().isObject()) {
+                flatten(name + ".", field.getValue(), entries);
+            } else {
+                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
+                    : field.getValue().toString());
+            }
+        }
     }
 
     private static void checkSize(Path file, long bytes) throws IOException, MalformedException {

@@ -19,32 +19,39 @@ public final class Checkpoints {
     private Checkpoints() { }
 
     /**
-     * Makes way for a run that begins behind an iteration: what is named like a checkpoint of a later one, sound or
-     * not, moves to the first of {@code directory-1}, {@code directory-2} and so on that is not there yet. Nothing is
-     * lost, and nothing old is mistaken for new. The run's {@link RunLock} must be held.
+     * Makes way for a run that begins behind an iteration, or with its first step, behind -1: what is named like a
+     * checkpoint of a later one, sound or not, moves to the first of {@code directory-1}, {@code directory-2} and so on
+     * that is not there yet. Nothing is lost, and nothing old is mistaken for new. The run's {@link RunLock} must be
+     * held, and lies elsewhere.
      *
      * @return where it is now; none if there was nothing to set aside
      * @throws UserException if the directory cannot be read, or anything in it not moved
      */
     public static Optional<Path> setAside(Path directory, long iteration) {
-        List<Path> later;
+        List<Path> checkpoints;
         try {
-            later = Folder.entries(directory).stream()
-                .filter(entry -> Folder.iteration(entry).orElse(-1) > iteration).toList();
+            checkpoints = Folder.entries(directory).stream()
+                .filter(entry -> Folder.iteration(entry).isPresent()).toList();
         } catch (NoSuchFileException | NotDirectoryException e) {
             return Optional.empty();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);
         }
+        List<Path> later = checkpoints.stream()
+            .filter(path -> Folder.iteration(path).orElseThrow() > iteration).toList();
         if (later.isEmpty()) {
             return Optional.empty();
         }
         try {
             Path aside = firstFree(directory.toAbsolutePath());
-            for (Path path : later) {
-                Files.move(path, aside.resolve(path.getFileName()), StandardCopyOption.ATOMIC_MOVE);
+            if (later.equals(checkpoints)) { // at one go
+                Files.move(directory, aside, StandardCopyOption.ATOMIC_MOVE);
+            } else {
+                for (Path path : later) {
+                    Files.move(path, aside.resolve(path.getFileName()), StandardCopyOption.ATOMIC_MOVE);
+                }
             }
-            AtomicFile.forceDirectory(aside);
+            AtomicFile.forceDirectory(aside.getParent());
             return Optional.of(directory.resolveSibling(aside.getFileName()));
         } catch (IOException e) {
             throw FileFault.unwritable("directory " + directory, "--expdir", e);

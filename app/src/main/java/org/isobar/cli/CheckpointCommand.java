@@ -29,12 +29,10 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar checkpoint}: what is in checkpoints, whether they are sound, and their weights for PyTorch. */
 @Command(name = "checkpoint", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Look into checkpoints, check them, compare them, and turn them into files for PyTorch.",
-    footer = CheckpointCommand.PATHS)
+    description = "Look into checkpoints, check them, compare them, and turn them into files for PyTorch.")
 final class CheckpointCommand implements Runnable {
-    static final String PATHS = "%nPATH is a checkpoint, or a directory of checkpoints, or a run's directory: of "
-        + "several, the newest sound one counts.";
-    private static final String DIFFERENT_FROM = "A and B are such paths or safetensors files, in whatever slices.";
+    static final String NEWEST = "A checkpoint; or a directory of checkpoints, or a run's directory, of which "
+        + "the newest sound one counts";
 
     @Spec
     private CommandSpec spec;
@@ -62,12 +60,12 @@ final class CheckpointCommand implements Runnable {
         };
     }
 
-    @Command(name = "inspect", mixinStandardHelpOptions = true, footer = PATHS,
+    @Command(name = "inspect", mixinStandardHelpOptions = true,
         description = "Print what is in a checkpoint. Looks at its manifest and at the sizes of its files.")
     private static final class Inspect implements Runnable {
         @Spec
         private CommandSpec spec;
-        @Parameters(paramLabel = "PATH", description = "What to look at.")
+        @Parameters(paramLabel = "PATH", description = NEWEST + ".")
         private Path path;
         @Option(names = "--tensors", description = "List all files and tensors, too.")
         private boolean tensors;
@@ -86,27 +84,32 @@ final class CheckpointCommand implements Runnable {
 
     @Command(name = "verify", mixinStandardHelpOptions = true,
         description = "Read checkpoints from beginning to end and check all of their checksums. Exits with 2 if one "
-            + "is not sound.",
-        footer = "%nPATH is a checkpoint, or a directory of checkpoints, or a run's directory: all of several are "
-            + "checked.")
+            + "is not sound.")
     private static final class Verify implements Callable<Integer> {
         private static final int UNSOUND = 2;
-        private static final int LISTED = 5;
+        private static final int LISTED = 3;
 
         @Spec
         private CommandSpec spec;
-        @Parameters(paramLabel = "PATH", arity = "1..*", description = "What to check.")
+        @Parameters(paramLabel = "PATH", arity = "1..*",
+            description = "A checkpoint; or a directory of checkpoints, or a run's directory, of which all count.")
         private List<Path> paths;
 
         @Override
         public Integer call() {
             int code = 0;
             for (Path given : paths) {
-                for (Path path : new CheckpointPath(given).all()) {
-                    code = Math.max(code, verify(path));
-                }
+                code = Math.max(code, verifyAll(given));
             }
             return code;
+        }
+
+        private int verifyAll(Path given) {
+            try {
+                return new CheckpointPath(given).all().stream().mapToInt(this::verify).max().orElse(0);
+            } catch (UserException nothing) {
+                return complain(nothing.getMessage());
+            }
         }
 
         private int verify(Path path) {
@@ -124,7 +127,8 @@ final class CheckpointCommand implements Runnable {
             }
             String more = damage.size() > LISTED ? "; and " + (damage.size() - LISTED) + " more" : "";
             return complain("checkpoint " + path + " is damaged: "
-                + String.join("; ", damage.subList(0, Math.min(LISTED, damage.size()))) + more);
+                + String.join("; ", damage.subList(0, Math.min(LISTED, damage.size()))) + more
+                + "; use another one");
         }
 
         private int complain(String message) {
@@ -135,13 +139,13 @@ final class CheckpointCommand implements Runnable {
         }
     }
 
-    @Command(name = "merge", mixinStandardHelpOptions = true, footer = PATHS,
+    @Command(name = "merge", mixinStandardHelpOptions = true,
         description = "Write the weights of a checkpoint as one safetensors file, under the names and in the shapes of "
             + "PyTorch's state_dict.")
     private static final class MergeSlices implements Runnable {
         @Spec
         private CommandSpec spec;
-        @Parameters(paramLabel = "PATH", description = "What to merge.")
+        @Parameters(paramLabel = "PATH", description = NEWEST + ".")
         private Path path;
         @Option(names = "--output", paramLabel = "FILE", required = true,
             description = "The file, model.safetensors for example; one that is there is replaced.")
@@ -165,7 +169,7 @@ final class CheckpointCommand implements Runnable {
         }
     }
 
-    @Command(name = "diff", mixinStandardHelpOptions = true, footer = {PATHS, DIFFERENT_FROM},
+    @Command(name = "diff", mixinStandardHelpOptions = true,
         description = "Say which tensors differ, and by how much, and which entries of configuration and state do. "
             + "Exits with 0 if all tensors are bit-identical, 1 if not, and 2 if they cannot be compared.")
     private static final class Diff implements Callable<Integer> {
@@ -173,9 +177,9 @@ final class CheckpointCommand implements Runnable {
 
         @Spec
         private CommandSpec spec;
-        @Parameters(index = "0", paramLabel = "A", description = "What to compare.")
+        @Parameters(index = "0", paramLabel = "A", description = NEWEST + "; or a safetensors file.")
         private Path first;
-        @Parameters(index = "1", paramLabel = "B", description = "What to compare it with.")
+        @Parameters(index = "1", paramLabel = "B", description = "What to compare it with: such a path, too.")
         private Path second;
         @Option(names = "--weights", description = "Compare the weights alone, and not the optimizer's moments.")
         private boolean weights;
@@ -188,11 +192,14 @@ final class CheckpointCommand implements Runnable {
                 out.println("B  " + name(b, second));
                 Predicate<String> which = weights ? Piece::isWeight : name -> true;
                 Difference difference = Difference.of(a, b, which);
-                new DifferenceTable(difference, out).print();
+                DifferenceTable table = new DifferenceTable(difference, out);
+                table.print();
                 if (a instanceof Checkpoint one && b instanceof Checkpoint other) {
                     DifferenceTable.entries("Configuration", one.configuration(), other.configuration(), out);
                     DifferenceTable.entries("State", one.state(), other.state(), out);
                 }
+                out.println();
+                out.println(table.sum());
                 out.flush();
                 return difference.isNone() ? 0 : DIFFERENT;
             }

@@ -3,6 +3,7 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -65,19 +66,19 @@ final class CheckpointSheet {
         }
         long elements = names.stream().mapToLong(name -> checkpoint.shape(name).elements()).sum();
         long bytes = names.stream().mapToLong(this::bytes).sum();
-        return elements + " numbers in " + names.size() + (names.size() == 1 ? " tensor, " : " tensors, ")
-            + FactSheet.bytes(bytes);
+        return String.format(Locale.ROOT, "%,d numbers in %d tensor%s, %s", elements, names.size(),
+            names.size() == 1 ? "" : "s", FactSheet.bytes(bytes));
     }
 
     private long bytes(String name) {
         return checkpoint.shape(name).elements() * DType.F32.bytes();
     }
 
-    /** How many tensors were cut in which way: "38 whole, 24 in 2 slices along dimension 0". */
+    /** How many tensors were cut in which way: "24 in 2 slices along dimension 0, 38 whole". */
     private String layout() {
         return checkpoint.names().stream()
             .collect(Collectors.groupingBy(this::cut, TreeMap::new, Collectors.counting()))
-            .descendingMap().entrySet().stream().map(entry -> entry.getValue() + " " + entry.getKey())
+            .entrySet().stream().map(entry -> entry.getValue() + " " + entry.getKey())
             .collect(Collectors.joining(", "));
     }
 

@@ -25,6 +25,7 @@ final class DifferenceTable {
         sheet = new FactSheet(out);
     }
 
+    /** Prints what differs. */
     void print() {
         if (!difference.changed().isEmpty()) {
             List<List<String>> rows = new ArrayList<>(
@@ -42,8 +43,6 @@ final class DifferenceTable {
         }
         names("Tensors of A alone", difference.onlyFirst());
         names("Tensors of B alone", difference.onlySecond());
-        out.println();
-        out.println(sum());
     }
 
     /** Prints which entries of two maps differ, if any do. */
@@ -61,7 +60,8 @@ final class DifferenceTable {
         }
     }
 
-    private String sum() {
+    /** Whether anything differs, and how much. */
+    String sum() {
         if (difference.isNone()) {
             return "Bit-identical: all tensors, " + difference.compared() + " of them.";
         }

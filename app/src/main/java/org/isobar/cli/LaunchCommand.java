@@ -56,7 +56,7 @@ final class LaunchCommand implements Callable<Integer> {
         List<String> line = new ArrayList<>(SameJava.command(Main.class));
         line.addAll(command);
         CommandLine here = spec.commandLine();
-        try (LocalJob job = new LocalJob(here.getOut(), here.getErr(), LocalJob.GRACE)) {
+        try (LocalJob job = new LocalJob(here.getOut(), here.getErr(), LocalJob.Limits.DEFAULT)) {
             job.start(line, environment(launch.environment(), processes, port == null ? freePort() : port), processes);
             return job.await();
         }

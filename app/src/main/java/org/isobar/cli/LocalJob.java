@@ -16,32 +16,47 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 import org.isobar.fault.UserException;
+import org.isobar.train.TrainingRun;
 
 /**
  * Processes on this machine that live and die together. Rank 0 writes where this process writes; the lines of the
  * others pass through it and are marked with their rank. If one fails, the others have some time to say what they saw,
- * then they are asked to end (SIGTERM), then made to (SIGKILL). So it is when this process itself is asked to end.
+ * then they are asked to end (SIGTERM), then made to (SIGKILL). When this process itself is asked to end, it asks them
+ * to, and waits: they may have a checkpoint to save. Asked again, it kills them.
  */
 final class LocalJob implements AutoCloseable {
-    /** Time to report, and again time to end in. A rank notices at once that another has died. */
-    static final Duration GRACE = Duration.ofSeconds(5);
-    private static final int SIGNALLED = 128;
+    private static final Duration ECHO = Duration.ofSeconds(1); // timeout(1), for one, sends its signal twice
 
     private final PrintWriter out;
     private final PrintWriter err;
-    private final Duration grace;
-    private final List<Process> processes = new CopyOnWriteArrayList<>(); // the hook walks it at any time
+    private final Limits limits;
+    private final List<Process> processes = new CopyOnWriteArrayList<>(); // signals walk it at any time
     private final List<Thread> relays = new CopyOnWriteArrayList<>();
     private final BlockingQueue<End> ends = new LinkedBlockingQueue<>();
-    private final Thread hook = new Thread(this::interrupted, "end of the job");
-    private volatile boolean interrupted;
+    private final Thread hook = new Thread(this::end, "end of the job");
+    private volatile ProcessSignal request; // by which this process was asked to end, or null
+    private long requested;
+
+    /**
+     * How long a job waits for its ranks.
+     *
+     * @param report when one has ended before the others: for these to say what they saw; and again, for them to end
+     * @param save   when all were asked to end
+     */
+    record Limits(Duration report, Duration save) {
+        /** A rank notices at once that another has died; saving is bounded by the ranks themselves. */
+        static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), Duration.ofMinutes(10));
+    }
 
     /** A job without processes, whose ranks but the first write to {@code out} and {@code err}. */
-    LocalJob(PrintWriter out, PrintWriter err, Duration grace) {
+    LocalJob(PrintWriter out, PrintWriter err, Limits limits) {
         this.out = out;
         this.err = err;
-        this.grace = grace;
+        this.limits = limits;
         Runtime.getRuntime().addShutdownHook(hook);
+        for (ProcessSignal signal : ProcessSignal.values()) {
+            signal.handle(() -> askedToEnd(signal));
+        }
     }
 
     /**
@@ -53,7 +68,7 @@ final class LocalJob implements AutoCloseable {
     void start(List<String> command, Map<String, String> environment, int count) {
         Map<String, String> each = new HashMap<>(environment);
         each.put("LOCAL_WORLD_SIZE", String.valueOf(count));
-        for (int rank = 0; rank < count && !interrupted; rank++) {
+        for (int rank = 0; rank < count && request == null; rank++) {
             try {
                 start(rank, command, each);
             } catch (IOException failed) {
@@ -74,6 +89,9 @@ final class LocalJob implements AutoCloseable {
             LauncherWatch.VARIABLE, String.valueOf(ProcessHandle.current().pid())));
         Process process = builder.start();
         processes.add(process);
+        if (request != null) {
+            process.toHandle().destroy(); // the request may have come before there was this process
+        }
         process.onExit().thenAccept(ended -> ends.add(new End(rank, ended.exitValue())));
         if (rank > 0) {
             relay(rank, process.inputReader(), out);
@@ -94,20 +112,24 @@ final class LocalJob implements AutoCloseable {
         }));
     }
 
-    /** Waits for all processes to end well, or one to fail; returns 0, or the exit code of the first that failed. */
+    /**
+     * Waits for all processes to end well, or one not to; returns 0, or the exit code of the first that did not. If
+     * this process was asked to end, the code is that of the signal, unless the ranks have saved a checkpoint.
+     */
     int await() throws InterruptedException {
-        for (int running = processes.size(); running > 0; running--) {
+        int code = 0;
+        for (int running = processes.size(); running > 0 && code == 0; running--) {
             End end = ends.take();
-            if (end.code() != 0) {
-                if (!interrupted) {
+            code = end.code();
+            if (code != 0) {
+                if (request == null && code != TrainingRun.INTERRUPTED) {
                     err.println("isobar launch: " + end + (running > 1 ? "; ending the others" : ""));
                     err.flush();
                 }
-                ended(grace);
-                return end.code();
+                ended(limits.report());
             }
         }
-        return 0;
+        return request == null || code == TrainingRun.INTERRUPTED ? code : request.exitCode();
     }
 
     /** Ends what still runs. */
@@ -121,19 +143,39 @@ final class LocalJob implements AutoCloseable {
         }
     }
 
-    private void interrupted() {
-        interrupted = true;
-        end();
+    /** Runs in a thread of its own for each signal. */
+    private void askedToEnd(ProcessSignal signal) {
+        try {
+            Place place = place(signal);
+            if (place == Place.FIRST) {
+                processes.forEach(process -> process.toHandle().destroy());
+            }
+            if (place == Place.AGAIN || place == Place.FIRST && !ended(limits.save())) {
+                processes.forEach(process -> process.toHandle().destroyForcibly());
+            }
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private synchronized Place place(ProcessSignal signal) {
+        long now = System.nanoTime();
+        if (request == null) {
+            request = signal;
+            requested = now;
+            return Place.FIRST;
+        }
+        return signal == ProcessSignal.USR1 || now - requested < ECHO.toNanos() ? Place.ECHO : Place.AGAIN;
     }
 
     /** Ends all processes, and waits for their last lines: a handle's destroy, unlike a process's, leaves them be. */
     private void end() {
         try {
             processes.forEach(process -> process.toHandle().destroy());
-            if (!ended(grace)) {
+            if (!ended(limits.report())) {
                 processes.forEach(process -> process.toHandle().destroyForcibly());
             }
-            long deadline = System.nanoTime() + grace.toNanos();
+            long deadline = System.nanoTime() + limits.report().toNanos();
             for (Thread relay : relays) {
                 relay.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
             }
@@ -153,12 +195,15 @@ final class LocalJob implements AutoCloseable {
         return all;
     }
 
+    /** What a signal is among those that ask this process to end. */
+    private enum Place { FIRST, ECHO, AGAIN }
+
     /** How a rank ended. */
     private record End(int rank, int code) {
         @Override
         public String toString() {
-            return code > SIGNALLED ? "rank %d was ended by signal %d (exit code %d)".formatted(rank,
-                code - SIGNALLED, code) : "rank %d ended with exit code %d".formatted(rank, code);
+            return code > ProcessSignal.BASE ? "rank %d was ended by signal %d (exit code %d)".formatted(rank,
+                code - ProcessSignal.BASE, code) : "rank %d ended with exit code %d".formatted(rank, code);
         }
     }
 }

@@ -52,6 +52,7 @@ public final class Main implements Runnable {
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(launch))
             .addSubcommand(CheckpointCommand.commandLine())
+            .addSubcommand(new ReplayCommand(launch))
             .addSubcommand(configured(new ConfigCommand(launch)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);

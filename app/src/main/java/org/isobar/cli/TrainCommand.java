@@ -2,9 +2,9 @@ package org.isobar.cli;
 
 import java.util.concurrent.Callable;
 
+import org.isobar.config.RunConfig;
 import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.Screen;
-import org.isobar.train.Interruption;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -24,8 +24,10 @@ final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        return TrainingRun.run(ConfigOptions.resolve(spec.commandLine().getParseResult(), launch),
-            new TrainingRun.Surroundings(JobSecret.of(launch.environment()), launch.environment(),
-                Screen.standard(launch.environment()), Interruption.NONE));
+        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
+        Screen screen = Screen.standard(launch.environment());
+        Signals signals = new Signals(config.ranks().rank() == 0 ? screen::say : unsaid -> { });
+        return TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.of(launch.environment()),
+            launch.environment(), screen, signals));
     }
 }

@@ -92,7 +92,7 @@ public final class Era5Dataset implements AutoCloseable {
 
     /**
      * A short text that is the same for copies of a data set, wherever they lie, and another for other data, as far as
-     * the first and the last sample tell: the rest is not read.
+     * the first, the middle and the last sample tell: the rest is not read.
      *
      * @throws UserException if one of these samples cannot be read
      */

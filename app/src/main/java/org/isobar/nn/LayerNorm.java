@@ -1,5 +1,7 @@
 package org.isobar.nn;
 
+import java.util.List;
+
 import org.isobar.device.Dropout;
 import org.isobar.device.Write;
 import org.isobar.distributed.Shard;
@@ -18,6 +20,7 @@ public final class LayerNorm {
     /** The tutorial's epsilon; the same in every layout. */
     public static final double EPSILON = 1e-6;
 
+    private final List<String> modules;
     private final Parameter gamma;
     private final Parameter beta;
 
@@ -31,6 +34,7 @@ public final class LayerNorm {
 
     /** Declares {@code weight} (gamma) and {@code bias} (beta) at {@code here}. */
     public LayerNorm(Scoped here, long channels) {
+        modules = List.of(here.module());
         gamma = here.declare("weight", new Initializer.Constant(1), Shard.whole(), channels);
         beta = here.declare("bias", new Initializer.Constant(0), Shard.whole(), channels);
     }
@@ -39,6 +43,7 @@ public final class LayerNorm {
     public Statistics forward(Tensor y, Tensor x, Pass pass) {
         Statistics statistics = statistics(x, pass);
         pass.ops().layerNorm(y, statistics.mean(), statistics.invStd(), x, gamma.value(), beta.value(), EPSILON);
+        pass.output(modules, y);
         return statistics;
     }
 
@@ -47,6 +52,7 @@ public final class LayerNorm {
         Statistics statistics = statistics(x, pass);
         pass.ops().residualLayerNorm(y, z, statistics.mean(), statistics.invStd(), x, branch, mask, gamma.value(),
             beta.value(), EPSILON);
+        pass.output(modules, y);
         return statistics;
     }
 

@@ -18,6 +18,7 @@ public final class Linear implements Layer {
     /** Standard deviation of initial weights. */
     public static final double WEIGHT_STD = 0.02;
 
+    private final List<String> modules;
     private final Parameter weight;
     private final Parameter bias;
     private final Bias use;
@@ -32,7 +33,8 @@ public final class Linear implements Layer {
         NONE
     }
 
-    private Linear(Parameter weight, Parameter bias, Bias use) {
+    private Linear(List<String> modules, Parameter weight, Parameter bias, Bias use) {
+        this.modules = modules;
         this.weight = weight;
         this.bias = bias;
         this.use = use;
@@ -40,7 +42,8 @@ public final class Linear implements Layer {
 
     /** A layer that is not cut. Declares {@code weight} and, where there is one, {@code bias} at {@code here}. */
     public Linear(Scoped here, long inputs, long outputs, Bias bias) {
-        this(here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
+        this(List.of(here.module()),
+            here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
             bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
@@ -49,7 +52,9 @@ public final class Linear implements Layer {
         Shard shard = Shard.columnParallel(here.layout().tensor().group());
         Parameter weight = here.stack(leaves(names, "weight"), new Initializer.Normal(WEIGHT_STD), shard, outputsEach,
             inputs);
-        return new Linear(weight, bias == Bias.NONE ? null
+        List<String> modules = List.of(names).stream().map(name -> name.isEmpty() ? here.module() : here.name(name))
+            .toList();
+        return new Linear(modules, weight, bias == Bias.NONE ? null
             : here.stack(leaves(names, "bias"), new Initializer.Constant(0), shard, outputsEach), bias);
     }
 
@@ -57,7 +62,8 @@ public final class Linear implements Layer {
     static Linear inputsCut(Scoped here, long inputs, long outputs, Bias bias) {
         Shard shard = Shard.rowParallel(here.layout().tensor().group());
         Parameter weight = here.declare("weight", new Initializer.Normal(WEIGHT_STD), shard, outputs, inputs);
-        return new Linear(weight, bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
+        return new Linear(List.of(here.module()), weight,
+            bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
     private static Parameter bias(Scoped here, Shard shard, long outputs) {
@@ -76,13 +82,25 @@ public final class Linear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
+        multiply(y, x, use, pass);
+        putOut(y, pass);
+    }
+
+    /** What {@link #forward} computes, but not yet this layer's output: {@code x W^T}, with the bias or without it. */
+    void multiply(Tensor y, Tensor x, Bias what, Pass pass) {
         pass.ops().linear(y, x, weight.compute(),
-            use == Bias.ADDED ? new Epilogue.Bias(bias.compute()) : Epilogue.NONE);
+            what == Bias.ADDED ? new Epilogue.Bias(bias.compute()) : Epilogue.NONE);
+    }
+
+    /** {@code y} is this layer's output. */
+    void putOut(Tensor y, Pass pass) {
+        pass.output(modules, y);
     }
 
     /** {@code preActivation = x W^T + b}, {@code y = GELU(preActivation)}. */
     void forwardGelu(Tensor y, Tensor preActivation, Tensor x, Pass pass) {
         pass.ops().linear(y, x, weight.compute(), new Epilogue.BiasGelu(bias.compute(), preActivation));
+        putOut(preActivation, pass);
     }
 
     /**
@@ -95,11 +113,6 @@ public final class Linear implements Layer {
     void backwardGelu(Tensor dPreActivation, Tensor y, Tensor dy, Tensor preActivation, Pass pass) {
         pass.ops().biasGeluBackward(dPreActivation, y, bias.gradient(), dy, preActivation);
         pass.complete(bias);
-    }
-
-    /** {@code y = x W^T}, whatever the bias is for. */
-    void forwardWithoutBias(Tensor y, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.compute(), Epilogue.NONE);
     }
 
     @Override

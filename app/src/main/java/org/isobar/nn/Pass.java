@@ -27,6 +27,7 @@ public final class Pass {
     private final Randomness randomness;
     private final Consumer<Parameter> onGradient;
     private final Deque<Entry> stack = new ArrayDeque<>();
+    private Inspector inspector = Inspector.NONE;
 
     /** What makes the random masks of this pass. */
     public sealed interface Randomness { }
@@ -42,6 +43,21 @@ public final class Pass {
      * @param samples how this rank's samples lie in the global batch
      */
     public record Masks(long seed, long step, Span samples) implements Randomness { }
+
+    /** Sees what layers put out in forward. */
+    public interface Inspector {
+        /** Looks away. */
+        Inspector NONE = (_, _) -> { };
+
+        /**
+         * Modules have put out {@code y}, as far as this rank has it; on all ranks of a model in the same order.
+         *
+         * @param modules their names in PyTorch's tree, "blocks.3.mlp.fc1", say; of several, each has an equal share of
+         *                every row
+         * @param y       (.., N); not to be kept
+         */
+        void output(List<String> modules, Tensor y);
+    }
 
     private record Entry(Object owner, Record saved) { }
 
@@ -69,6 +85,17 @@ public final class Pass {
         this.scratch = scratch;
         this.randomness = randomness;
         this.onGradient = onGradient;
+    }
+
+    /** Shows {@code inspector} what layers put out from now on; returns this pass. */
+    public Pass inspectedBy(Inspector theInspector) {
+        inspector = theInspector;
+        return this;
+    }
+
+    /** Modules have put out {@code y}: see {@link Inspector#output}. */
+    public void output(List<String> modules, Tensor y) {
+        inspector.output(modules, y);
     }
 
     /** A layer has added all it ever will to the gradient of {@code parameter} in this pass. */

@@ -17,7 +17,7 @@ public final class RowParallelLinear implements Layer {
     private final Columns columns;
     private final Input input;
     private final Layout layout;
-    private final boolean bringsBias;
+    private final Linear.Bias brought; // by this rank
 
     /** How the input comes. */
     public enum Input {
@@ -37,7 +37,7 @@ public final class RowParallelLinear implements Layer {
         layout = here.layout();
         columns = new Columns(layout.tensor());
         this.input = input;
-        bringsBias = layout.tensor().group().index() == 0;
+        brought = layout.tensor().group().index() == 0 ? bias : Linear.Bias.LEFT;
     }
 
     /** The bias; null if there is none. */
@@ -49,12 +49,9 @@ public final class RowParallelLinear implements Layer {
     public void forward(Tensor y, Tensor x, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {
             Tensor part = cut(x, scratch, pass);
-            if (bringsBias) {
-                slice.forward(y, part, pass);
-            } else {
-                slice.forwardWithoutBias(y, part, pass);
-            }
+            slice.multiply(y, part, brought, pass);
             layout.tensor().allReduce(y, Reduction.SUM).await();
+            slice.putOut(y, pass);
         }
     }
 

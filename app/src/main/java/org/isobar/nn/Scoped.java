@@ -32,6 +32,11 @@ public record Scoped(ParameterStore store, String prefix, Layout layout, Set<Axi
         return new Scoped(store, prefix, layout, EnumSet.of(Axis.DP, Axis.CP));
     }
 
+    /** The full name of the module here, "blocks.0.attn", say; empty at the root. */
+    public String module() {
+        return prefix.isEmpty() ? prefix : prefix.substring(0, prefix.length() - 1);
+    }
+
     /** The full name of {@code leaf} here. */
     public String name(String leaf) {
         return prefix + leaf;

@@ -1,5 +1,7 @@
 package org.isobar.nn;
 
+import java.util.List;
+
 import org.isobar.device.Arena;
 import org.isobar.device.Write;
 import org.isobar.tensor.DType;
@@ -14,6 +16,7 @@ import org.isobar.tensor.Tensor;
  * residual stream stays in one tensor: each branch adds its part to it.
  */
 public final class TransformerBlock implements Layer {
+    private final List<String> modules;
     private final LayerNorm norm1;
     private final SelfAttention attention;
     private final DropPath attentionPath;
@@ -30,6 +33,7 @@ public final class TransformerBlock implements Layer {
      * @param dropPath probability of leaving out a branch
      */
     public TransformerBlock(Scoped here, long channels, long heads, long hidden, double dropout, double dropPath) {
+        modules = List.of(here.module());
         norm1 = new LayerNorm(here.child("norm1"), channels);
         attention = new SelfAttention(here.child("attn"), channels, heads, dropout);
         attentionPath = new DropPath(here.name("attn.drop_path"), dropPath);
@@ -50,6 +54,7 @@ public final class TransformerBlock implements Layer {
                 pass);
             mlp.forward(branch, normed, pass);
             mlpPath.forward(y, z, branch, pass);
+            pass.output(modules, y);
             pass.push(this, new Kept(statistics1, z, statistics2));
         }
     }

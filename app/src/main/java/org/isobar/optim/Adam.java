@@ -100,9 +100,7 @@ public final class Adam {
         };
         device.ops().fill(whole.moment1(), 0);
         device.ops().fill(whole.moment2(), 0);
-        double halt = options.nonFinite() == NonFinite.HALTS ? StepControl.ARMED : StepControl.NEVER_HALTS;
-        device.upload(control.values(),
-            MemorySegment.ofArray(new double[] {0, 0, 0, options.scaler().start(), 0, 0, halt}));
+        setControl(new double[StepControl.SIZE], options.scaler().start());
     }
 
     /** Running means of the gradients, in the layout of the parameters' flat ranges. */
@@ -122,9 +120,20 @@ public final class Adam {
         return numbers;
     }
 
-    /** Goes on where {@link #control} was asked for. */
+    /**
+     * Goes on where {@link #control} was asked for, but in this optimizer's own way: armed, even if that had halted, or
+     * not, and with no scale where it scales no losses.
+     */
     public void setControl(double[] numbers) {
-        device.upload(control.values(), MemorySegment.ofArray(numbers));
+        setControl(numbers, options.scaler().isActive() ? numbers[StepControl.SCALE] : options.scaler().start());
+    }
+
+    private void setControl(double[] numbers, double scale) {
+        double[] own = numbers.clone();
+        own[StepControl.SCALE] = scale;
+        own[StepControl.HALT] =
+            options.nonFinite() == NonFinite.HALTS ? StepControl.ARMED : StepControl.NEVER_HALTS;
+        device.upload(control.values(), MemorySegment.ofArray(own));
     }
 
     /** What the loss is multiplied by before backward, (1), F64. */

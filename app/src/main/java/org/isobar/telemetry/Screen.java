@@ -4,6 +4,7 @@ import java.io.Console;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.nio.charset.Charset;
 import java.util.Map;
 
 /**
@@ -59,6 +60,16 @@ public final class Screen {
             status = text;
             terminal.print(ERASE + text);
             terminal.flush();
+        }
+    }
+
+    /** Shows one line that is not the log's. */
+    public void say(String line) {
+        byte[] bytes = (line + System.lineSeparator()).getBytes(Charset.defaultCharset());
+        try {
+            print(bytes, 0, bytes.length);
+        } catch (IOException unseen) {
+            // The log, which shares the stream, says what is to be said of that.
         }
     }
 

@@ -23,14 +23,19 @@ final class FiniteLoss {
      */
     static void require(BatchLoss loss, String when, int[] samples, Origin origin) {
         if (!Double.isFinite(loss.mean())) {
-            int culprit = loss.firstNonFiniteSample();
-            long sample = origin.replica.largest(culprit < 0 ? NONE : samples[culprit]);
-            String what = "the loss is " + loss.mean() + " " + when;
-            throw new UserException(sample == NONE ? what + ", though that of every sample is finite"
-                : what + ", sample " + sample + ": " + origin.dataset.firstNonFinite(sample)
-                    .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
-                    .orElse(ofFiniteData(origin.replica.compute())));
+            throw new UserException(complaint(loss, when, samples, origin));
         }
+    }
+
+    /** What that says; all replicas ask together. */
+    static String complaint(BatchLoss loss, String when, int[] samples, Origin origin) {
+        int culprit = loss.firstNonFiniteSample();
+        long sample = origin.replica.largest(culprit < 0 ? NONE : samples[culprit]);
+        String what = "the loss is " + loss.mean() + " " + when;
+        return sample == NONE ? what + ", though that of every sample is finite"
+            : what + ", sample " + sample + ": " + origin.dataset.firstNonFinite(sample)
+                .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
+                .orElse(ofFiniteData(origin.replica.compute()));
     }
 
     /** Loss scaling is no help against what overflows forward. */

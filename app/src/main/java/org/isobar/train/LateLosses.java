@@ -7,7 +7,7 @@ import java.util.function.Supplier;
  * which works by itself never runs out of work.
  */
 final class LateLosses {
-    private final FiniteLoss.Origin origin;
+    private final Judge judge;
     private final Listener listener;
     private final LossSum losses;
     private Issued late; // whose loss nobody has looked at, or null
@@ -23,15 +23,25 @@ final class LateLosses {
      */
     record Issued(long number, int[] samples, Supplier<BatchLoss> loss) { }
 
-    /** Told of each loss in turn. */
+    /** Looks at each loss in turn. */
+    interface Judge {
+        /**
+         * Whether it is of account.
+         *
+         * @throws org.isobar.fault.UserException if it ends the run
+         */
+        boolean counts(BatchLoss loss, Issued step);
+    }
+
+    /** Told of each loss that counts. */
     interface Listener {
         /** That of step {@code number} of the run, from 1. */
         void accept(long number, double loss);
     }
 
-    /** Adds the losses to {@code losses}. */
-    LateLosses(FiniteLoss.Origin origin, LossSum losses, Listener listener) {
-        this.origin = origin;
+    /** Adds the losses that count to {@code losses}. */
+    LateLosses(Judge judge, LossSum losses, Listener listener) {
+        this.judge = judge;
         this.losses = losses;
         this.listener = listener;
     }
@@ -39,7 +49,7 @@ final class LateLosses {
     /**
      * Takes note of a step and looks at the loss of the one before it.
      *
-     * @throws org.isobar.fault.UserException if that is not finite
+     * @throws org.isobar.fault.UserException if that ends the run
      */
     void add(Issued step) {
         settle();
@@ -49,17 +59,19 @@ final class LateLosses {
     /**
      * Looks at the last loss, if nobody has: all steps are done then.
      *
-     * @throws org.isobar.fault.UserException if it is not finite
+     * @throws org.isobar.fault.UserException if it ends the run
      */
     void settle() {
         if (late != null) {
             BatchLoss loss = late.loss().get();
-            FiniteLoss.require(loss, "at step " + late.number(), late.samples(), origin);
-            losses.add(loss.mean());
-            wish = loss.wish();
-            wisher = late.number();
-            listener.accept(late.number(), loss.mean());
+            Issued step = late;
             late = null;
+            if (judge.counts(loss, step)) {
+                losses.add(loss.mean());
+                listener.accept(step.number(), loss.mean());
+            }
+            wish = loss.wish();
+            wisher = step.number();
         }
     }
 

@@ -7,7 +7,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
-import java.util.zip.CRC32C;
 
 import org.isobar.device.Arena;
 import org.isobar.device.Device;
@@ -32,8 +31,6 @@ import org.isobar.vit.VitConfig;
 
 /** One model on one device, with its optimizer and all the memory that a training step of a fixed batch needs. */
 public final class Replica implements AutoCloseable {
-    private static final int CHUNK = 1 << 20; // bytes
-
     private final Device device;
     private final DType compute;
     private final Memory memory;
@@ -46,7 +43,7 @@ public final class Replica implements AutoCloseable {
     private final Communicator all;
     private final Tensor prediction; // (B, Cout, H, W)
     private final Results results;
-    private final Tensor checksum;   // (2), F64
+    private final Consensus consensus;
 
     /**
      * Where a replica's tensors live.
@@ -162,7 +159,7 @@ public final class Replica implements AutoCloseable {
         steps = new StepRecorder(device, options.steps());
         prediction = state.f32(batch, config.outChannels(), config.height(), config.width());
         results = Results.in(state, config.outChannels(), batch);
-        checksum = state.allocate(DType.F64, 2);
+        consensus = new Consensus(device, state.allocate(DType.F64, 2));
         state.seal();
     }
 
@@ -186,26 +183,8 @@ public final class Replica implements AutoCloseable {
         List<Tensor> uncut = parameters.parameters().stream()
             .filter(parameter -> parameter.parts().stream().allMatch(part -> part.shard().parts() == 1))
             .map(Parameter::value).toList();
-        boolean replicasAgree = agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
-        return agree(communicators.along(Axis.TP), uncut) && replicasAgree;
-    }
-
-    private boolean agree(Communicator ranks, List<Tensor> weights) {
-        CRC32C crc = new CRC32C();
-        MemorySegment host = MemorySegment.ofArray(new byte[CHUNK]);
-        for (Tensor weight : weights) {
-            Tensor flat = weight.reshape(weight.elements());
-            for (long first = 0; first < flat.elements(); first += CHUNK / Float.BYTES) {
-                Tensor chunk = flat.slice(first, Math.min(CHUNK / Float.BYTES, flat.elements() - first));
-                device.download(host.asSlice(0, chunk.bytes()), chunk);
-                crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
-            }
-        }
-        double mine = crc.getValue(); // 32 bits: exact
-        device.upload(checksum, MemorySegment.ofArray(new double[] {mine, -mine}));
-        ranks.allReduce(checksum, Reduction.MAX).await();
-        double[] largest = read(checksum);
-        return largest[0] == -largest[1];
+        boolean replicasAgree = consensus.agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
+        return consensus.agree(communicators.along(Axis.TP), uncut) && replicasAgree;
     }
 
     /** Sets the initial weights of a run with the given seed. */
@@ -259,7 +238,8 @@ public final class Replica implements AutoCloseable {
      * rest for the whole image. Those of dp have them from the mean.
      */
     private void step(Tensor input, Tensor target, StepContext context) {
-        differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()));
+        differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()),
+            Pass.Inspector.NONE);
         average(results.loss());
         try (Ranges.Range _ = device.ranges().open("optimizer")) {
             adam.unscale();
@@ -270,17 +250,23 @@ public final class Replica implements AutoCloseable {
 
     /** Sets all gradients to those of the loss of one global batch; returns the loss. */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness) {
-        differentiate(input, target, randomness);
+        return gradients(input, target, randomness, Pass.Inspector.NONE);
+    }
+
+    /** The same; {@code inspector} sees the outputs of layers. */
+    double gradients(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
+        differentiate(input, target, randomness, inspector);
         adam.unscale();
         average(results.loss());
         return read(results.loss())[0];
     }
 
     /** Loss and gradients of the scaled loss; those are reduced on return. */
-    private void differentiate(Tensor input, Tensor target, Pass.Randomness randomness) {
+    private void differentiate(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
         TensorOps ops = device.ops();
         ops.fill(parameters.gradients(), 0);
-        Pass pass = new Pass(ops, compute, memory.kept(), memory.scratch(), randomness, sync::ready);
+        Pass pass = new Pass(ops, compute, memory.kept(), memory.scratch(), randomness, sync::ready)
+            .inspectedBy(inspector);
         try (Ranges.Range _ = device.ranges().open("forward")) {
             model.forward(prediction, input, pass);
             ops.relativeL2Loss(results.loss(), results.norms(), prediction, target);
@@ -301,6 +287,14 @@ public final class Replica implements AutoCloseable {
         return adam.progress();
     }
 
+    /** Predicts; {@code inspector} sees the outputs of layers. */
+    void forward(Tensor input, Pass.Randomness randomness, Pass.Inspector inspector) {
+        Pass pass = new Pass(device.ops(), compute, memory.kept(), memory.scratch(), randomness, unused -> { })
+            .inspectedBy(inspector);
+        model.forward(prediction, input, pass);
+        pass.discard();
+    }
+
     /** Predicts without dropout and scores against the target. */
     public Evaluation evaluate(Tensor input, Tensor target) {
         return evaluate(input, target, Wish.NOTHING);
@@ -309,9 +303,7 @@ public final class Replica implements AutoCloseable {
     /** The same with a wish of this rank. */
     public Evaluation evaluate(Tensor input, Tensor target, Wish wish) {
         tell(wish);
-        Pass pass = new Pass(device.ops(), compute, memory.kept(), memory.scratch(), new Pass.None(), unused -> { });
-        model.forward(prediction, input, pass);
-        pass.discard();
+        forward(input, new Pass.None(), Pass.Inspector.NONE);
         device.ops().relativeL2Loss(results.loss(), results.norms(), prediction, target);
         device.ops().weightedRmse(results.rmse(), prediction, target);
         average(results.rmseAndLoss());
@@ -338,19 +330,17 @@ public final class Replica implements AutoCloseable {
 
     /** The largest of the numbers that the replicas name, up to 2^53; all of them ask together. */
     long largest(long number) {
-        return largest(number, replicas);
+        return consensus.largest(number, replicas);
     }
 
     /** Whether {@code mine} is true on any rank; all of them ask together. */
     boolean isTrueAnywhere(boolean mine) {
-        return largest(mine ? 1 : 0, all) > 0;
+        return largestAnywhere(mine ? 1 : 0) > 0;
     }
 
-    private long largest(long number, Communicator ranks) {
-        Tensor numbers = checksum.slice(0, 1);
-        device.upload(numbers, MemorySegment.ofArray(new double[] {number}));
-        ranks.allReduce(numbers, Reduction.MAX).await();
-        return (long) read(numbers)[0];
+    /** The largest of the numbers that all ranks name, up to 2^53; all of them ask together. */
+    long largestAnywhere(long number) {
+        return consensus.largest(number, all);
     }
 
     private void tell(Wish wish) {

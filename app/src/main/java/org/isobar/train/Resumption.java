@@ -7,9 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.CheckpointPath;
 import org.isobar.config.Resume;
 import org.isobar.config.RunConfig;
 import org.isobar.fault.UserException;
@@ -23,8 +23,6 @@ import org.isobar.fault.UserException;
  * @param origin    whose it is
  */
 record Resumption(Path path, long iteration, TrainingState state, Origin origin) {
-    private static final String FOLDER = "checkpoints";
-
     /** Whose a checkpoint is. */
     enum Origin {
         /** This run's: its log and events go on, too. */
@@ -35,7 +33,7 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
 
     /** Where a run in {@code directory} has its checkpoints. */
     static Path folder(Path directory) {
-        return directory.resolve(FOLDER);
+        return directory.resolve(CheckpointPath.DIRECTORY);
     }
 
     /**
@@ -51,7 +49,8 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
         Optional<Checkpoint> found = switch (config.checkpoint().resume()) {
             case Resume.Never _ -> Optional.empty();
             case Resume.Auto _ -> newest(own, skipped);
-            case Resume.From from -> Optional.of(named(from.path(), skipped));
+            case Resume.From from -> Optional.of(
+                new CheckpointPath(from.path()).open(Checkpoint.Scrutiny.CHECKSUMS, skipped));
         };
         return found.map(checkpoint -> {
             try (checkpoint) {
@@ -74,27 +73,12 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
     static Resumption of(RunConfig config, long iteration) {
         Path given = config.checkpoint().resume() instanceof Resume.From from ? from.path()
             : folder(config.output().experimentDirectory());
-        String name = "checkpoint-" + iteration;
-        Path path = places(given).map(place -> place.resolve(name)).filter(Files::isDirectory).findFirst()
-            .orElse(given);
+        List<Path> paths = new CheckpointPath(given).all();
+        Path path = paths.stream().filter(found -> found.endsWith("checkpoint-" + iteration)).findFirst()
+            .orElse(paths.getFirst());
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             return of(checkpoint, config);
         }
-    }
-
-    /** Read to its end before anything of this run is cut back to it. */
-    private static Checkpoint named(Path given, Consumer<String> skipped) {
-        if (Files.exists(given.resolve("checkpoint.json"))) {
-            return Checkpoint.openSound(given);
-        }
-        return places(given).map(place -> Checkpoint.newest(place, Checkpoint.Scrutiny.CHECKSUMS, skipped))
-            .flatMap(Optional::stream).findFirst().orElseThrow(() -> new UserException("--resume " + given
-                + ": there is no sound checkpoint; give a checkpoint, a directory of some, or a run's directory"));
-    }
-
-    /** Where checkpoints may lie if not {@code given} itself is one. */
-    private static Stream<Path> places(Path given) {
-        return Stream.of(given, folder(given));
     }
 
     private static Resumption checked(Checkpoint checkpoint, RunConfig config, Consumer<String> warnings) {

@@ -24,12 +24,17 @@ record RunInputs(RunConfig config, Device device) {
 
     /** What the loaders of training and validation will take. */
     MemoryCheck.Inputs memory() {
-        DatasetConfig data = dataset(config.data().trainPath(), config.data().limitSamples());
+        DatasetConfig data = training();
         VitConfig model = config.model();
         int loaders = 2;
         return new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
             loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
                 normalizing(), Math.max(model.inChannels(), model.outChannels())));
+    }
+
+    /** How the years that move the weights are read. */
+    DatasetConfig training() {
+        return dataset(config.data().trainPath(), config.data().limitSamples());
     }
 
     /** The years that move the weights. */

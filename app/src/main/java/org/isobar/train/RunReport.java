@@ -40,6 +40,11 @@ final class RunReport {
         log.info(line);
     }
 
+    /** A line of the log that says what is not as it should be. */
+    void warn(String line) {
+        log.warn(line);
+    }
+
     /** A number at a step of TensorBoard. */
     void scalar(String tag, double value, long step) {
         board.ifPresent(writer -> writer.scalar(tag, value, step));

@@ -1,9 +1,11 @@
 package org.isobar.train;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -20,6 +22,7 @@ import org.isobar.telemetry.RunLog;
 
 /** Saves checkpoints on a thread beside training. */
 final class SavesBeside implements Saves {
+    private static final String APART = "nonfinite"; // beside the directory of checkpoints
     /** For the slowest rank's disk. */
     static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final Duration NOTABLE = Duration.ofSeconds(1);
@@ -81,13 +84,16 @@ final class SavesBeside implements Saves {
         }
         snapshot.take();
         last = System.nanoTime();
-        FutureTask<SaveResult> task = new FutureTask<>(() -> write(iteration, state));
-        writing = task;
-        thread = Thread.ofPlatform().daemon().name("isobar-checkpoint").start(task);
+        start(() -> write(iteration, state));
+    }
+
+    private void start(Callable<SaveResult> write) {
+        writing = new FutureTask<>(write);
+        thread = Thread.ofPlatform().daemon().name("isobar-checkpoint").start(writing);
     }
 
     private SaveResult write(long iteration, TrainingState state) {
-        SaveResult result = writer.write(iteration, snapshot.pieces(), new Description(config.entries(), state));
+        SaveResult result = writer.write(iteration, snapshot.pieces(), description(state));
         boolean givenUp = Thread.currentThread().isInterrupted(); // because the run ends, which it says itself
         if (writer.rank() == 0 && !givenUp) {
             switch (result) {
@@ -108,24 +114,28 @@ final class SavesBeside implements Saves {
     }
 
     @Override
+    public SaveResult saveForReplay(long iteration, TrainingState state) {
+        await();
+        snapshot.take();
+        Path apart = writer.directory().resolveSibling(APART);
+        CheckpointWriter beside = new CheckpointWriter(apart, writer.run(), writer.rank(), writer.ranks(),
+            writer.patience());
+        start(() -> beside.write(iteration, snapshot.pieces(), description(state)));
+        return result();
+    }
+
+    private Description description(TrainingState state) {
+        return new Description(config.entries(), state);
+    }
+
+    @Override
     public Optional<String> await() {
-        if (writing == null) {
-            return Optional.empty();
-        }
-        try {
-            SaveResult result = result();
-            return result instanceof SaveResult.Failed failed ? Optional.of(failed.reason()) : Optional.empty();
-        } catch (ExecutionException unexpected) {
-            throw unexpected.getCause() instanceof RuntimeException cause ? cause
-                : new IllegalStateException(unexpected.getCause());
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
-            return Optional.of("interrupted while a checkpoint was being written");
-        }
+        return writing != null && result() instanceof SaveResult.Failed failed ? Optional.of(failed.reason())
+            : Optional.empty();
     }
 
     /** Waits for what is being written, as long as the job can go on. */
-    private SaveResult result() throws InterruptedException, ExecutionException {
+    private SaveResult result() {
         Duration limit = writer.patience().multipliedBy(2);
         long start = System.nanoTime();
         while (System.nanoTime() - start < limit.toNanos()) {
@@ -133,6 +143,12 @@ final class SavesBeside implements Saves {
                 return writing.get(BEAT.toMillis(), TimeUnit.MILLISECONDS);
             } catch (TimeoutException later) {
                 job.run();
+            } catch (ExecutionException unexpected) {
+                throw unexpected.getCause() instanceof RuntimeException cause ? cause
+                    : new IllegalStateException(unexpected.getCause());
+            } catch (InterruptedException stop) {
+                Thread.currentThread().interrupt();
+                return new SaveResult.Failed("interrupted while a checkpoint was being written");
             }
         }
         throw new UserException("a checkpoint is still being written into " + writer.directory() + " after "

@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.Optional;
 
+import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
@@ -9,6 +10,7 @@ import org.isobar.device.Ranges;
 import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
+import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.TutorialLines;
@@ -30,8 +32,9 @@ final class Trainer {
     private final long stepsPerEpoch;
     private final Saves saves;
     private final SkippedSteps skipped;
+    private final BadSteps badSteps;
     private final LossSum losses; // of the epoch
-    private final long begun; // iterations when this process began
+    private final Optional<Resumption> resumption;
     private int epoch;
     private int step; // of the epoch
     private long iterations;
@@ -88,23 +91,39 @@ final class Trainer {
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
         this.saves = saves;
-        begun = resumption.map(Resumption::iteration).orElse(0L);
-        iterations = begun;
-        saved = begun;
+        this.resumption = resumption;
+        iterations = begun();
+        saved = begun();
         TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
         epoch = state.epoch();
         step = state.step();
+        badSteps = new BadSteps(config.training().onNan(), new FiniteLoss.Origin(replica, data.training().dataset()),
+            report::warn);
         losses = new LossSum(state.lossSum(), state.losses());
         skipped = new SkippedSteps(state.progress());
         scores = state.scores();
         best = state.best();
     }
 
-    /** Trains all epochs that are left. */
+    /**
+     * Trains all epochs that are left.
+     *
+     * @throws UserException if a loss is not finite, and that is to end the run
+     */
     Outcome run() {
+        try {
+            return trainEpochs();
+        } catch (NonFiniteLossException bad) {
+            throw new UserException(bad.getMessage() + ". " + saveForReplay(bad.step() - 1), bad);
+        }
+    }
+
+    private Outcome trainEpochs() {
         report.info(TutorialLines.trainingStarts());
-        if (iterations == 0) {
+        if (resumption.isEmpty()) {
             scoreBeforeTraining();
+            save();
+            saves.await(); // whether it can be saved is known from the start
         }
         while (epoch < epochs) {
             Optional<Pace> pace = train();
@@ -131,6 +150,23 @@ final class Trainer {
         return new Outcome.Finished(scores);
     }
 
+    /** Keeps where training was before a step went wrong; tells how to do that step again. */
+    private String saveForReplay(long iteration) {
+        step = (int) (iteration - epoch * stepsPerEpoch);
+        SaveResult result = saves.saveForReplay(iteration, state());
+        boolean failed = replica.isTrueAnywhere(result instanceof SaveResult.Failed); // nobody ends before all know
+        return switch (result) {
+            case SaveResult.Done done when !failed -> "To see that step again: isobar replay " + done.path();
+            case SaveResult.Done _ -> "It cannot be replayed: another rank could not save its share";
+            case SaveResult.Failed reason -> "It cannot be replayed: " + reason.reason();
+        };
+    }
+
+    /** Iterations when this process began. */
+    private long begun() {
+        return resumption.map(Resumption::iteration).orElse(0L);
+    }
+
     /** Where training is; waits for the steps so far. */
     private TrainingState state() {
         return new TrainingState(epoch, step, losses.sum(), losses.count(), replica.state().control(), skipped.last(),
@@ -144,7 +180,7 @@ final class Trainer {
 
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
     private Outcome stop(TrainingState state) {
-        if (iterations == begun) {
+        if (iterations == begun()) {
             return new Outcome.Lost("asked to end before the first step was done: there is nothing to save");
         }
         saves.save(iterations, state);
@@ -183,8 +219,8 @@ final class Trainer {
             config.training().globalBatchSize());
         try (ProgressBar progress = report.progress(plan);
             DataLoader.Epoch batches = data.training().epoch(epoch, step)) {
-            LateLosses late = new LateLosses(new FiniteLoss.Origin(replica, data.training().dataset()), losses,
-                (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
+            LateLosses late = new LateLosses((loss, bad) -> badSteps.counts(loss, bad, () -> diagnose(bad, batches)),
+                losses, (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
             while (batches.hasNext()) {
                 late.add(step(batches, late));
                 if (step == 2) {
@@ -221,6 +257,17 @@ final class Trainer {
             step++;
             iterations++;
             return issued;
+        }
+    }
+
+    /** The first layer whose output is not finite in a step of this epoch: its batch is read again. */
+    private Optional<String> diagnose(LateLosses.Issued bad, DataLoader.Epoch batches) {
+        batches.close(); // one is open at a time
+        long before = bad.number() - 1;
+        try (DataLoader.Epoch again = data.training().epoch(epoch, (int) (before - epoch * stepsPerEpoch));
+            Batch batch = again.next()) {
+            return Diagnosis.firstNonFiniteLayer(replica, batch.input(),
+                new Pass.Masks(config.training().seed(), before, samples));
         }
     }
 

@@ -81,16 +81,16 @@ final class TrainingSession {
 
     /** Replicas that train apart have no weights in common that could be saved. */
     private Saves saves(Replica replica, Communicators communicators) {
-        if (!areSaved(config)) {
-            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
-            return Saves.NONE;
-        }
         Path folder = Resumption.folder(directory);
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
-                .map(Resumption::iteration).orElse(0L);
+                .map(Resumption::iteration).orElse(-1L);
             Checkpoints.setAside(folder, from).ifPresent(aside ->
                 log.info("Earlier checkpoints of later iterations were moved to " + aside));
+        }
+        if (!areSaved(config)) {
+            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
+            return Saves.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
         CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),

@@ -1,5 +1,7 @@
 package org.isobar.vit;
 
+import java.util.List;
+
 import org.isobar.device.Arena;
 import org.isobar.device.Epilogue;
 import org.isobar.device.Span;
@@ -22,6 +24,8 @@ import org.isobar.tensor.Tensor;
  */
 final class PatchEmbed {
     private final VitConfig config;
+    private final List<String> projection; // names of modules
+    private final List<String> sum;
     private final Parameter positions;
     private final Parameter weight;
     private final Parameter bias;
@@ -35,6 +39,8 @@ final class PatchEmbed {
         positions = here.declareAs(Shape.of(config.tokens(), config.embed()), "pos_embed",
             new Initializer.Normal(0.02), 1, config.tokens(), config.embed());
         Scoped proj = here.child("patch_embed").child("proj");
+        projection = List.of(proj.module());
+        sum = List.of(here.name("pos_drop"));
         weight = proj.declareAs(Shape.of(config.embed(), fanIn), "weight", uniform, config.embed(),
             config.inChannels(), config.patch(), config.patch());
         bias = proj.declare("bias", uniform, Shard.whole(), config.embed());
@@ -48,8 +54,10 @@ final class PatchEmbed {
             Tensor patches = patches(image, scratch, pass);
             pass.ops().linear(tokens, patches, weight.compute(), new Epilogue.Bias(bias.value()));
         }
+        pass.output(projection, tokens);
         pass.ops().addPositions(tokens, tokens, positions.value());
         dropout.apply(tokens, pass);
+        pass.output(sum, tokens);
     }
 
     /** Adds to the gradients of positions, weight and bias; {@code dTokens} is overwritten. */

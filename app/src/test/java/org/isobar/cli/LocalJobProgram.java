@@ -6,19 +6,26 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** A launcher of any command, in a process of its own. Arguments: number of ranks, grace in ms, the command. */
+/**
+ * A launcher of any command, in a process of its own. Arguments: number of ranks, limits in ms for reporting and for
+ * saving, the command.
+ */
 final class LocalJobProgram {
     private LocalJobProgram() { }
 
     public static void main(String[] arguments) throws InterruptedException {
         int code;
         try (LocalJob job = new LocalJob(new PrintWriter(System.out), new PrintWriter(System.err),
-                Duration.ofMillis(Long.parseLong(arguments[1])))) {
-            job.start(List.of(arguments).subList(2, arguments.length), System.getenv(),
+                new LocalJob.Limits(millis(arguments[1]), millis(arguments[2])))) {
+            job.start(List.of(arguments).subList(3, arguments.length), System.getenv(),
                 Integer.parseInt(arguments[0]));
             code = job.await();
         }
         System.exit(code);
+    }
+
+    private static Duration millis(String number) {
+        return Duration.ofMillis(Long.parseLong(number));
     }
 
     /** A rank that works for ever, and writes its number into a file when it has begun. */

@@ -16,10 +16,17 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs whose ranks are small shell scripts, started by a launcher in a process of its own. */
 class LocalJobTest {
-    private static final int PATIENT = 30_000; // ms of grace that no test uses up
+    private static final int PATIENT = 30_000; // ms that no test uses up
+    /** A rank that saves a checkpoint when it is asked to end. */
+    private static final String SAVES = """
+        trap 'echo saving; sleep 1.5; exit 75' TERM; echo $$ >pid$RANK; while :; do sleep 0.1; done""";
+    /** One that does not listen. */
+    private static final String STAYS = "trap '' TERM INT; echo $$ >pid$RANK; while :; do sleep 0.1; done";
 
     @TempDir
     private Path directory;
@@ -77,6 +84,61 @@ class LocalJobTest {
         assertEquals(List.of(), lines("err"));
     }
 
+    /** For longer than others have to report a failure. */
+    @ParameterizedTest
+    @ValueSource(strings = {"TERM", "USR1", "INT"})
+    void whoIsAskedToEndMaySaveFirst(String signal) throws Exception {
+        start(2, 1_000, SAVES);
+        await(() -> started("pid0") && started("pid1"));
+        signal(signal);
+        assertEquals(75, code());
+        assertEquals(List.of("[rank 1] saving", "saving"), lines("out"));
+        assertEquals(List.of(), lines("err"));
+    }
+
+    @Test
+    void ranksThatWereAskedByOthersEndTheJobQuietly() throws Exception {
+        start(2, PATIENT, SAVES);
+        await(() -> started("pid0") && started("pid1"));
+        for (ProcessHandle rank : launcher.children().toList()) {
+            rank.destroy();
+        }
+        assertEquals(75, code());
+        assertEquals(List.of(), lines("err"));
+    }
+
+    /** As timeout(1) does it. */
+    @Test
+    void aSignalThatComesTwiceAtOnceIsOne() throws Exception {
+        start(2, PATIENT, SAVES);
+        await(() -> started("pid0") && started("pid1"));
+        signal("TERM");
+        Thread.sleep(100);
+        signal("TERM");
+        assertEquals(75, code());
+    }
+
+    @Test
+    void askedAgainItKills() throws Exception {
+        start(2, PATIENT, STAYS);
+        await(() -> started("pid0") && started("pid1"));
+        signal("TERM");
+        Thread.sleep(1_200);
+        assertTrue(launcher.isAlive() && runs("pid0") && runs("pid1"));
+        signal("TERM");
+        assertEquals(128 + 15, code());
+        assertFalse(runs("pid0") || runs("pid1"));
+    }
+
+    @Test
+    void savingTakesNotForEver() throws Exception {
+        start(2, 300, 300, List.of("sh", "-c", STAYS));
+        await(() -> started("pid0") && started("pid1"));
+        signal("TERM");
+        assertEquals(128 + 15, code());
+        assertFalse(runs("pid0") || runs("pid1"));
+    }
+
     @Test
     void ranksEndWithAKilledLauncher() throws Exception {
         List<String> command = new ArrayList<>(SameJava.command(LocalJobProgram.Rank.class));
@@ -94,17 +156,27 @@ class LocalJobTest {
         assertTrue(Files.readString(directory.resolve("err")).contains("cannot start process 1 of 2"));
     }
 
-    private void start(int ranks, int grace, String script) throws IOException {
-        start(ranks, grace, List.of("sh", "-c", script));
+    private void start(int ranks, int report, String script) throws IOException {
+        start(ranks, report, List.of("sh", "-c", script));
     }
 
-    private void start(int ranks, int grace, List<String> rank) throws IOException {
-        List<String> command = new ArrayList<>(SameJava.command(LocalJobProgram.class));
-        command.addAll(List.of(String.valueOf(ranks), String.valueOf(grace)));
+    private void start(int ranks, int report, List<String> rank) throws IOException {
+        start(ranks, report, PATIENT, rank);
+    }
+
+    private void start(int ranks, int report, int save, List<String> rank) throws IOException {
+        // This process's children may have been born with SIGINT ignored.
+        List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        command.addAll(SameJava.command(LocalJobProgram.class));
+        command.addAll(List.of(String.valueOf(ranks), String.valueOf(report), String.valueOf(save)));
         command.addAll(rank);
         launcher = new ProcessBuilder(command).directory(directory.toFile())
             .redirectOutput(directory.resolve("out").toFile()).redirectError(directory.resolve("err").toFile())
             .start();
+    }
+
+    private void signal(String name) throws Exception {
+        assertEquals(0, new ProcessBuilder("kill", "-" + name, String.valueOf(launcher.pid())).start().waitFor());
     }
 
     private int code() throws InterruptedException {

@@ -136,7 +136,7 @@ final class SlurmCluster implements Closeable {
 
         /** Waits until the output has such a line. */
         void await(String line) throws Exception {
-            until(PATIENCE, status -> output().contains(line) || !status.matches("(PENDING|RUNNING) .*"));
+            until(PATIENCE, status -> output().contains(line) || !status.matches("(PENDING|RUNNING|COMPLETING) .*"));
             assertTrue(output().contains(line), output());
         }
 
@@ -148,6 +148,16 @@ final class SlurmCluster implements Closeable {
             } catch (IOException unreadable) {
                 throw new AssertionError(unreadable);
             }
+        }
+
+        /** Sends a signal to all tasks. */
+        void signal(String name) throws Exception {
+            run(Map.of(), List.of("scancel", "--signal=" + name, id));
+        }
+
+        /** Cancels the job. */
+        void cancel() throws Exception {
+            run(Map.of(), List.of("scancel", id));
         }
 
         /** Kills the program of one rank, as the system does when memory is short. */

@@ -48,7 +48,7 @@ class FingerprintTest {
     void copiesAgree() {
         String fingerprint = fingerprint(data("here"));
         assertEquals(fingerprint, fingerprint(data("there")));
-        assertTrue(fingerprint.matches("14 samples, 7 a year, of 3 x 3 x 5 to 2 channels, dt 1:( [0-9a-f]{8}){3}"),
+        assertTrue(fingerprint.matches("14 samples, 7 a year, of 3 x 3 x 5 to 2 channels, dt 1:( [0-9a-f]{8}){4}"),
             fingerprint);
     }
 

@@ -111,6 +111,30 @@ class AdamTest {
         }
     }
 
+    /** What had halted goes on from what it left, and with the scale where it scales losses. */
+    @Test
+    void aHaltEndsWhereItsStateIsTakenUp() {
+        double[][] left = new double[1][];
+        with(SCALED, Adam.Launch.ONCE, fixture -> {
+            fixture.step(1e-3, 1024);
+            fixture.poison(Float.NaN);
+            fixture.loss = Double.NaN;
+            fixture.step(1e-3, 512);
+            left[0] = fixture.adam.control();
+        });
+        for (GradScaler scaler : List.of(GradScaler.NONE, SCALED)) {
+            with(scaler, Adam.Launch.ONCE, fixture -> {
+                fixture.adam.setControl(left[0]);
+                double scale = scaler.isActive() ? 512 : 1;
+                assertEquals(new Adam.Progress(1, 1, scale), fixture.adam.progress());
+                float[] weights = fixture.weights();
+                fixture.step(1e-3, scale);
+                assertFalse(Arrays.equals(weights, fixture.weights()));
+                assertEquals(new Adam.Progress(2, 1, scale), fixture.adam.progress());
+            });
+        }
+    }
+
     @Test
     void skipsWhatIsNotFinite() {
         for (GradScaler scaler : List.of(GradScaler.NONE, SCALED)) {

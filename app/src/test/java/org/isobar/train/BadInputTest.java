@@ -166,9 +166,12 @@ class BadInputTest {
             .filter(place -> order[place] == TinyRun.STEPS + 4 || order[place] == TinyRun.STEPS + 5).findFirst()
             .orElseThrow();
         assertTrue(first >= 2, "scored before training");
-        assertRefused(List.of("the loss is NaN at step " + (first / 2 + 1) + ", sample " + order[first]
+        boolean inInput = IntStream.of(order[first / 2 * 2], order[first / 2 * 2 + 1])
+            .anyMatch(sample -> sample == TinyRun.STEPS + 5); // and not in a target alone
+        String log = assertRefused(List.of("the loss is NaN at step " + (first / 2 + 1) + ", sample " + order[first]
             + ": the data are not finite: NaN in sample " + order[first],
             file("train/1980.h5") + ", time step 5, channel 1 (v10), row 3, column 4", "mend the file"));
+        assertEquals(inInput, log.contains("first layer whose output is not finite: patch_embed.proj"), log);
     }
 
     @Test
@@ -181,7 +184,7 @@ class BadInputTest {
     @Test
     void trainingThatDiverges() throws IOException {
         assertRefused(List.of("the loss is NaN at step 2, sample ", "the data are finite, so training has diverged",
-            "lower lr"), "lr=1e30");
+            "lower lr", "first layer whose output is not finite: blocks.0."), "lr=1e30");
     }
 
     @Test

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class LateLossesTest {
     private final List<String> seen = new ArrayList<>();
     private final LossSum sum = new LossSum(0, 0);
-    private final LateLosses losses = new LateLosses(new FiniteLoss.Origin(null, null), sum, // nobody to blame
+    private final LateLosses losses = new LateLosses((loss, _) -> Double.isFinite(loss.mean()), sum,
         (step, loss) -> seen.add("step " + step + ": " + loss));
 
     private void issue(int step, double loss) {
@@ -32,6 +32,18 @@ class LateLossesTest {
         losses.settle();
         assertEquals(List.of("ask 3", "step 3: 0.125"), seen.subList(7, seen.size()));
         assertEquals((0.5 + 0.25 + 0.125) / 3, sum.mean());
+    }
+
+    @Test
+    void aLossThatDoesNotCountIsLeftOut() {
+        issue(1, 0.5);
+        issue(2, Double.NaN);
+        issue(3, 0.25);
+        losses.settle();
+        assertEquals((0.5 + 0.25) / 2, sum.mean());
+        assertEquals(3, losses.wisher());
+        assertEquals(List.of("step 1: 0.5", "step 3: 0.25"), seen.stream().filter(line -> line.startsWith("step"))
+            .toList());
     }
 
     @Test

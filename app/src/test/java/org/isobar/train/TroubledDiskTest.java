@@ -82,8 +82,8 @@ class TroubledDiskTest {
         TroubledDisk ended = TroubledDisk.run(tmpfs("8m"), logs, data, logs, 0, THREE_EPOCHS);
         assertEquals(2, ended.code(), ended.screen());
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());
-        assertTrue(ended.lines("ERROR").getFirst().matches(".* cannot write (log|TensorBoard events to) .*: No space left "
-            + "on device; free space, .*"), ended.screen());
+        assertTrue(ended.lines("ERROR").getFirst().matches(".* cannot write (log|TensorBoard events to) .*: "
+            + "No space left on device; free space, .*"), ended.screen());
         assertEquals(List.of("checkpoint-12"), Trees.names(copied("checkpoints")));
         TrainedCheckpoint.assertSound(copied("checkpoints/checkpoint-12"));
     }

@@ -1,0 +1,46 @@
+package org.isobar.cli;
+
+import java.util.function.Consumer;
+
+import org.isobar.train.Interruption;
+
+/**
+ * Signals to this process as requests to save a checkpoint and end. Until it is armed they end the process, as they
+ * end any. Then the first is a request, and those that follow are ignored, for one request may come in several ways: a
+ * terminal sends its Ctrl-C to all processes, and {@code isobar launch} passes it on besides. A second Ctrl-C is meant,
+ * and ends the process at once.
+ */
+final class Signals implements Interruption {
+    private final Consumer<String> voice;
+    private volatile boolean requested;
+    private boolean ctrlC;
+
+    /** Signals of which {@code voice} tells the user. */
+    Signals(Consumer<String> voice) {
+        this.voice = voice;
+    }
+
+    @Override
+    public void arm() {
+        for (ProcessSignal signal : ProcessSignal.values()) {
+            signal.handle(() -> receive(signal));
+        }
+    }
+
+    @Override
+    public boolean isRequested() {
+        return requested;
+    }
+
+    private synchronized void receive(ProcessSignal signal) {
+        if (signal == ProcessSignal.INT && ctrlC) {
+            System.exit(signal.exitCode());
+        }
+        ctrlC |= signal == ProcessSignal.INT;
+        if (!requested) {
+            requested = true;
+            voice.accept("isobar: " + signal + ": saving a checkpoint, then ending"
+                + (ctrlC ? "; Ctrl-C again ends at once" : ""));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package org.isobar.backend.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.MemorySegment;
+import java.util.function.Supplier;
+
+import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.BatchLoss;
+import org.isobar.train.Replica;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A loss that is not finite, in steps that are issued ahead of it or recorded: what the host finds is from before. */
+@Tag("cuda")
+class CudaHaltTest {
+    private static final double RATE = 1e-3;
+
+    @ParameterizedTest
+    @CsvSource({"F32, ISSUED", "F16, ISSUED", "F32, REPLAYED", "F16, REPLAYED"})
+    void nothingMovesFromTheBadStepOn(DType compute, Replica.Steps mode) {
+        try (CudaReplica model = new CudaReplica(compute, GradScaler.of(compute), mode)) {
+            for (int step = 0; step < 6; step++) {
+                assertTrue(Double.isFinite(model.issue(RATE).get().mean()));
+            }
+            spoil(model, Float.NaN);
+            float[] weights = model.weights();
+            Adam.Progress progress = model.replica().progress();
+            Supplier<BatchLoss> bad = model.issue(RATE);
+            Supplier<BatchLoss> ahead = model.issue(RATE);
+            assertTrue(Double.isNaN(bad.get().mean()));
+            assertTrue(Double.isNaN(ahead.get().mean()));
+            assertArrayEquals(weights, model.weights());
+            assertEquals(progress, model.replica().progress());
+
+            spoil(model, 0); // losses are finite again, and yet
+            float[] mended = model.weights();
+            assertFalse(Double.isNaN(model.issue(RATE).get().mean()));
+            assertArrayEquals(mended, model.weights());
+            assertEquals(progress, model.replica().progress());
+        }
+    }
+
+    /** Sets one value of the last bias to a number. */
+    private static void spoil(CudaReplica model, float value) {
+        Replica replica = model.replica();
+        Tensor bias = replica.parameters().stateDict().get("norm.bias");
+        replica.device().upload(bias.slice(0, 1), MemorySegment.ofArray(new float[] {value}));
+    }
+}

@@ -1,0 +1,131 @@
+package org.isobar.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * When a job goes back into the queue, on a real Slurm of two virtual nodes. The program is a stub, which works until
+ * it is asked to end, saves a checkpoint, and is done when it is started again.
+ */
+@Tag("slurm")
+class RequeueTest {
+    private static final String PROGRAM = """
+        #!/bin/bash
+        if [ "$1" = --version ]; then exit; fi
+        echo "rank $RANK: $*"
+        if [ -n "$SLURM_RESTART_COUNT" ]; then echo "rank $RANK is done"; exit; fi
+        trap asked=1 TERM USR1
+        echo "rank $RANK works"
+        until [ "$asked" ]; do sleep 0.1; done
+        sleep 1
+        echo "rank $RANK has saved"
+        exit 75
+        """;
+    private static final String REQUEUED = "is requeued to go on from it.";
+
+    @TempDir
+    private static Path directory;
+    private static Path house;
+    private static SlurmCluster cluster;
+
+    @BeforeAll
+    static void furnish() throws Exception {
+        SlurmCluster.assumePossible();
+        house = Files.createDirectory(directory.resolve("house"));
+        for (String script : List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh", "export_DDP_vars.sh")) {
+            Files.copy(Path.of("..", script), house.resolve(script));
+        }
+        Path program = Files.writeString(house.resolve("isobar"), PROGRAM);
+        assertTrue(program.toFile().setExecutable(true));
+        cluster = SlurmCluster.start(2, directory.resolve("two"), house);
+    }
+
+    @AfterAll
+    static void end() throws IOException {
+        if (cluster != null) {
+            cluster.close();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"submit_pm.sh, USR1", "submit_pm_dp.sh, TERM", "submit_pm_mp.sh, USR1"})
+    void aJobThatWasAskedToEndGoesOn(String script, String signal) throws Exception {
+        SlurmCluster.Job job = start("--nodes", "2", "--ntasks-per-node", "1", script, "--config=x");
+        job.signal(signal);
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        assertEquals(List.of("rank 0: train --config=x --resume=auto", "rank 0 works", "rank 0 has saved",
+            "rank 0: train --config=x --resume=auto", "rank 0 is done"), ofRankZero(job));
+        assertTrue(job.output().contains(REQUEUED), job.output());
+        assertFalse(job.output().contains("failed first"), job.output());
+    }
+
+    @Test
+    void theUserSaysWhereToBegin() throws Exception {
+        SlurmCluster.Job job = start("-n", "1", "submit_pm.sh", "--resume", "never", "--config=x");
+        job.signal("USR1");
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        assertEquals("rank 0: train --resume never --config=x", ofRankZero(job).getFirst());
+    }
+
+    @Test
+    void aCancelledJobDoesNot() throws Exception {
+        SlurmCluster.Job job = start("-n", "2", "submit_pm.sh");
+        job.cancel();
+        assertTrue(job.end().startsWith("CANCELLED "), job::output);
+        job.await("To go on, submit the job again");
+        assertFalse(job.output().contains(REQUEUED), job.output());
+        assertEquals("rank 0 has saved", ofRankZero(job).getLast());
+    }
+
+    @Test
+    void aJobThatMayNotBeRequeuedSaysHowToGoOn() throws Exception {
+        SlurmCluster.Job job = start("--no-requeue", "-n", "1", "submit_pm.sh");
+        job.signal("USR1");
+        assertEquals("FAILED 75", job.end(), job::output);
+        assertTrue(job.output().contains("Slurm does not requeue this job. To go on, submit it again."), job.output());
+    }
+
+    /** By Slurm, or, while it still has time, by the script. */
+    @ParameterizedTest
+    @ValueSource(strings = {"regular", "graceful"})
+    void aPreemptedJobGoesOn(String partition) throws Exception {
+        SlurmCluster.Job job = start("-p", partition, "--exclusive", "--nodes", "2", "--ntasks-per-node", "1",
+            "submit_pm_dp.sh");
+        SlurmCluster.Job urgent = cluster.submit(Map.of(), List.of("-p", "urgent", "--exclusive", "--nodes", "2",
+            "-o", "urgent-%j.out", "--wrap", "true"));
+        assertEquals("COMPLETED 0", urgent.end(), job::output);
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        assertEquals(2, ofRankZero(job).stream().filter("rank 0: train --resume=auto"::equals).count());
+        assertTrue(ofRankZero(job).containsAll(List.of("rank 0 has saved", "rank 0 is done")), job.output());
+    }
+
+    private static SlurmCluster.Job start(String... arguments) throws Exception {
+        SlurmCluster.Job job = cluster.submit(Map.of(), List.of(arguments));
+        job.await("rank 0 works");
+        Thread.sleep(500); // for the other ranks
+        return job;
+    }
+
+    private static List<String> ofRankZero(SlurmCluster.Job job) {
+        try (Stream<String> lines = job.output().lines()) {
+            return lines.filter(line -> line.startsWith("rank 0")).toList();
+        }
+    }
+}
