@@ -152,7 +152,7 @@ final class SavesBeside implements Saves {
             }
         }
         throw new UserException("a checkpoint is still being written into " + writer.directory() + " after "
-            + limit.toSeconds() + " s; see what keeps the disk");
+            + limit.toMillis() / 1000.0 + " s; see what keeps the disk");
     }
 
     private CheckpointConfig options() {

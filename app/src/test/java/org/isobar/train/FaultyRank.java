@@ -5,14 +5,15 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import org.isobar.cli.Main;
 
 /**
  * The program in a process that, if its environment says so, comes to grief at a certain place: as soon as all methods
- * of FAULT_AT ("Trainer.step VisionTransformer.forward") are on the main thread's stack, it kills, stops or ends
- * itself, as FAULT says.
+ * of FAULT_AT ("Trainer.step VisionTransformer.forward") are on the stack of a thread, FAULT_THREAD or else the main
+ * one, it kills, stops or ends itself, as FAULT says.
  */
 final class FaultyRank {
     /** What the process says right before it happens. */
@@ -27,9 +28,9 @@ final class FaultyRank {
         String fault = System.getenv("FAULT");
         if (fault != null) {
             List<String> place = List.of(System.getenv("FAULT_AT").split(" "));
-            Thread main = Thread.currentThread();
+            Supplier<Thread> victim = thread(System.getenv("FAULT_THREAD"));
             Runnable act = act(Fault.valueOf(fault));
-            Thread.ofPlatform().daemon().name("fault").start(() -> lurk(main, place, act));
+            Thread.ofPlatform().daemon().name("fault").start(() -> lurk(victim, place, act));
         }
         Main.main(arguments);
     }
@@ -62,9 +63,18 @@ final class FaultyRank {
         };
     }
 
-    private static void lurk(Thread main, List<String> place, Runnable act) {
+    /** This thread, or the one of that name, which may come and go; null while there is none. */
+    private static Supplier<Thread> thread(String name) {
+        Thread main = Thread.currentThread();
+        Thread[] some = new Thread[100];
+        return name == null ? () -> main : () -> Stream.of(some).limit(main.getThreadGroup().enumerate(some))
+            .filter(thread -> thread.getName().equals(name)).findFirst().orElse(null);
+    }
+
+    private static void lurk(Supplier<Thread> victim, List<String> place, Runnable act) {
         while (true) {
-            List<String> stack = Stream.of(main.getStackTrace())
+            Thread thread = victim.get();
+            List<String> stack = Stream.of(thread == null ? new StackTraceElement[0] : thread.getStackTrace())
                 .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName()).toList();
             if (stack.containsAll(place)) {
                 System.err.println(CRY + String.join(" > ", stack.reversed()));

@@ -110,6 +110,11 @@ final class TrainingJob implements AutoCloseable {
         new ProcessBuilder("kill", "-CONT", String.valueOf(processes.get(index).pid())).start().waitFor();
     }
 
+    /** The process that was started at place {@code index}. */
+    ProcessHandle process(int index) {
+        return processes.get(index).toHandle();
+    }
+
     /** Number of processes. */
     int size() {
         return processes.size();
