@@ -146,6 +146,7 @@ final class Trainer {
             save();
         }
         saves.await(); // the last; if it failed, the log says so
+        replica.isTrueAnywhere(false); // nobody is done before all have written: one may be lost meanwhile
         skipped.total().ifPresent(report::info);
         return new Outcome.Finished(scores);
     }
