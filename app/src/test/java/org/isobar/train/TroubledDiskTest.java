@@ -58,9 +58,9 @@ class TroubledDiskTest {
     void aDiskThatFills() throws Exception {
         TroubledDisk ended = TroubledDisk.run(tmpfs("5m"), checkpoints, data, logs, 0, THREE_EPOCHS, "keep=4");
         assertOneLost(ended);
-        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[ballast, checkpoint-12]\n"), ended.screen());
+        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[ballast, checkpoint-0, checkpoint-12]\n"), ended.screen());
         Path copy = directory.resolve("copy");
-        assertEquals(List.of("checkpoint-12", "checkpoint-36"), Trees.names(copy));
+        assertEquals(List.of("checkpoint-0", "checkpoint-12", "checkpoint-36"), Trees.names(copy));
         for (String name : Trees.names(copy)) {
             TrainedCheckpoint.assertSound(copy.resolve(name));
         }
@@ -71,7 +71,7 @@ class TroubledDiskTest {
     void theDiskOfTheLogIsNearlyFull() throws Exception {
         TroubledDisk ended = TroubledDisk.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
         assertOneLost(ended);
-        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[checkpoint-12]\n"), ended.screen());
+        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[checkpoint-0, checkpoint-12]\n"), ended.screen());
         TrainedCheckpoint.assertSound(copied("checkpoints/checkpoint-36"));
         assertTrue(Files.readString(copied("out.log")).contains("no checkpoint "));
     }
@@ -84,7 +84,7 @@ class TroubledDiskTest {
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());
         assertTrue(ended.lines("ERROR").getFirst().matches(".* cannot write (log|TensorBoard events to) .*: "
             + "No space left on device; free space, .*"), ended.screen());
-        assertEquals(List.of("checkpoint-12"), Trees.names(copied("checkpoints")));
+        assertEquals(List.of("checkpoint-0", "checkpoint-12"), Trees.names(copied("checkpoints")));
         TrainedCheckpoint.assertSound(copied("checkpoints/checkpoint-12"));
     }
 
@@ -93,8 +93,8 @@ class TroubledDiskTest {
         TroubledDisk ended = TroubledDisk.run(READ_ONLY, checkpoints, data, logs, -1, "num_iters=24");
         assertEquals(0, ended.code(), ended.screen());
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("no checkpoint")).toList();
-        assertEquals(2, warnings.size(), ended.screen());
-        assertTrue(warnings.getFirst().contains("/checkpoint-12: Read-only file system"), ended.screen());
+        assertEquals(3, warnings.size(), ended.screen());
+        assertTrue(warnings.getFirst().contains("/checkpoint-0: Read-only file system"), ended.screen());
         assertEquals(List.of(), Trees.names(checkpoints));
     }
 
