@@ -105,7 +105,7 @@ class SlurmTest {
     @Test
     void aChainOfJobsTrainsAsOneLongJob() throws Exception {
         String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --tensor_parallel=2 "
-            + "--num_iters=600";
+            + "--num_iters=360";
         SlurmCluster.Job chain = submit(cluster, "chain", arguments);
         for (int links = 1; links <= 2; links++) {
             chain.await(REQUEUED, links - 1);
