@@ -123,8 +123,8 @@ class SlurmTest {
     @Tag("slow")
     @Test
     void aJobWithATimeLimitShorterThanItsWorkFinishes() throws Exception {
-        String arguments = "submit_pm.sh --config=tiny --device=cpu --num_iters=16000";
-        SlurmCluster.Job chain = submit(cluster, "limited", "-n 1 -t 1 --signal=USR1@10 " + arguments);
+        String arguments = "submit_pm.sh --config=tiny --device=cpu --num_iters=8000";
+        SlurmCluster.Job chain = submit(cluster, "limited", "-n 1 -t 1 --signal=USR1@15 " + arguments);
         assertEquals("COMPLETED 0", chain.end(Duration.ofMinutes(20)), chain::output);
         int links = chain.count(REQUEUED);
         assertTrue(links >= 1 && links == chain.count("Resuming after iteration"), chain.output());
