@@ -112,6 +112,7 @@ final class SlurmCluster implements Closeable {
     /** A submitted job. */
     final class Job {
         private static final Pattern STATUS = Pattern.compile("JobState=(\\w+).* ExitCode=(\\d+):(\\d+)");
+        private static final String UNENDED = "(PENDING|CONFIGURING|RUNNING|SIGNALING|COMPLETING|REQUEUED) .*";
         private final String id;
 
         private Job(String id) {
@@ -125,7 +126,7 @@ final class SlurmCluster implements Closeable {
 
         /** The same for a long job. */
         String end(Duration limit) throws Exception {
-            return until(limit, status -> !status.matches("(PENDING|CONFIGURING|RUNNING|COMPLETING) .*"));
+            return until(limit, status -> !status.matches(UNENDED));
         }
 
         private String until(Duration limit, Predicate<String> condition) throws Exception {
@@ -146,7 +147,7 @@ final class SlurmCluster implements Closeable {
 
         /** Waits until the output has so many such lines. */
         void await(String line, int times) throws Exception {
-            until(PATIENCE, status -> count(line) >= times || !status.matches("(PENDING|RUNNING|COMPLETING) .*"));
+            until(PATIENCE, status -> count(line) >= times || !status.matches(UNENDED));
             assertTrue(count(line) >= times, output());
         }
 
