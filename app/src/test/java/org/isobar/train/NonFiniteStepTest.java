@@ -47,7 +47,7 @@ class NonFiniteStepTest {
     }
 
     private int replay() {
-        return Replay.run(TinyRun.directory(logs), Map.of("threads", "1"), Map.of(), lines::add);
+        return Replay.run(TinyRun.directory(logs), Map.of("threads", "1"), System.getenv(), lines::add);
     }
 
     private String said() {
