@@ -2,6 +2,8 @@ package org.isobar.train;
 
 import java.util.Optional;
 
+import org.isobar.checkpoint.SaveResult;
+
 /** The saving of checkpoints, as the training loop of a rank sees it. */
 interface Saves extends AutoCloseable {
     /** None are saved, and nobody can ask for an end that would need one. */
@@ -25,6 +27,11 @@ interface Saves extends AutoCloseable {
         }
 
         @Override
+        public SaveResult saveForReplay(long iteration, TrainingState state) {
+            return new SaveResult.Failed("nothing is saved for a replay, as there are no checkpoints");
+        }
+
+        @Override
         public void close() { }
     };
 
@@ -44,6 +51,12 @@ interface Saves extends AutoCloseable {
 
     /** Waits until the last checkpoint is written as far as this rank is concerned; says why not, if it is not. */
     Optional<String> await();
+
+    /**
+     * Saves, apart from all others, a checkpoint whose next step goes wrong; all ranks do so together. Returns when
+     * this rank has written its share.
+     */
+    SaveResult saveForReplay(long iteration, TrainingState state);
 
     /** Gives up what is not written. */
     @Override

@@ -21,6 +21,7 @@ import org.isobar.telemetry.RunLog;
 
 /** Saves checkpoints on a thread beside training. */
 final class SavesBeside implements Saves {
+    private static final String APART = "nonfinite"; // beside the directory of checkpoints
     private static final Duration PATIENCE = Duration.ofMinutes(10); // for the slowest rank's disk
     private static final Duration HANGS = PATIENCE.multipliedBy(2);
     private static final Duration NOTABLE = Duration.ofSeconds(1);
@@ -85,7 +86,7 @@ final class SavesBeside implements Saves {
     }
 
     private SaveResult write(long iteration, TrainingState state) {
-        SaveResult result = writer.write(iteration, snapshot.pieces(), new Description(config.entries(), state));
+        SaveResult result = writer.write(iteration, snapshot.pieces(), description(state));
         if (writer.rank() == 0) {
             switch (result) {
                 case SaveResult.Done _ -> retain(iteration, state);
@@ -102,6 +103,19 @@ final class SavesBeside implements Saves {
             also.add(state.best().iteration());
         }
         new Retention(options().keep()).apply(writer.directory(), also, log::warn);
+    }
+
+    @Override
+    public SaveResult saveForReplay(long iteration, TrainingState state) {
+        await();
+        snapshot.take();
+        Path apart = writer.directory().resolveSibling(APART);
+        return new CheckpointWriter(apart, writer.run(), writer.rank(), writer.ranks(), writer.patience())
+            .write(iteration, snapshot.pieces(), description(state));
+    }
+
+    private Description description(TrainingState state) {
+        return new Description(config.entries(), state);
     }
 
     @Override

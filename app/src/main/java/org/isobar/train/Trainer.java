@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.Optional;
 
+import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
@@ -104,8 +105,20 @@ final class Trainer {
         best = state.best();
     }
 
-    /** Trains all epochs that are left. */
+    /**
+     * Trains all epochs that are left.
+     *
+     * @throws UserException if a loss is not finite, and that is to end the run
+     */
     Outcome run() {
+        try {
+            return trainEpochs();
+        } catch (NonFiniteLossException bad) {
+            throw new UserException(bad.getMessage() + ". " + saveForReplay(bad.step() - 1), bad);
+        }
+    }
+
+    private Outcome trainEpochs() {
         report.info(TutorialLines.trainingStarts());
         if (resumption.isEmpty()) {
             scoreBeforeTraining();
@@ -135,6 +148,18 @@ final class Trainer {
         saves.await(); // the last; if it failed, the log says so
         skipped.total().ifPresent(report::info);
         return new Outcome.Finished(scores);
+    }
+
+    /** Keeps where training was before a step went wrong; tells how to do that step again. */
+    private String saveForReplay(long iteration) {
+        step = (int) (iteration - epoch * stepsPerEpoch);
+        SaveResult result = saves.saveForReplay(iteration, state());
+        boolean failed = replica.isTrueAnywhere(result instanceof SaveResult.Failed); // nobody ends before all know
+        return switch (result) {
+            case SaveResult.Done done when !failed -> "To see that step again: isobar replay " + done.path();
+            case SaveResult.Done _ -> "It cannot be replayed: another rank could not save its share";
+            case SaveResult.Failed reason -> "It cannot be replayed: " + reason.reason();
+        };
     }
 
     /** Iterations when this process began. */

@@ -64,12 +64,12 @@ class TrainProcessTest {
         assertFalse(Files.exists(TinyRun.directory(logs)));
     }
 
-    /** TERM, as Slurm ends a job, and INT, as Ctrl-C does, in the middle of an epoch. */
+    /** USR1 and TERM, as Slurm ends a job, and INT, as Ctrl-C does, in the middle of an epoch. */
     @ParameterizedTest
-    @CsvSource({"TERM, 15", "INT, 2"})
-    void aSignalEndsTheRunAndLeavesItsLogWhole(String signal, int number) throws Exception {
+    @CsvSource({"USR1, 10, 2, 75", "TERM, 15, 2, 75", "INT, 2, 2, 75", "TERM, 15, 0, 143"})
+    void aSignalEndsTheRunAndLeavesItsLogWhole(String signal, int number, int keep, int code) throws Exception {
         assumeTrue(isHeard(number), "this JVM was started with the signal ignored, and so its children ignore it");
-        Process process = start(train("--set", "patch_size=2", "--num_iters=120000"));
+        Process process = start(train("--set", "patch_size=2", "--num_iters=120000", "--keep=" + keep));
         StringBuilder seen = new StringBuilder();
         try (BufferedReader lines = process.errorReader()) {
             for (String line = ""; line != null && !line.contains("Memory usage"); line = lines.readLine()) {
@@ -80,9 +80,10 @@ class TrainProcessTest {
             process.destroyForcibly();
             assertTrue(ended, "still running " + PATIENCE_SECONDS + " s after the signal");
         }
-        assertEquals(128 + number, process.exitValue(), seen::toString);
+        assertEquals(code, process.exitValue(), seen::toString);
         assertTrue(log().contains("Starting Training Loop...\n") && log().endsWith("\n"), log());
         assertFalse(log().contains("ERROR"), log());
+        assertEquals(keep > 0, log().contains("which is saved; go on with --resume=auto"), log());
         assertEquals(List.of("Loss/train @ 0", "Loss/valid @ 0", "RMSE(u10m)/valid @ 0"),
             events().labels().subList(0, 3));
     }
