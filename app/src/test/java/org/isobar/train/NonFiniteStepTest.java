@@ -102,6 +102,15 @@ class NonFiniteStepTest {
         }
     }
 
+    /** The residual stream is larger still, but in single precision always. */
+    @Test
+    void whatOnlyFp16CannotHoldIsNamed() {
+        TinyRun.of(data, logs, "num_iters=12", "lr=30").succeeded();
+        assertEquals(0, replay(), this::said);
+        assertTrue(lines.get(lines.size() - 2).matches(
+            "beyond fp16, which ends at 65504: the output of blocks\\.\\d\\.(attn|mlp)\\.\\w+, up to \\d.*"), said());
+    }
+
     @Test
     void badDataOfTheStepAreNamed() throws IOException {
         TinyRun.of(data, logs, "num_iters=12").succeeded();
