@@ -81,7 +81,8 @@ class ResumeTest {
         while (last.code() == TrainingRun.INTERRUPTED) {
             interruptions++;
             // Validation takes six looks; a process that is not left to do a step is not one that can go on.
-            last = run(Asking.from(Math.max(looks, last.screen().matches("(?s).*iteration (12|24),.*") ? 8 : looks)), AUTO);
+            boolean validating = last.screen().matches("(?s).*iteration (12|24),.*");
+            last = run(Asking.from(Math.max(looks, validating ? 8 : looks)), AUTO);
         }
         assertTrue(interruptions >= 4, "interruptions: " + interruptions);
         assertUndisturbed(last);
@@ -194,8 +195,8 @@ class ResumeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "global_batch_size=4, "
-        + "global_batch_size", "lr=0.002, lr"})
+    @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "lr=0.002, lr",
+        "global_batch_size=4, global_batch_size"})
     void anotherResultIsRefusedUnlessForced(String setting, String key) throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
         TinyRun refused = run(AUTO, setting);
