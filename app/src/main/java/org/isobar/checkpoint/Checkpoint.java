@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -35,7 +36,7 @@ public final class Checkpoint implements StoredTensors {
     private final Manifest manifest;
     private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
 
-    /** How closely {@link #newest} looks at a checkpoint before it takes it. */
+    /** How closely a checkpoint is looked at before it is taken. */
     public enum Scrutiny {
         /** At its manifest and at the size of each file. */
         SIZES,
@@ -75,6 +76,21 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
+     * {@link #open(Path)} after a closer look.
+     *
+     * @throws UserException also if a checksum is wrong that was looked at
+     */
+    static Checkpoint open(Path path, Scrutiny scrutiny) {
+        Checkpoint checkpoint = open(path);
+        List<String> damage = scrutiny == Scrutiny.SIZES ? List.of() : checkpoint.verify();
+        if (!damage.isEmpty()) {
+            checkpoint.close();
+            throw unusable(path, damage.getFirst());
+        }
+        return checkpoint;
+    }
+
+    /**
      * Opens the checkpoint of the latest iteration that is sound.
      *
      * @param directory that checkpoints were written into; it need not be there
@@ -86,13 +102,7 @@ public final class Checkpoint implements StoredTensors {
     public static Optional<Checkpoint> newest(Path directory, Scrutiny scrutiny, Consumer<String> skipped) {
         for (Path path : list(directory)) {
             try {
-                Checkpoint checkpoint = open(path);
-                List<String> damage = scrutiny == Scrutiny.SIZES ? List.of() : checkpoint.verify();
-                if (damage.isEmpty()) {
-                    return Optional.of(checkpoint);
-                }
-                checkpoint.close();
-                skipped.accept(unusable(path, damage.getFirst()).getMessage());
+                return Optional.of(open(path, scrutiny));
             } catch (UserException e) {
                 skipped.accept(e.getMessage());
             }
@@ -104,7 +114,7 @@ public final class Checkpoint implements StoredTensors {
     static List<Path> list(Path directory) {
         try {
             return Folder.checkpoints(directory);
-        } catch (NoSuchFileException e) {
+        } catch (NoSuchFileException | NotDirectoryException e) { // who writes there will say what is wrong
             return List.of();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);

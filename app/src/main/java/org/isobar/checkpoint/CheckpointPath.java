@@ -22,17 +22,16 @@ public record CheckpointPath(Path path) {
     public static final String DIRECTORY = "checkpoints";
 
     /**
-     * Opens the checkpoint, or the sound one of the latest iteration among several. Of a single one, no more is looked
-     * at than {@link Checkpoint#open} does.
+     * Opens the checkpoint, or the sound one of the latest iteration among several.
      *
-     * @param scrutiny what makes one of several sound
+     * @param scrutiny what makes one sound
      * @param skipped  is told of each later one that is not, and why
-     * @throws UserException if there is none
+     * @throws UserException if there is none that is sound
      */
     public Checkpoint open(Scrutiny scrutiny, Consumer<String> skipped) {
         Optional<Path> directory = directory();
         if (directory.isEmpty()) {
-            return Checkpoint.open(path);
+            return Checkpoint.open(path, scrutiny);
         }
         return Checkpoint.newest(directory.get(), scrutiny, skipped).orElseThrow(() -> new UserException(
             "no checkpoint in " + directory.get() + " is sound; give another directory"));

@@ -133,6 +133,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
         List<Manifest.StoredFile> stored = new ArrayList<>();
         try {
+            requireRoom(temporary, pieces);
             Folder.write(shard, file -> {
                 BlockChecksums checksums = new BlockChecksums(file, Manifest.BLOCK_BYTES);
                 SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
@@ -143,6 +144,15 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             throw FileFault.unwritable("shard " + shard, OPTION, e);
         }
         return stored.getFirst();
+    }
+
+    /** A disk that is too small for the shard is not filled with a part of it: the run's log may need the rest. */
+    private static void requireRoom(Path temporary, List<Piece> pieces) throws IOException {
+        long needed = pieces.stream().mapToLong(Piece::bytes).sum();
+        long free = temporary.toFile().getUsableSpace(); // 0 if unknown
+        if (free > 0 && free < needed) {
+            throw new IOException("No space left on device: " + needed + " bytes are needed, " + free + " are free");
+        }
     }
 
     /** What all ranks have written, in their order. */
@@ -242,12 +252,16 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     /** Leaves nothing behind but older checkpoints; what cannot be deleted now is deleted by the next writer. */
     private SaveResult failed(Path path, Path temporary, String reason) {
         String also = "";
+        boolean interrupted = Thread.interrupted(); // whose thread can read no file
         try {
             if (rank == 0 && isOurs(temporary)) {
                 Folder.delete(temporary);
             }
         } catch (IOException e) {
             also = "; " + temporary + " remains";
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
         return new SaveResult.Failed("no checkpoint " + path + ": " + reason + also);
     }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
@@ -31,7 +32,7 @@ public final class Checkpoints {
         try {
             checkpoints = Folder.entries(directory).stream()
                 .filter(entry -> Folder.iteration(entry).isPresent()).toList();
-        } catch (NoSuchFileException e) {
+        } catch (NoSuchFileException | NotDirectoryException e) {
             return Optional.empty();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);

@@ -5,9 +5,11 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 import org.isobar.tensor.Tensor;
 
@@ -20,6 +22,7 @@ public final class Communicators implements AutoCloseable {
     private final int rank;
     private final BiConsumer<Tensor, Tensor> copy;
     private final Function<ProcessGroup, Communicator> open;
+    private final Supplier<Optional<String>> failure;
     private final Map<List<Integer>, Communicator> opened = new LinkedHashMap<>();
 
     /**
@@ -30,10 +33,21 @@ public final class Communicators implements AutoCloseable {
      */
     public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
         Function<ProcessGroup, Communicator> open) {
+        this(grid, rank, copy, open, Optional::empty);
+    }
+
+    /**
+     * The same in a job that can fail.
+     *
+     * @param failure why the job cannot go on, if it cannot
+     */
+    public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
+        Function<ProcessGroup, Communicator> open, Supplier<Optional<String>> failure) {
         this.grid = grid;
         this.rank = rank;
         this.copy = copy;
         this.open = open;
+        this.failure = failure;
     }
 
     /** The communicators of a job of one rank. */
@@ -46,6 +60,17 @@ public final class Communicators implements AutoCloseable {
     /** The grid whose groups these are. */
     public ProcessGrid grid() {
         return grid;
+    }
+
+    /**
+     * Returns if the job can go on. Who waits for something else than a collective asks from time to time.
+     *
+     * @throws CommunicationException if another rank is lost or has failed
+     */
+    public void requireSound() {
+        failure.get().ifPresent(reason -> {
+            throw new CommunicationException("rank " + rank + ": " + reason);
+        });
     }
 
     /** This rank's place along {@code axis}. */

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
@@ -48,16 +49,20 @@ public final class MemoryCheck {
      * @param compute type that products are computed in
      * @param member  this process among the others
      * @param inputs  what brings the samples
+     * @param saving  what it saves under way
      */
-    public record Run(VitConfig model, int batch, DType compute, Member member, Inputs inputs) {
+    public record Run(VitConfig model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, member, inputs);
+            return new Run(model, otherBatch, otherCompute, member, inputs, saving);
         }
 
         private MemoryPlan plan() {
             return MemoryPlan.of(model, batch, compute, member.grid, member.rank);
         }
     }
+
+    /** What a run saves under way. */
+    public enum Saving { CHECKPOINTS, NOTHING }
 
     /**
      * A process of a job.
@@ -125,6 +130,8 @@ public final class MemoryCheck {
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));
+        boolean copied = candidate.saving() == Saving.CHECKPOINTS && Backend.of(device) == Backend.CPU;
+        parts.put("a checkpoint's copy", copied ? plan.savedBytes() : 0); // in host memory
         parts.put("batches", candidate.inputs().bytes(device, candidate.batch()));
         parts.put("NCCL", run.member().ncclBytes(device));
         parts.put("the program", PROGRAM_BYTES);

@@ -20,10 +20,12 @@ import org.isobar.vit.VitConfig;
  * @param stateBytes   parameters and their copy in half precision, gradients, optimizer moments, predictions
  * @param keptBytes    activations kept from forward to backward
  * @param scratchBytes temporaries
+ * @param savedBytes   host memory for the copy that this rank writes its share of a checkpoint from
  * @param footprint    what the operations are given
  * @param stepFlops    floating-point operations of a step
  */
-public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, Footprint footprint, double stepFlops) {
+public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long savedBytes, Footprint footprint,
+    double stepFlops) {
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
 
     /** Bytes of all three arenas. */
@@ -61,7 +63,8 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, Foo
             replica.trainStep(input, target, new Replica.StepContext(0, 0, Span.whole(batch), 0));
             double flops = device.flops();
             replica.evaluate(input, target);
-            return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(),
+            long saved = replica.state().share(grid, rank).stream().mapToLong(slice -> slice.here().bytes()).sum();
+            return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), saved,
                 device.footprint(), flops);
         }
     }

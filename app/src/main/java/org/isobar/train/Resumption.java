@@ -3,6 +3,7 @@ package org.isobar.train;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -47,7 +48,7 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
         Path own = folder(config.output().experimentDirectory());
         Optional<Checkpoint> found = switch (config.checkpoint().resume()) {
             case Resume.Never _ -> Optional.empty();
-            case Resume.Auto _ -> Checkpoint.newest(own, Checkpoint.Scrutiny.CHECKSUMS, skipped);
+            case Resume.Auto _ -> newest(own, skipped);
             case Resume.From from -> Optional.of(
                 new CheckpointPath(from.path()).open(Checkpoint.Scrutiny.CHECKSUMS, skipped));
         };
@@ -56,6 +57,16 @@ record Resumption(Path path, long iteration, TrainingState state, Origin origin)
                 return checked(checkpoint, config, skipped);
             }
         });
+    }
+
+    private static Optional<Checkpoint> newest(Path own, Consumer<String> skipped) {
+        List<String> reasons = new ArrayList<>();
+        Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.Scrutiny.CHECKSUMS, reasons::add);
+        reasons.forEach(skipped);
+        if (found.isEmpty() && !reasons.isEmpty()) {
+            skipped.accept("No checkpoint in " + own + " is sound: the run begins with its first step");
+        }
+        return found;
     }
 
     /** What rank 0 has found, on another rank. */

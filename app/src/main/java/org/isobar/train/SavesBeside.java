@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -22,34 +23,37 @@ import org.isobar.telemetry.RunLog;
 /** Saves checkpoints on a thread beside training. */
 final class SavesBeside implements Saves {
     private static final String APART = "nonfinite"; // beside the directory of checkpoints
-    private static final Duration PATIENCE = Duration.ofMinutes(10); // for the slowest rank's disk
-    private static final Duration HANGS = PATIENCE.multipliedBy(2);
+    /** For the slowest rank's disk. */
+    static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final Duration NOTABLE = Duration.ofSeconds(1);
-    private static final Duration END = Duration.ofSeconds(10);
+    private static final Duration END = Duration.ofSeconds(4); // with what it takes to notice a lost rank, not over 12
+    private static final Duration BEAT = Duration.ofMillis(100);
 
     private final RunConfig config;
     private final RunLog log;
     private final Interruption interruption;
     private final CheckpointWriter writer;
     private final Snapshot snapshot;
+    private final Runnable job;
     private FutureTask<SaveResult> writing;
     private Thread thread;
     private long last = System.nanoTime(); // when a checkpoint was last begun
 
     /**
-     * Saves into the run's directory; waits for nothing.
+     * Saves what {@code writer} is given; waits for nothing.
      *
-     * @param directory of checkpoints
-     * @param run       tells this start of the run from all others, the same on each of its ranks
-     * @param snapshot  room for what this rank writes; closed with this
+     * @param writer   with patience for the slowest rank's disk; this rank has twice as much
+     * @param snapshot room for what this rank writes; closed with this
+     * @param job      throws if the job cannot go on
      */
-    SavesBeside(RunConfig config, RunLog log, Path directory, String run, Snapshot snapshot,
-        Interruption interruption) {
+    SavesBeside(RunConfig config, RunLog log, CheckpointWriter writer, Snapshot snapshot, Interruption interruption,
+        Runnable job) {
         this.config = config;
         this.log = log;
+        this.writer = writer;
         this.interruption = interruption;
         this.snapshot = snapshot;
-        writer = new CheckpointWriter(directory, run, config.ranks().rank(), config.ranks().worldSize(), PATIENCE);
+        this.job = job;
         interruption.arm();
     }
 
@@ -80,18 +84,22 @@ final class SavesBeside implements Saves {
         }
         snapshot.take();
         last = System.nanoTime();
-        FutureTask<SaveResult> task = new FutureTask<>(() -> write(iteration, state));
-        writing = task;
-        thread = Thread.ofPlatform().daemon().name("isobar-checkpoint").start(task);
+        start(() -> write(iteration, state));
+    }
+
+    private void start(Callable<SaveResult> write) {
+        writing = new FutureTask<>(write);
+        thread = Thread.ofPlatform().daemon().name("isobar-checkpoint").start(writing);
     }
 
     private SaveResult write(long iteration, TrainingState state) {
         SaveResult result = writer.write(iteration, snapshot.pieces(), description(state));
-        if (writer.rank() == 0) {
+        boolean givenUp = Thread.currentThread().isInterrupted(); // because the run ends, which it says itself
+        if (writer.rank() == 0 && !givenUp) {
             switch (result) {
                 case SaveResult.Done _ -> retain(iteration, state);
                 case SaveResult.Failed failed ->
-                    log.warn(failed.reason() + " (the run goes on, and tries again at the next occasion)");
+                    log.warn(failed.reason() + " (older checkpoints are as they were; the next is due as ever)");
             }
         }
         return result;
@@ -110,8 +118,10 @@ final class SavesBeside implements Saves {
         await();
         snapshot.take();
         Path apart = writer.directory().resolveSibling(APART);
-        return new CheckpointWriter(apart, writer.run(), writer.rank(), writer.ranks(), writer.patience())
-            .write(iteration, snapshot.pieces(), description(state));
+        CheckpointWriter beside = new CheckpointWriter(apart, writer.run(), writer.rank(), writer.ranks(),
+            writer.patience());
+        start(() -> beside.write(iteration, snapshot.pieces(), description(state)));
+        return result();
     }
 
     private Description description(TrainingState state) {
@@ -120,22 +130,29 @@ final class SavesBeside implements Saves {
 
     @Override
     public Optional<String> await() {
-        if (writing == null) {
-            return Optional.empty();
+        return writing != null && result() instanceof SaveResult.Failed failed ? Optional.of(failed.reason())
+            : Optional.empty();
+    }
+
+    /** Waits for what is being written, as long as the job can go on. */
+    private SaveResult result() {
+        Duration limit = writer.patience().multipliedBy(2);
+        long start = System.nanoTime();
+        while (System.nanoTime() - start < limit.toNanos()) {
+            try {
+                return writing.get(BEAT.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException later) {
+                job.run();
+            } catch (ExecutionException unexpected) {
+                throw unexpected.getCause() instanceof RuntimeException cause ? cause
+                    : new IllegalStateException(unexpected.getCause());
+            } catch (InterruptedException stop) {
+                Thread.currentThread().interrupt();
+                return new SaveResult.Failed("interrupted while a checkpoint was being written");
+            }
         }
-        try {
-            SaveResult result = writing.get(HANGS.toMillis(), TimeUnit.MILLISECONDS);
-            return result instanceof SaveResult.Failed failed ? Optional.of(failed.reason()) : Optional.empty();
-        } catch (ExecutionException unexpected) {
-            throw unexpected.getCause() instanceof RuntimeException cause ? cause
-                : new IllegalStateException(unexpected.getCause());
-        } catch (TimeoutException hangs) {
-            throw new UserException("rank " + writer.rank() + " still writes a checkpoint into " + writer.directory()
-                + " after " + HANGS.toMinutes() + " minutes; see what keeps the disk", hangs);
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
-            return Optional.of("interrupted while a checkpoint was being written");
-        }
+        throw new UserException("a checkpoint is still being written into " + writer.directory() + " after "
+            + limit.toSeconds() + " s; see what keeps the disk");
     }
 
     private CheckpointConfig options() {

@@ -1,5 +1,7 @@
 package org.isobar.train;
 
+import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
+
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -7,21 +9,44 @@ import java.util.List;
 
 import org.isobar.checkpoint.Piece;
 import org.isobar.device.Device;
+import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.os.HostMachine;
 
 /** A copy in host memory of what a rank is to write of a checkpoint: it is taken at once, and written at leisure. */
 final class Snapshot implements AutoCloseable {
     private final Device device;
     private final List<Copy> copies = new ArrayList<>();
-    private final Arena arena = Arena.ofShared();
+    private final Arena arena;
 
     private record Copy(ModelState.Slice original, MemorySegment host) { }
 
-    /** Room for a copy of {@code share}. */
+    /**
+     * Room for a copy of {@code share}.
+     *
+     * @throws OutOfDeviceMemoryException if this machine has not that much memory
+     */
     Snapshot(Device device, List<ModelState.Slice> share) {
         this.device = device;
-        for (ModelState.Slice slice : share) {
-            copies.add(new Copy(slice, arena.allocate(slice.here().bytes(), Float.BYTES)));
+        long bytes = share.stream().mapToLong(slice -> slice.here().bytes()).sum();
+        long available = HostMachine.availableMemory();
+        if (bytes > available) { // the system might promise it all the same, and kill whoever takes it at its word
+            throw tooMuch(bytes, available);
         }
+        arena = Arena.ofShared();
+        try {
+            for (ModelState.Slice slice : share) {
+                copies.add(new Copy(slice, arena.allocate(slice.here().bytes(), Float.BYTES)));
+            }
+        } catch (OutOfMemoryError refused) { // by a limit that availableMemory does not know, such as ulimit -v
+            arena.close();
+            throw tooMuch(bytes, 0);
+        }
+    }
+
+    private static OutOfDeviceMemoryException tooMuch(long bytes, long available) {
+        return new OutOfDeviceMemoryException("not enough memory for a checkpoint's copy: " + gigabytes(bytes)
+            + " GB are needed, this machine has " + gigabytes(available) + " GB left; more processes share it, "
+            + "a smaller model needs less, and --keep=0 saves no checkpoints");
     }
 
     /** Copies what the operations issued so far leave; waits for them. */

@@ -110,7 +110,8 @@ public final class TrainingRun {
     private MemoryPlan plan(Device device, int sharers) {
         MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
             options(device).compute(), new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
-            new RunInputs(config, device).memory());
+            new RunInputs(config, device).memory(),
+            TrainingSession.areSaved(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 

@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.checkpoint.Checkpoints;
 import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
@@ -47,7 +48,7 @@ final class TrainingSession {
             }
             log.info(replica.toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
-            try (TensorBoardWriter board = board(); Saves saves = saves(replica)) {
+            try (TensorBoardWriter board = board(); Saves saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(surroundings.screen(), log, Optional.ofNullable(board), directory);
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
             }
@@ -79,7 +80,7 @@ final class TrainingSession {
     }
 
     /** Replicas that train apart have no weights in common that could be saved. */
-    private Saves saves(Replica replica) {
+    private Saves saves(Replica replica, Communicators communicators) {
         Path folder = Resumption.folder(directory);
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
@@ -87,12 +88,15 @@ final class TrainingSession {
             Checkpoints.setAside(folder, from).ifPresent(aside ->
                 log.info("Earlier checkpoints of later iterations were moved to " + aside));
         }
-        if (config.checkpoint().keep() == 0 || isApart()) {
+        if (!areSaved(config)) {
             log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
             return Saves.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
-        return new SavesBeside(config, log, folder, start.run(), snapshot, surroundings.interruption());
+        CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),
+            SavesBeside.PATIENCE);
+        return new SavesBeside(config, log, writer, snapshot, surroundings.interruption(),
+            communicators::requireSound);
     }
 
     private int train(Trainer trainer, WeightsFile weights, RunReport report) {
@@ -115,7 +119,16 @@ final class TrainingSession {
         }
     }
 
+    /** Whether there will be checkpoints. */
+    static boolean areSaved(RunConfig config) {
+        return config.checkpoint().keep() > 0 && !isApart(config);
+    }
+
     private boolean isApart() {
+        return isApart(config);
+    }
+
+    private static boolean isApart(RunConfig config) {
         return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
     }
 

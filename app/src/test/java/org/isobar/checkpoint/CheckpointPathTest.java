@@ -51,14 +51,15 @@ class CheckpointPathTest {
     }
 
     @Test
-    void whatIsDamagedIsSkippedAmongSeveralAlone() throws IOException {
+    void whatIsDamagedIsSkippedAmongSeveralAndRefusedAlone() throws IOException {
         Damage.flip(tenth.resolve("rank-00000.safetensors"), 40_000);
         List<String> skipped = new ArrayList<>();
         assertEquals(ninth, opened(run, Scrutiny.CHECKSUMS, skipped));
         assertEquals(List.of("checkpoint " + tenth + " cannot be used: rank-00000.safetensors: bytes 0 to 1048575 are "
             + "not those that were written; give another one"), skipped);
         assertEquals(tenth, opened(run, Scrutiny.SIZES, new ArrayList<>()));
-        assertEquals(tenth, opened(tenth, Scrutiny.CHECKSUMS, new ArrayList<>()));
+        assertThrows(UserException.class, () -> opened(tenth, Scrutiny.CHECKSUMS, new ArrayList<>()));
+        assertEquals(tenth, opened(tenth, Scrutiny.SIZES, new ArrayList<>()));
     }
 
     @Test

@@ -11,6 +11,7 @@ import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
@@ -21,6 +22,7 @@ class MemoryCheckTest {
     private static final VitConfig BASE = new VitConfig(360, 720, 8, 20, 20, 384, 12, 8, 1536, 0);
     private static final long SAMPLE = 2L * 20 * 360 * 720 * 4;
     private static final int SLOTS = 6;
+    private static final long BASE_PARAMETERS = 23_832_960;
     private static final long LOADERS = 1024;
     private static final long PROGRAM = 128L << 20;
 
@@ -64,10 +66,35 @@ class MemoryCheckTest {
         }
     }
 
+    /** Weights and two moments of each, without padding; ranks with the same weights share them out. */
+    @Test
+    void theCpuAlsoHoldsACheckpointsCopy() {
+        long all = MemoryPlan.of(BASE, 1).savedBytes();
+        assertEquals(3 * 4 * BASE_PARAMETERS, all);
+        ProcessGrid replicas = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of(Axis.DP, 2));
+        assertEquals(all, MemoryPlan.of(BASE, 1, replicas, 0).savedBytes()
+            + MemoryPlan.of(BASE, 1, replicas, 1).savedBytes());
+        assertEquals(0.5, (double) MemoryPlan.of(BASE, 1, replicas, 1).savedBytes() / all, 0.02);
+        MemoryCheck.Run run = run(1, DType.F32, MemoryCheck.Saving.CHECKPOINTS);
+        try (Device device = new CpuDevice(1)) {
+            long needed = MemoryPlan.of(BASE, 1).bytes() + all + SLOTS * SAMPLE + LOADERS + PROGRAM;
+            MemoryCheck.require(device, run, needed);
+            String message = refusal(device, run, needed - 1);
+            assertTrue(message.contains(", 0.27 a checkpoint's copy, 0.23 batches, "), message);
+        }
+        try (Device elsewhere = new DryRunDevice()) { // as a GPU: the copy takes nothing of it
+            MemoryCheck.require(elsewhere, run, MemoryPlan.of(BASE, 1).bytes() + SLOTS * SAMPLE + LOADERS + PROGRAM);
+        }
+    }
+
     private static MemoryCheck.Run run(int batch, DType compute) {
+        return run(batch, compute, MemoryCheck.Saving.NOTHING);
+    }
+
+    private static MemoryCheck.Run run(int batch, DType compute, MemoryCheck.Saving saving) {
         ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
         return new MemoryCheck.Run(BASE, batch, compute, new MemoryCheck.Member(alone, 0, CommBackend.AUTO),
-            new MemoryCheck.Inputs(SAMPLE, SLOTS, LOADERS));
+            new MemoryCheck.Inputs(SAMPLE, SLOTS, LOADERS), saving);
     }
 
     private static String refusal(Device device, MemoryCheck.Run run, long available) {
