@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
+import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Span;
 import org.isobar.random.Philox;
@@ -44,8 +45,9 @@ final class SavingBenchmark implements AutoCloseable {
         Snapshot snapshot = new Snapshot(rank.device(), rank.replica().state().share(rank.grid(), 0));
         System.out.printf(Locale.ROOT, "state %.1f MB%n",
             snapshot.pieces().stream().mapToLong(piece -> piece.bytes()).sum() / 1e6);
-        saves = new SavesBeside(rank.config(), new RunLog(Screen.plain(System.out)), directory, "benchmark", snapshot,
-            Interruption.NONE);
+        saves = new SavesBeside(rank.config(), new RunLog(Screen.plain(System.out)),
+            new CheckpointWriter(directory, "benchmark", 0, 1, SavesBeside.PATIENCE), snapshot, Interruption.NONE,
+            () -> { });
     }
 
     /** Prints what each round took. */
