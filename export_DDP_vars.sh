@@ -98,7 +98,7 @@ isobar_job() {
 isobar_requeue() {
     if [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" != RUNNING ]; then
         echo "Interrupted; a checkpoint is saved. To go on, submit the job again, if Slurm has not requeued it." >&2
-    elif scontrol requeue "$SLURM_JOB_ID"; then
+    elif (trap '' TERM && exec scontrol requeue "$SLURM_JOB_ID"); then # Slurm ends what runs in the job at once
         echo "Interrupted; a checkpoint is saved, and job $SLURM_JOB_ID is requeued to go on from it." >&2
     else
         echo "Interrupted; a checkpoint is saved, but Slurm does not requeue this job. To go on, submit it again." >&2

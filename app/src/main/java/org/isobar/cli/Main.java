@@ -19,7 +19,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The program. Exit codes: 0 done; 2 the user can mend it (a {@link UserException} or a wrong option), told in one
- * message; 1 a failure of ours, with its stack trace; 130 and 143 ended by SIGINT and SIGTERM.
+ * message; 75 interrupted after a checkpoint was saved; 1 a failure of ours, with its stack trace; 130, 138 and 143
+ * ended by SIGINT, SIGUSR1 and SIGTERM.
  */
 @Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
     mixinStandardHelpOptions = true, versionProvider = Main.Version.class, synopsisSubcommandLabel = "COMMAND",

@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 import org.isobar.checkpoint.Checkpoint;
@@ -90,13 +89,16 @@ final class ModelState {
      * @throws UserException if the checkpoint is another model's, or damaged
      */
     void restore(Checkpoint checkpoint, double[] control) {
-        List<Slice> slices = slices();
+        Map<String, Slice> slices = slices().stream().collect(Collectors.toMap(Slice::name, slice -> slice));
         check(checkpoint, slices);
         device.ops().fill(parameters.values(), 0); // padding
-        for (Slice slice : slices) {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment host = arena.allocate(slice.here().bytes(), Float.BYTES);
-                checkpoint.read(slice.name(), slice.shard(), host);
+        long largest = slices.values().stream().mapToLong(slice -> slice.here().bytes()).max().orElse(0);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment room = arena.allocate(largest, Float.BYTES); // one for all: fresh memory is slow
+            for (String name : checkpoint.names()) { // as they lie in the files
+                Slice slice = slices.get(name);
+                MemorySegment host = room.asSlice(0, slice.here().bytes());
+                checkpoint.read(name, slice.shard(), host);
                 device.upload(slice.here(), host);
             }
         }
@@ -104,15 +106,14 @@ final class ModelState {
         adam.setControl(control);
     }
 
-    private static void check(Checkpoint checkpoint, List<Slice> slices) {
-        Set<String> names = slices.stream().map(Slice::name).collect(Collectors.toSet());
+    private static void check(Checkpoint checkpoint, Map<String, Slice> slices) {
         for (String name : checkpoint.names()) {
-            if (!names.contains(name)) {
+            if (!slices.containsKey(name)) {
                 throw new UserException("the configured model has no tensor " + name + ", but checkpoint "
                     + checkpoint.path() + " has; give the configuration that it was made with");
             }
         }
-        for (Slice slice : slices) {
+        for (Slice slice : slices.values()) {
             if (!checkpoint.shape(slice.name()).equals(slice.shape())) {
                 throw new UserException("tensor " + slice.name() + " has shape " + checkpoint.shape(slice.name())
                     + " in checkpoint " + checkpoint.path() + ", but " + slice.shape()

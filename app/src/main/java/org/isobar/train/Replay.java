@@ -87,7 +87,7 @@ public final class Replay {
                     Communicators.alone(device.ops()::copy),
                     Replica.Options.of(DType.F32, GradientSync.Options.DEFAULT))) {
                 replica.state().restore(checkpoint, state.control());
-                return run(new ReplayedStep(replica, dataset, config.training(), checkpoint.iteration(), state));
+                return run(new ReplayedStep(replica, dataset, config, checkpoint.iteration(), state));
             }
         }
     }
@@ -95,8 +95,7 @@ public final class Replay {
     private MemoryPlan plan(Device device) {
         MemoryCheck.Run run = new MemoryCheck.Run(config.model(), 1, DType.F32,
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
-            new RunInputs(config, device).memory(),
-            MemoryCheck.Saving.NOTHING);
+            new RunInputs(config, device).memory(), MemoryCheck.Saving.NOTHING);
         int sharers = Backend.sharers(device, config.deviceOptions(Map.of()));
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
@@ -114,8 +113,8 @@ public final class Replay {
             peak = finding.peak().magnitude() > peak.magnitude() ? finding.peak() : peak;
         }
         if (peak.magnitude() > FP16_MAX) {
-            out.accept("largest magnitude of a layer's output: %s, %s; fp16 ends at %.0f".formatted(peak.magnitude(),
-                peak.name(), FP16_MAX));
+            out.accept("beyond fp16, which ends at %.0f: the output of %s, up to %s".formatted(FP16_MAX, peak.name(),
+                peak.magnitude()));
         }
         out.accept(finite ? "All numbers are finite." : "Reproduced: not all numbers are finite.");
         return finite ? ALL_FINITE : REPRODUCED;

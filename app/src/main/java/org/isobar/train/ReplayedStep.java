@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
+import org.isobar.config.RunConfig;
 import org.isobar.config.TrainingConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
@@ -19,6 +21,7 @@ final class ReplayedStep {
     private final Replica replica;
     private final Era5Dataset dataset;
     private final TrainingConfig training;
+    private final Set<String> narrow; // layers whose outputs fp16 would have to hold
     private final long before; // steps
     private final int epoch;
     private final int step; // of the epoch
@@ -31,7 +34,7 @@ final class ReplayedStep {
      * @param layer    the first layer whose output is not finite
      * @param gradient the first parameter, in the order of the backward pass, whose gradient is not finite
      * @param data     where the data are not finite
-     * @param peak     the largest magnitude of a layer's output
+     * @param peak     the largest magnitude of an output that would be in fp16, were that the type of products
      */
     record Finding(long sample, double loss, Optional<String> layer, Optional<String> gradient, Optional<String> data,
         Survey.Peak peak) {
@@ -55,10 +58,11 @@ final class ReplayedStep {
      *
      * @param state of the run then; where its epoch was done but for the validation, the step is the next epoch's
      */
-    ReplayedStep(Replica replica, Era5Dataset dataset, TrainingConfig training, long before, TrainingState state) {
+    ReplayedStep(Replica replica, Era5Dataset dataset, RunConfig config, long before, TrainingState state) {
         this.replica = replica;
         this.dataset = dataset;
-        this.training = training;
+        training = config.training();
+        narrow = HalfPrecision.layers(config.model());
         this.before = before;
         boolean done = state.step() == sampler(0).steps();
         epoch = done ? state.epoch() + 1 : state.epoch();
@@ -84,8 +88,14 @@ final class ReplayedStep {
             DataLoader.Epoch samples = loader.epoch(epoch, step);
             Batch batch = samples.next()) {
             Survey outputs = new Survey(replica.device());
+            Survey narrowOutputs = new Survey(replica.device());
             double loss = replica.gradients(batch.input(), batch.target(), new Pass.Masks(training.seed(), before,
-                new Span(place, 1, training.globalBatchSize())), outputs);
+                new Span(place, 1, training.globalBatchSize())), (modules, y) -> {
+                    outputs.output(modules, y);
+                    if (narrow.containsAll(modules)) {
+                        narrowOutputs.output(modules, y);
+                    }
+                });
             Survey gradients = new Survey(replica.device());
             List<Map.Entry<String, Tensor>> backwards =
                 List.copyOf(replica.parameters().gradientDict().entrySet()).reversed();
@@ -93,7 +103,7 @@ final class ReplayedStep {
             long sample = batch.samples()[0];
             Optional<String> data = Double.isFinite(loss) ? Optional.empty()
                 : dataset.firstNonFinite(sample).map(Object::toString);
-            return new Finding(sample, loss, outputs.firstName(), gradients.firstName(), data, outputs.peak());
+            return new Finding(sample, loss, outputs.firstName(), gradients.firstName(), data, narrowOutputs.peak());
         }
     }
 

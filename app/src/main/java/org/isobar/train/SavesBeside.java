@@ -26,7 +26,7 @@ final class SavesBeside implements Saves {
     /** For the slowest rank's disk. */
     static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final Duration NOTABLE = Duration.ofSeconds(1);
-    private static final Duration END = Duration.ofSeconds(4); // with what it takes to notice a lost rank, not over 12
+    private static final Duration END = Duration.ofSeconds(2); // twice; and what it takes to notice a lost rank: < 12
     private static final Duration BEAT = Duration.ofMillis(100);
 
     private final RunConfig config;
@@ -163,22 +163,32 @@ final class SavesBeside implements Saves {
         return writing == null || writing.isDone();
     }
 
-    /** A disk that hangs keeps its memory. */
+    /** What is nearly written is finished. A disk that hangs keeps its memory. */
     @Override
     public void close() {
-        if (!isWritten()) {
-            thread.interrupt();
-            try {
-                writing.get(END.toMillis(), TimeUnit.MILLISECONDS);
-            } catch (TimeoutException hangs) {
-                return;
-            } catch (ExecutionException given) {
-                // It was given up.
-            } catch (InterruptedException stop) {
-                Thread.currentThread().interrupt();
-                return;
-            }
+        if (isWrittenWithin(END)) {
+            snapshot.close();
+            return;
         }
-        snapshot.close();
+        thread.interrupt();
+        if (isWrittenWithin(END)) {
+            snapshot.close();
+        }
+    }
+
+    private boolean isWrittenWithin(Duration limit) {
+        try {
+            if (!isWritten()) {
+                writing.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (ExecutionException failed) {
+            return true;
+        } catch (TimeoutException late) {
+            return false;
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+        return true;
     }
 }

@@ -31,16 +31,10 @@ final class Trainer {
     private final int epochs;
     private final long stepsPerEpoch;
     private final Saves saves;
-    private final SkippedSteps skipped;
     private final BadSteps badSteps;
-    private final LossSum losses; // of the epoch
     private final Optional<Resumption> resumption;
-    private int epoch;
-    private int step; // of the epoch
-    private long iterations;
+    private final Course course;
     private long saved; // iterations when a checkpoint was last begun
-    private Validator.Scores scores; // the last, or null
-    private TrainingState.Best best; // or null
 
     /**
      * The data of a run.
@@ -92,17 +86,10 @@ final class Trainer {
         epochs = data.epochs(config.training().numIters());
         this.saves = saves;
         this.resumption = resumption;
-        iterations = begun();
-        saved = begun();
-        TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
-        epoch = state.epoch();
-        step = state.step();
+        course = new Course(stepsPerEpoch, resumption);
+        saved = course.iterations();
         badSteps = new BadSteps(config.training().onNan(), new FiniteLoss.Origin(replica, data.training().dataset()),
             report::warn);
-        losses = new LossSum(state.lossSum(), state.losses());
-        skipped = new SkippedSteps(state.progress());
-        scores = state.scores();
-        best = state.best();
     }
 
     /**
@@ -114,7 +101,7 @@ final class Trainer {
         try {
             return trainEpochs();
         } catch (NonFiniteLossException bad) {
-            throw new UserException(bad.getMessage() + ". " + saveForReplay(bad.step() - 1), bad);
+            throw new UserException(bad.getMessage() + ". " + saveForReplay(bad.step()), bad);
         }
     }
 
@@ -125,36 +112,30 @@ final class Trainer {
             save();
             saves.await(); // whether it can be saved is known from the start
         }
-        while (epoch < epochs) {
+        while (course.epoch() < epochs) {
             Optional<Pace> pace = train();
             TrainingState trained = state();
             if (pace.isEmpty()) {
                 return stop(trained);
             }
             announce(pace.get());
-            Optional<Validator.Scores> found = validate();
-            if (found.isEmpty()) {
+            Optional<Validator.Scores> scores = validate();
+            if (scores.isEmpty()) {
                 return stop(trained);
             }
-            scores = found.get();
-            if (best == null || scores.loss() < best.loss()) {
-                best = new TrainingState.Best(iterations, scores.loss());
-            }
-            epoch++;
-            step = 0;
-            losses.clear();
+            course.epochDone(scores.get());
             save();
         }
         saves.await(); // the last; if it failed, the log says so
         replica.isTrueAnywhere(false); // nobody is done before all have written: one may be lost meanwhile
-        skipped.total().ifPresent(report::info);
-        return new Outcome.Finished(scores);
+        course.skipped().total().ifPresent(report::info);
+        return new Outcome.Finished(course.scores());
     }
 
-    /** Keeps where training was before a step went wrong; tells how to do that step again. */
-    private String saveForReplay(long iteration) {
-        step = (int) (iteration - epoch * stepsPerEpoch);
-        SaveResult result = saves.saveForReplay(iteration, state());
+    /** Keeps where training was before step {@code number} went wrong; tells how to do that step again. */
+    private String saveForReplay(long number) {
+        course.backBefore(number);
+        SaveResult result = saves.saveForReplay(course.iterations(), state());
         boolean failed = replica.isTrueAnywhere(result instanceof SaveResult.Failed); // nobody ends before all know
         return switch (result) {
             case SaveResult.Done done when !failed -> "To see that step again: isobar replay " + done.path();
@@ -163,33 +144,27 @@ final class Trainer {
         };
     }
 
-    /** Iterations when this process began. */
-    private long begun() {
-        return resumption.map(Resumption::iteration).orElse(0L);
-    }
-
     /** Where training is; waits for the steps so far. */
     private TrainingState state() {
-        return new TrainingState(epoch, step, losses.sum(), losses.count(), replica.state().control(), skipped.last(),
-            scores, best, report.written(), data.fingerprint());
+        return course.state(replica.state().control(), report.written(), data.fingerprint());
     }
 
     private void save() {
-        saves.save(iterations, state());
-        saved = iterations;
+        saves.save(course.iterations(), state());
+        saved = course.iterations();
     }
 
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
     private Outcome stop(TrainingState state) {
-        if (iterations == begun()) {
+        if (!course.hasMoved()) {
             return new Outcome.Lost("asked to end before the first step was done: there is nothing to save");
         }
-        saves.save(iterations, state);
+        saves.save(course.iterations(), state);
         Optional<String> failure = saves.await();
         if (replica.isTrueAnywhere(failure.isPresent())) {
             return new Outcome.Lost(failure.orElse("another rank could not save its share"));
         }
-        return new Outcome.Interrupted(iterations);
+        return new Outcome.Interrupted(course.iterations());
     }
 
     /** The losses of one batch each with the initial weights, at step 0 of TensorBoard. */
@@ -203,7 +178,7 @@ final class Trainer {
     private Replica.Evaluation evaluateFirst(DataLoader loader) {
         try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
             Replica.Evaluation evaluation = replica.evaluate(batch.input(), batch.target());
-            FiniteLoss.require(evaluation.batch(), "at step " + iterations, batch.samples(),
+            FiniteLoss.require(evaluation.batch(), "at step " + course.iterations(), batch.samples(),
                 new FiniteLoss.Origin(replica, loader.dataset()));
             return evaluation;
         }
@@ -215,16 +190,17 @@ final class Trainer {
     /** Trains what is left of the epoch; returns nothing if asked to end. */
     private Optional<Pace> train() {
         long start = System.nanoTime();
-        int first = step;
+        int first = course.step();
         ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
             config.training().globalBatchSize());
         try (ProgressBar progress = report.progress(plan);
-            DataLoader.Epoch batches = data.training().epoch(epoch, step)) {
+            DataLoader.Epoch batches = data.training().epoch(course.epoch(), course.step())) {
             LateLosses late = new LateLosses((loss, bad) -> badSteps.counts(loss, bad, () -> diagnose(bad, batches)),
-                losses, (number, loss) -> progress.step(epoch + 1, (int) (number - epoch * stepsPerEpoch), loss));
+                course.losses(),
+                (number, loss) -> progress.step(course.epoch() + 1, course.stepOfEpoch(number) + 1, loss));
             while (batches.hasNext()) {
                 late.add(step(batches, late));
-                if (step == 2) {
+                if (course.step() == 2) {
                     report.info(TutorialLines.forwardMemory(replica.device().memory().highWatermark()));
                 }
                 if (heed(late) == Wish.STOP) {
@@ -236,16 +212,17 @@ final class Trainer {
                 return Optional.empty();
             }
         }
-        return Optional.of(new Pace(step - first, (System.nanoTime() - start) / NANOS_PER_SECOND));
+        return Optional.of(new Pace(course.step() - first, (System.nanoTime() - start) / NANOS_PER_SECOND));
     }
 
     /** Saves if it is time, or somebody has wished for it since the last time; returns what was wished. */
     private Wish heed(LateLosses late) {
-        boolean save = saves.isDueAfter(iterations) || late.wish() == Wish.SAVE && late.wisher() > saved;
+        boolean save = saves.isDueAfter(course.iterations()) || late.wish() == Wish.SAVE && late.wisher() > saved;
         if (save || late.wish() == Wish.STOP) {
             late.settle();
         }
-        if (save && late.wish() != Wish.STOP && step < stepsPerEpoch) { // after the last, validation comes first
+        boolean last = course.step() == stepsPerEpoch; // validation comes first, and a save after it
+        if (save && late.wish() != Wish.STOP && !last) {
             save();
         }
         return late.wish();
@@ -255,8 +232,7 @@ final class Trainer {
         try (Batch batch = batches.next()) {
             profile(late);
             LateLosses.Issued issued = issue(batch);
-            step++;
-            iterations++;
+            course.stepDone();
             return issued;
         }
     }
@@ -264,35 +240,36 @@ final class Trainer {
     /** The first layer whose output is not finite in a step of this epoch: its batch is read again. */
     private Optional<String> diagnose(LateLosses.Issued bad, DataLoader.Epoch batches) {
         batches.close(); // one is open at a time
-        long before = bad.number() - 1;
-        try (DataLoader.Epoch again = data.training().epoch(epoch, (int) (before - epoch * stepsPerEpoch));
+        try (DataLoader.Epoch again = data.training().epoch(course.epoch(), course.stepOfEpoch(bad.number()));
             Batch batch = again.next()) {
             return Diagnosis.firstNonFiniteLayer(replica, batch.input(),
-                new Pass.Masks(config.training().seed(), before, samples));
+                new Pass.Masks(config.training().seed(), bad.number() - 1, samples));
         }
     }
 
     private void announce(Pace pace) {
-        double samplesPerSecond = config.training().globalBatchSize() * pace.steps() / pace.seconds();
-        report.info(TutorialLines.epochTime(epoch + 1, pace.seconds(), samplesPerSecond));
-        report.info(TutorialLines.trainLoss(losses.mean()));
-        skipped.epoch(replica.progress()).ifPresent(report::info);
-        report.scalar("Loss/train", losses.mean(), iterations);
-        report.scalar("Learning Rate", schedule.at(iterations), iterations);
-        report.scalar("Avg iters per sec", pace.steps() / pace.seconds(), iterations);
-        report.scalar("Avg samples per sec", samplesPerSecond, iterations);
+        double stepsPerSecond = pace.steps() / pace.seconds();
+        double samplesPerSecond = config.training().globalBatchSize() * stepsPerSecond;
+        double loss = course.losses().mean();
+        report.info(TutorialLines.epochTime(course.epoch() + 1, pace.seconds(), samplesPerSecond));
+        report.info(TutorialLines.trainLoss(loss));
+        course.skipped().epoch(replica.progress()).ifPresent(report::info);
+        report.scalar("Loss/train", loss, course.iterations());
+        report.scalar("Learning Rate", schedule.at(course.iterations()), course.iterations());
+        report.scalar("Avg iters per sec", stepsPerSecond, course.iterations());
+        report.scalar("Avg samples per sec", samplesPerSecond, course.iterations());
     }
 
     /** The profiler's window: the fourth epoch but for its last step. What it sees is done when it closes. */
     private void profile(LateLosses late) {
-        if (epoch != PROFILED_EPOCH) {
+        if (course.epoch() != PROFILED_EPOCH) {
             return;
         }
         boolean profiled = config.ranks().rank() == 0;
-        if (step == 0 && profiled) {
+        if (course.step() == 0 && profiled) {
             replica.device().ranges().startProfiler();
         }
-        if (step == stepsPerEpoch - 1) {
+        if (course.step() == stepsPerEpoch - 1) {
             late.settle(); // at all ranks: a loss that is not finite makes them talk
             if (profiled) {
                 replica.device().ranges().stopProfiler();
@@ -301,32 +278,34 @@ final class Trainer {
     }
 
     private LateLosses.Issued issue(Batch batch) {
+        long done = course.iterations();
         Ranges ranges = replica.device().ranges();
-        try (Ranges.Range _ = ranges.open("step " + step)) {
+        try (Ranges.Range _ = ranges.open("step " + course.step())) {
             Tensor input;
             Tensor target;
-            try (Ranges.Range _ = ranges.open("data copy in " + step)) {
+            try (Ranges.Range _ = ranges.open("data copy in " + course.step())) {
                 input = batch.input();
                 target = batch.target();
             }
-            Replica.StepContext context = new Replica.StepContext(config.training().seed(), iterations, samples,
-                schedule.at(iterations), saves.wish());
-            return new LateLosses.Issued(iterations + 1, batch.samples(), replica.issue(input, target, context));
+            Replica.StepContext context = new Replica.StepContext(config.training().seed(), done, samples,
+                schedule.at(done), saves.wish());
+            return new LateLosses.Issued(done + 1, batch.samples(), replica.issue(input, target, context));
         }
     }
 
     /** Scores the model; returns nothing if asked to end. */
     private Optional<Validator.Scores> validate() {
         long start = System.nanoTime();
+        long done = course.iterations();
         Optional<Validator.Scores> found = validator.run(
-            epoch == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE, iterations,
-            (target, prediction) -> report.figure(replica.device(), target, prediction, iterations));
+            course.epoch() == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE, done,
+            (target, prediction) -> report.figure(replica.device(), target, prediction, done));
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
         found.ifPresent(all -> {
             report.info(TutorialLines.validationLoss((float) all.loss()));
             report.info(TutorialLines.validationTime(seconds));
-            report.scalar("Loss/valid", all.loss(), iterations);
-            report.scalar("RMSE(u10m)/valid", all.rmse()[0], iterations);
+            report.scalar("Loss/valid", all.loss(), done);
+            report.scalar("RMSE(u10m)/valid", all.rmse()[0], done);
             report.flush();
         });
         return found;

@@ -112,6 +112,7 @@ final class SlurmCluster implements Closeable {
     /** A submitted job. */
     final class Job {
         private static final Pattern STATUS = Pattern.compile("JobState=(\\w+).* ExitCode=(\\d+):(\\d+)");
+        private static final String UNENDED = "(PENDING|CONFIGURING|RUNNING|SIGNALING|COMPLETING|REQUEUED) .*";
         private final String id;
 
         private Job(String id) {
@@ -120,7 +121,12 @@ final class SlurmCluster implements Closeable {
 
         /** Waits until the job has ended; returns its state and code, such as {@code FAILED 137}. */
         String end() throws Exception {
-            return until(PATIENCE, status -> !status.matches("(PENDING|CONFIGURING|RUNNING|COMPLETING) .*"));
+            return end(PATIENCE);
+        }
+
+        /** The same for a long job. */
+        String end(Duration limit) throws Exception {
+            return until(limit, status -> !status.matches(UNENDED));
         }
 
         private String until(Duration limit, Predicate<String> condition) throws Exception {
@@ -136,8 +142,18 @@ final class SlurmCluster implements Closeable {
 
         /** Waits until the output has such a line. */
         void await(String line) throws Exception {
-            until(PATIENCE, status -> output().contains(line) || !status.matches("(PENDING|RUNNING|COMPLETING) .*"));
-            assertTrue(output().contains(line), output());
+            await(line, 1);
+        }
+
+        /** Waits until the output has so many such lines. */
+        void await(String line, int times) throws Exception {
+            until(PATIENCE, status -> count(line) >= times || !status.matches(UNENDED));
+            assertTrue(count(line) >= times, output());
+        }
+
+        /** How many such lines the output has. */
+        int count(String line) {
+            return (int) output().lines().filter(each -> each.contains(line)).count();
         }
 
         /** What the job has written, as the scripts' headers name the file. */

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -30,6 +31,8 @@ class SlurmTest {
     private static final List<String> SCRIPTS = List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh",
         "export_DDP_vars.sh");
     private static final Pattern LOSS = Pattern.compile("Avg (train|val) loss=(\\S+)");
+    private static final String UNDER_WAY = "Memory usage after forward pass"; // an epoch, by two steps
+    private static final String REQUEUED = "is requeued to go on from it.";
     private static final double TOLERANCE = 1e-5; // of losses after a dozen steps, relative
 
     @TempDir
@@ -96,6 +99,60 @@ class SlurmTest {
         String output = output(job, "gpus");
         assertTrue(output.contains("Device: Simulated GPU"), output);
         expect(losses(output), 16 * 0x1p-11, output);
+    }
+
+    /** Interrupted twice, each time some steps into an epoch. */
+    @Test
+    void aChainOfJobsTrainsAsOneLongJob() throws Exception {
+        String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --tensor_parallel=2 "
+            + "--num_iters=360";
+        SlurmCluster.Job chain = submit(cluster, "chain", arguments);
+        for (int links = 1; links <= 2; links++) {
+            chain.await(REQUEUED, links - 1);
+            int seen = chain.count(UNDER_WAY);
+            chain.await(UNDER_WAY, seen + 1);
+            chain.signal("USR1");
+            chain.await(REQUEUED, links);
+        }
+        assertEquals("COMPLETED 0", chain.end(), chain::output);
+        assertEquals(2, chain.count("Resuming after iteration"), chain.output());
+        train(cluster, "long", arguments);
+        assertSameRun("long", "chain");
+    }
+
+    @Tag("slow")
+    @Test
+    void aJobWithATimeLimitShorterThanItsWorkFinishes() throws Exception {
+        String arguments = "submit_pm.sh --config=tiny --device=cpu --num_iters=8000";
+        SlurmCluster.Job chain = submit(cluster, "limited", "-n 1 -t 1 --signal=USR1@15 " + arguments);
+        assertEquals("COMPLETED 0", chain.end(Duration.ofMinutes(20)), chain::output);
+        int links = chain.count(REQUEUED);
+        assertTrue(links >= 1 && links == chain.count("Resuming after iteration"), chain.output());
+        SlurmCluster.Job unlimited = submit(cluster, "unlimited", "-n 1 " + arguments);
+        assertEquals("COMPLETED 0", unlimited.end(Duration.ofMinutes(20)), unlimited::output);
+        assertSameRun("unlimited", "limited");
+    }
+
+    /** The same losses to the last digit, and the same weights to the last bit. */
+    private static void assertSameRun(String expected, String found) throws IOException {
+        assertEquals(lossLines(run(expected)), lossLines(run(found)));
+        assertEquals(-1, Files.mismatch(run(expected).resolve("model.safetensors"),
+            run(found).resolve("model.safetensors")));
+    }
+
+    private static Path run(String name) throws IOException {
+        try (Stream<Path> files = Files.walk(house.resolve("logs").resolve(name))) {
+            return files.filter(file -> file.endsWith("out.log")).findAny().orElseThrow().getParent();
+        }
+    }
+
+    private static List<String> lossLines(Path run) throws IOException {
+        try (Stream<String> found = LOSS.matcher(Files.readString(run.resolve("out.log"))).results()
+                .map(MatchResult::group)) {
+            List<String> lines = found.toList();
+            assertTrue(lines.size() >= 2, lines::toString);
+            return lines;
+        }
     }
 
     @Test

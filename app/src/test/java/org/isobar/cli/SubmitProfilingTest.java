@@ -56,8 +56,8 @@ class SubmitProfilingTest {
         String output = run(0, script, "--config=short");
         assertTrue(output.contains("nsys\n<profile><--trace=cuda,cublas,nvtx>" + more
             + "<--kill><none><-c><cudaProfilerApi><-f><true><-o><" + directory.resolve("logs/baseline") + "><"
-            + directory.resolve("isobar") + "><train><--config=short>\n"), output);
-        assertTrue(output.contains("isobar\n<train><--config=short>\n"), output);
+            + directory.resolve("isobar") + "><train><--config=short><--resume=auto>\n"), output);
+        assertTrue(output.contains("isobar\n<train><--config=short><--resume=auto>\n"), output);
     }
 
     @Test
@@ -82,7 +82,7 @@ class SubmitProfilingTest {
         environment.put("SLURM_NTASKS", "2");
         String output = run(0, "submit_pm_dp.sh", "--config=short");
         assertEquals(2, output.split("ENABLE_PROFILING=1, but there is no nsys", -1).length, output);
-        assertEquals(3, output.split("isobar\n<train><--config=short>\n", -1).length, output);
+        assertEquals(3, output.split("isobar\n<train><--config=short><--resume=auto>\n", -1).length, output);
     }
 
     @Test

@@ -18,7 +18,7 @@ import org.isobar.cli.Main;
 final class FaultyRank {
     /** What the process says right before it happens. */
     static final String CRY = "fault at ";
-    private static final int SIGKILL = 9;
+    static final int SIGKILL = 9;
     private static final int SIGSTOP = 19;
 
     private FaultyRank() { }
@@ -48,7 +48,7 @@ final class FaultyRank {
 
     /** {@code kill(getpid(), number)}, without the time that starting /bin/kill would take. */
     @SuppressWarnings("restricted")
-    private static Runnable signal(int number) {
+    static Runnable signal(int number) {
         Linker linker = Linker.nativeLinker();
         MethodHandle kill = linker.downcallHandle(linker.defaultLookup().findOrThrow("kill"),
             FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT, ValueLayout.JAVA_INT));

@@ -47,7 +47,7 @@ class NonFiniteStepTest {
     }
 
     private int replay() {
-        return Replay.run(TinyRun.directory(logs), Map.of("threads", "1"), Map.of(), lines::add);
+        return Replay.run(TinyRun.directory(logs), Map.of("threads", "1"), System.getenv(), lines::add);
     }
 
     private String said() {
@@ -100,6 +100,15 @@ class NonFiniteStepTest {
         for (int place = 0; place < samples.length; place++) {
             assertTrue(lines.get(2 + place).startsWith("sample " + samples[place] + ": loss 0."), said());
         }
+    }
+
+    /** The residual stream is larger still, but in single precision always. */
+    @Test
+    void whatOnlyFp16CannotHoldIsNamed() {
+        TinyRun.of(data, logs, "num_iters=12", "lr=30").succeeded();
+        assertEquals(0, replay(), this::said);
+        assertTrue(lines.get(lines.size() - 2).matches(
+            "beyond fp16, which ends at 65504: the output of blocks\\.\\d\\.(attn|mlp)\\.\\w+, up to \\d.*"), said());
     }
 
     @Test

@@ -35,7 +35,12 @@ record TinyRun(int code, String screen, Path directory) {
 
     /** Makes the preset's data under {@code directory}. */
     static void synthesize(Path directory) {
-        SyntheticEra5.write(new SyntheticConfig(32, 64, 2, 1, 1, STEPS, 1), directory.resolve("tiny"),
+        synthesize(directory, 1);
+    }
+
+    /** The same of another seed than the preset's. */
+    static void synthesize(Path directory, long seed) {
+        SyntheticEra5.write(new SyntheticConfig(32, 64, 2, 1, 1, STEPS, seed), directory.resolve("tiny"),
             SyntheticEra5.Existing.KEEP, line -> { });
     }
 

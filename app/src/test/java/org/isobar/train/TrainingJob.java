@@ -195,8 +195,13 @@ final class TrainingJob implements AutoCloseable {
         return directory.resolve("screen" + index);
     }
 
+    /** Kills all that still run. */
+    void kill() {
+        processes.forEach(Process::destroyForcibly);
+    }
+
     @Override
     public void close() {
-        processes.forEach(Process::destroyForcibly);
+        kill();
     }
 }

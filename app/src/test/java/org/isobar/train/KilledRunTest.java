@@ -1,0 +1,157 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+
+import org.isobar.train.KilledRank.Phase;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Processes that are killed again and again, in steps, in saving and in validation, and started again each time: the
+ * losses and the weights are, to the bit, those of a run that nobody has disturbed.
+ */
+class KilledRunTest {
+    private static final int KILLED = 128 + 9; // the exit code that Java gives for SIGKILL
+    private static final int SAVES = 2; // at least so many are begun before a kill: there is progress
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path directory;
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+    private final List<String> history = new ArrayList<>();
+    private final List<Phase> next = new ArrayList<>();
+    private final Map<Phase, Integer> kills = new EnumMap<>(Phase.class);
+
+    @BeforeAll
+    static void synthesize() {
+        TinyRun.synthesize(data);
+    }
+
+    @Test
+    void oneProcessIsKilledFiveTimes() throws Exception {
+        oneProcessIsKilled(5);
+    }
+
+    @Tag("slow")
+    @Test
+    void oneProcessIsKilledFiftyTimes() throws Exception {
+        oneProcessIsKilled(50);
+    }
+
+    private void oneProcessIsKilled(int times) throws Exception {
+        String[] settings = settings(times);
+        TinyRun undisturbed = TinyRun.of(data, directory.resolve("undisturbed"), settings).succeeded();
+        killAndFinish(1, times, "--tensor_parallel=1", settings, RunTrace.of(undisturbed.directory()));
+    }
+
+    @Test
+    void fourRanksAreKilledTwice() throws Exception {
+        ranksAreKilled(2, "--tensor_parallel=2");
+    }
+
+    @Tag("slow")
+    @ParameterizedTest
+    @CsvSource({"--tensor_parallel=2", "--tensor_parallel=2 --context_parallel=2"})
+    void fourRanksAreKilledTenTimes(String layout) throws Exception {
+        ranksAreKilled(10, layout);
+    }
+
+    private void ranksAreKilled(int times, String layout) throws Exception {
+        String[] settings = settings(times);
+        TinyJob undisturbed = TinyJob.of(data, directory.resolve("undisturbed"), 4, Stream.concat(Stream.of(settings),
+            Stream.of(layout.split(" ")).map(option -> option.substring(2))).toArray(String[]::new)).ended(0);
+        killAndFinish(4, times, layout, settings, undisturbed.trace());
+    }
+
+    /** Short epochs, two of them for each kill. */
+    private static String[] settings(int kills) {
+        return new String[] {"limit_nsamples=12", "limit_nsamples_val=6", "num_iters=" + 12 * (kills + 1)};
+    }
+
+    private void killAndFinish(int ranks, int times, String layout, String[] settings, RunTrace undisturbed)
+        throws Exception {
+        String[] options = Stream.of(Stream.of(settings).map(setting -> "--set=" + setting),
+            Stream.of(layout.split(" ")), Stream.of("--resume=auto", "--checkpoint_every=2"))
+            .flatMap(all -> all).toArray(String[]::new);
+        for (int kill = 0; kill < times; kill++) {
+            killOne(ranks, phase(kill), kill % 2 == 0, options);
+        }
+        assertEquals(times, kills.values().stream().mapToInt(Integer::intValue).sum(), this::story);
+        assertEquals(Math.min(times, Phase.values().length), kills.size(), this::story);
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            for (int rank = 0; rank < ranks; rank++) {
+                job.start(rank, ranks, options);
+            }
+            for (int rank = 0; rank < ranks; rank++) {
+                assertEquals(0, job.code(rank), () -> story() + job.screens());
+            }
+            assertTrue(job.shown(0).contains("Resuming after iteration "), () -> story() + job.screens());
+            undisturbed.assertLossesAndWeightsAreThoseOf(RunTrace.of(job.directory()), story() + job.screens());
+        }
+        System.out.println(story()); // XXX
+    }
+
+    /** Each phase in turn, in an order that changes. */
+    private Phase phase(int kill) {
+        if (kill % Phase.values().length == 0) {
+            next.addAll(List.of(Phase.values()));
+            Collections.shuffle(next, random);
+        }
+        return next.removeFirst();
+    }
+
+    /** Starts the job and kills one of its ranks, and the others too, or leaves these to find it out. */
+    private void killOne(int ranks, Phase phase, boolean alone, String... options)
+        throws IOException, InterruptedException {
+        int culprit = random.nextInt(ranks);
+        Map<String, String> fate = Map.of("KILL_IN", phase.name(), "KILL_SEED", String.valueOf(random.nextLong()),
+            "KILL_AFTER", String.valueOf(SAVES + random.nextInt(2)));
+        history.add("rank " + culprit + (alone ? " alone " : " with all ") + fate);
+        try (TrainingJob job = new TrainingJob(data, directory)) {
+            for (int rank = 0; rank < ranks; rank++) {
+                Map<String, String> variables = new HashMap<>(Map.of("WORLD_SIZE", String.valueOf(ranks)));
+                if (rank == culprit) {
+                    variables.putAll(fate);
+                }
+                job.start(KilledRank.class.getName(), rank, variables, options);
+            }
+            assertEquals(KILLED, job.code(culprit), () -> story() + job.screens());
+            String shown = job.shown(culprit);
+            assertTrue(shown.contains(KilledRank.CRY + phase), () -> story() + job.screens());
+            history.add(shown.substring(shown.indexOf(KilledRank.CRY)).strip());
+            kills.merge(phase, 1, Integer::sum);
+            if (!alone) {
+                job.kill();
+            }
+            for (int rank = 0; rank < ranks; rank++) {
+                if (rank != culprit) {
+                    assertEquals(alone ? 1 : KILLED, job.code(rank), () -> story() + job.screens());
+                }
+            }
+        }
+    }
+
+    /** What happened, for messages. */
+    private String story() {
+        return "seed " + seed + "\n" + String.join("\n", history) + "\n";
+    }
+}
