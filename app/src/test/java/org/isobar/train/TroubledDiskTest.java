@@ -58,7 +58,8 @@ class TroubledDiskTest {
     void aDiskThatFills() throws Exception {
         TroubledDisk ended = TroubledDisk.run(tmpfs("5m"), checkpoints, data, logs, 0, THREE_EPOCHS, "keep=4");
         assertOneLost(ended);
-        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[ballast, checkpoint-0, checkpoint-12]\n"), ended.screen());
+        assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[ballast, checkpoint-0, checkpoint-12]\n"),
+            ended.screen());
         Path copy = directory.resolve("copy");
         assertEquals(List.of("checkpoint-0", "checkpoint-12", "checkpoint-36"), Trees.names(copy));
         for (String name : Trees.names(copy)) {
