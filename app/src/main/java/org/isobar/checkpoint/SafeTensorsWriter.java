@@ -86,19 +86,26 @@ public final class SafeTensorsWriter {
     private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
             throws IOException {
         AtomicFile.writeFully(file, ByteBuffer.wrap(header));
-        ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
-        MemorySegment staging = MemorySegment.ofBuffer(buffer);
-        for (NamedTensor tensor : tensors) {
-            try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
-                MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
-                tensor.values().copyTo(values);
-                for (long done = 0; done < tensor.bytes(); done += BUFFER_BYTES) {
-                    int part = (int) Math.min(BUFFER_BYTES, tensor.bytes() - done);
-                    MemorySegment.copy(values, ValueLayout.JAVA_FLOAT_UNALIGNED, done,
-                        staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
-                    AtomicFile.writeFully(file, buffer.clear().limit(part));
+        try (Arena room = Arena.ofConfined()) {
+            MemorySegment staging = room.allocate(BUFFER_BYTES, Float.BYTES);
+            for (NamedTensor tensor : tensors) {
+                try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
+                    MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
+                    tensor.values().copyTo(values);
+                    writeAll(file, values, staging);
                 }
             }
+        }
+    }
+
+    private static void writeAll(WritableByteChannel file, MemorySegment values, MemorySegment staging)
+            throws IOException {
+        ByteBuffer buffer = staging.asByteBuffer();
+        for (long done = 0; done < values.byteSize(); done += BUFFER_BYTES) {
+            int part = (int) Math.min(BUFFER_BYTES, values.byteSize() - done);
+            MemorySegment.copy(values, ValueLayout.JAVA_FLOAT_UNALIGNED, done,
+                staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
+            AtomicFile.writeFully(file, buffer.clear().limit(part));
         }
     }
 }

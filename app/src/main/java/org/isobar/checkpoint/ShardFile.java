@@ -2,6 +2,7 @@ package org.isobar.checkpoint;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -28,8 +29,9 @@ final class ShardFile implements AutoCloseable {
     private final FileChannel channel;
     private final Manifest.StoredFile expected;
     private final int blockBytes;
-    private final ByteBuffer buffer;
+    private final Arena room = Arena.ofConfined();
     private final MemorySegment block;
+    private final ByteBuffer buffer; // the same memory
     private long loaded = -1; // which block the buffer holds
     private SafeTensorsHeader header;
     private long dataStart;
@@ -38,8 +40,8 @@ final class ShardFile implements AutoCloseable {
         this.channel = channel;
         this.expected = expected;
         this.blockBytes = blockBytes;
-        buffer = ByteBuffer.allocateDirect((int) Math.min(blockBytes, Math.max(1, expected.bytes())));
-        block = MemorySegment.ofBuffer(buffer);
+        block = room.allocate(Math.min(blockBytes, Math.max(1, expected.bytes())), Float.BYTES);
+        buffer = block.asByteBuffer();
     }
 
     /** Opens a file; reads nothing yet. */
@@ -89,6 +91,7 @@ final class ShardFile implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        room.close();
         channel.close();
     }
 
