@@ -1,10 +1,12 @@
 package org.isobar.train;
 
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 import org.isobar.cli.Main;
@@ -17,6 +19,7 @@ import org.isobar.cli.Main;
 final class KilledRank {
     /** What the process says right before it happens; the phase and the stack follow. */
     static final String CRY = "killed in ";
+    private static final Duration GLANCE = Duration.ofNanos(200_000);
     private static final String WRITER = "isobar-checkpoint";
 
     private KilledRank() { }
@@ -24,16 +27,16 @@ final class KilledRank {
     /** What a process is doing. */
     enum Phase {
         /** A step, and nothing beside it. */
-        STEPS(3),
+        STEPS(Duration.ofMillis(30)),
         /** Writing a checkpoint, beside whatever. */
-        SAVING(20),
+        SAVING(Duration.ofMillis(30)),
         /** Validation. */
-        VALIDATION(30);
+        VALIDATION(Duration.ofMillis(100));
 
-        private final int millis; // about as long as it lasts, or a part of it that recurs
+        private final Duration length; // about; of steps, that of a few
 
-        Phase(int millis) {
-            this.millis = millis;
+        Phase(Duration length) {
+            this.length = length;
         }
     }
 
@@ -57,17 +60,20 @@ final class KilledRank {
     /** Looks at what the process is doing. */
     private record Watch(Thread main, Phase phase, Random random) {
 
-        /** Returns in the phase; what it was doing. */
+        /** Returns in the phase, at a random moment of it; what the process was doing. */
         String awaitMoment(int saves) {
             Set<Long> begun = new HashSet<>();
+            long most = phase.length.toNanos();
             while (true) {
+                LockSupport.parkNanos(GLANCE.toNanos());
                 writer().ifPresent(thread -> begun.add(thread.threadId()));
                 if (begun.size() >= saves && isNow()) {
-                    pause(random.nextInt(1000 * phase.millis));
+                    LockSupport.parkNanos(random.nextLong(most));
                     List<String> stack = calls(main);
                     if (isNow()) {
                         return String.join(" < ", stack);
                     }
+                    most = 1 + most / 2; // it was over: do not miss the next
                 }
             }
         }
@@ -89,13 +95,6 @@ final class KilledRank {
         private static List<String> calls(Thread thread) {
             return Stream.of(thread.getStackTrace())
                 .map(frame -> frame.getClassName().replaceAll(".*\\.", "") + "." + frame.getMethodName()).toList();
-        }
-
-        private static void pause(long micros) {
-            long end = System.nanoTime() + 1000 * micros;
-            while (System.nanoTime() < end) {
-                Thread.onSpinWait();
-            }
         }
     }
 }

@@ -35,7 +35,7 @@ class KilledRunTest {
     @TempDir
     private Path directory;
 
-    private final long seed = System.nanoTime();
+    private final long seed = Long.getLong("isobar.kills", System.nanoTime());
     private final Random random = new Random(seed);
     private final List<String> history = new ArrayList<>();
     private final List<Phase> next = new ArrayList<>();
@@ -58,9 +58,27 @@ class KilledRunTest {
     }
 
     private void oneProcessIsKilled(int times) throws Exception {
+        oneProcessIsKilled(times, "--device=cpu");
+    }
+
+    @Tag("cuda")
+    @ParameterizedTest
+    @CsvSource({"--device=cuda --enable_cuda_graphs --amp_mode=fp16"})
+    void oneGpuIsKilledTwice(String options) throws Exception {
+        oneProcessIsKilled(2, options);
+    }
+
+    private void oneProcessIsKilled(int times, String options) throws Exception {
         String[] settings = settings(times);
-        TinyRun undisturbed = TinyRun.of(data, directory.resolve("undisturbed"), settings).succeeded();
-        killAndFinish(1, times, "--tensor_parallel=1", settings, RunTrace.of(undisturbed.directory()));
+        TinyRun undisturbed = TinyRun.of(data, directory.resolve("undisturbed"), Stream.concat(Stream.of(settings),
+            settings(options)).toArray(String[]::new)).succeeded();
+        killAndFinish(1, times, options, settings, RunTrace.of(undisturbed.directory()));
+    }
+
+    /** Command-line options as KEY=VALUE. */
+    private static Stream<String> settings(String options) {
+        return Stream.of(options.split(" ")).map(option -> option.substring(2))
+            .map(setting -> setting.contains("=") ? setting : setting + "=true");
     }
 
     @Test
@@ -78,13 +96,13 @@ class KilledRunTest {
     private void ranksAreKilled(int times, String layout) throws Exception {
         String[] settings = settings(times);
         TinyJob undisturbed = TinyJob.of(data, directory.resolve("undisturbed"), 4, Stream.concat(Stream.of(settings),
-            Stream.of(layout.split(" ")).map(option -> option.substring(2))).toArray(String[]::new)).ended(0);
+            settings(layout)).toArray(String[]::new)).ended(0);
         killAndFinish(4, times, layout, settings, undisturbed.trace());
     }
 
-    /** Short epochs, two of them for each kill. */
+    /** Short epochs, two of them for each kill, between which there are hardly more than one. */
     private static String[] settings(int kills) {
-        return new String[] {"limit_nsamples=12", "limit_nsamples_val=6", "num_iters=" + 12 * (kills + 1)};
+        return new String[] {"limit_nsamples=12", "limit_nsamples_val=4", "num_iters=" + 12 * kills};
     }
 
     private void killAndFinish(int ranks, int times, String layout, String[] settings, RunTrace undisturbed)

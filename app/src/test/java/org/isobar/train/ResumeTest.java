@@ -103,6 +103,7 @@ class ResumeTest {
         TinyRun failed = run(Asking.failingAt(look, Resumption.folder(TinyRun.directory(logs))
             .resolve("checkpoint-" + iteration)), "checkpoint_every=5");
         assertEquals(1, failed.code(), failed.screen());
+        assertTrue(failed.log().contains("this test fails the run at look " + look), failed.screen());
         TinyRun resumed = run(AUTO, "checkpoint_every=7");
         assertTrue(resumed.log().contains("Resuming after iteration " + iteration + " from "), resumed.screen());
         assertFalse(resumed.log().contains("this test fails the run"), resumed.log());
