@@ -17,9 +17,9 @@ sealed interface Outcome {
     record Interrupted(long iteration) implements Outcome { }
 
     /**
-     * Before, as it was asked to; the steps since the last checkpoint are lost.
+     * Before, as it was asked to; there is no checkpoint to go on from that was not there before.
      *
-     * @param reason why they could not be saved
+     * @param reason why
      */
     record Lost(String reason) implements Outcome { }
 }

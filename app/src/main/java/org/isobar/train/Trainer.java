@@ -157,12 +157,13 @@ final class Trainer {
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
     private Outcome stop(TrainingState state) {
         if (!course.hasMoved()) {
-            return new Outcome.Lost("asked to end before the first step was done: there is nothing to save");
+            return new Outcome.Lost("no step was done since the start; give it more time");
         }
         saves.save(course.iterations(), state);
         Optional<String> failure = saves.await();
         if (replica.isTrueAnywhere(failure.isPresent())) {
-            return new Outcome.Lost(failure.orElse("another rank could not save its share"));
+            return new Outcome.Lost("the steps since the last checkpoint are lost: "
+                + failure.orElse("another rank could not save its share"));
         }
         return new Outcome.Interrupted(course.iterations());
     }

@@ -113,7 +113,7 @@ final class TrainingSession {
                 return TrainingRun.INTERRUPTED;
             }
             case Outcome.Lost lost -> {
-                log.error("Interrupted, and the steps since the last checkpoint are lost: " + lost.reason());
+                log.error("Interrupted: " + lost.reason());
                 return 1;
             }
         }
