@@ -93,7 +93,7 @@ class ResumeTest {
         assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(12)).code());
         TinyRun again = run(Asking.from(1), AUTO); // in validation
         assertEquals(1, again.code(), again.screen());
-        assertTrue(again.log().contains("asked to end before the first step was done"), again.screen());
+        assertTrue(again.log().contains("no step was done since the start"), again.screen());
         assertUndisturbed(run(AUTO));
     }
 
