@@ -15,8 +15,6 @@ import org.isobar.distributed.ProcessGrid;
 /**
  * A rank of a grid with its part of a model of preset {@code demo}, on this machine's processor and without its peers:
  * for what it does by itself.
- *
- * @param config the run's
  */
 record BenchmarkedRank(RunConfig config, CpuDevice device, ProcessGrid grid, int rank, Replica.Memory memory,
     Communicators communicators, Replica replica) implements AutoCloseable {

@@ -93,6 +93,10 @@ final class SavingBenchmark implements AutoCloseable {
             }
         }
         double with = (meanwhile.size() + after.size()) / since(start);
+        if (after.isEmpty()) {
+            System.out.printf(Locale.ROOT, "stall %5.1f ms; not written within %.0f s%n", stall * 1e3, seconds);
+            return;
+        }
         double usual = median(after);
         double lost = stall + meanwhile.stream().mapToDouble(time -> time - usual).sum();
         shares.add(lost / seconds);
