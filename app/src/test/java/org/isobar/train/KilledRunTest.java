@@ -23,8 +23,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Processes that are killed again and again, in steps, in saving and in validation, and started again each time: the
- * losses and the weights are, to the bit, those of a run that nobody has disturbed.
+ * Processes that are killed again and again, in steps, in saving and in validation, and started again each time:
+ * what they leave is, to the bit, what a run leaves that nobody has disturbed. {@code -Disobar.kills=SEED} repeats what
+ * a failure tells, as far as moments can be repeated.
  */
 class KilledRunTest {
     private static final int KILLED = 128 + 9; // the exit code that Java gives for SIGKILL
@@ -48,24 +49,19 @@ class KilledRunTest {
 
     @Test
     void oneProcessIsKilledFiveTimes() throws Exception {
-        oneProcessIsKilled(5);
+        oneProcessIsKilled(5, "--device=cpu");
     }
 
     @Tag("slow")
     @Test
     void oneProcessIsKilledFiftyTimes() throws Exception {
-        oneProcessIsKilled(50);
-    }
-
-    private void oneProcessIsKilled(int times) throws Exception {
-        oneProcessIsKilled(times, "--device=cpu");
+        oneProcessIsKilled(50, "--device=cpu");
     }
 
     @Tag("cuda")
-    @ParameterizedTest
-    @CsvSource({"--device=cuda --enable_cuda_graphs --amp_mode=fp16"})
-    void oneGpuIsKilledTwice(String options) throws Exception {
-        oneProcessIsKilled(2, options);
+    @Test
+    void oneProcessWithAGpuIsKilledTwice() throws Exception {
+        oneProcessIsKilled(2, "--device=cuda --enable_cuda_graphs --amp_mode=fp16");
     }
 
     private void oneProcessIsKilled(int times, String options) throws Exception {
@@ -123,9 +119,8 @@ class KilledRunTest {
                 assertEquals(0, job.code(rank), () -> story() + job.screens());
             }
             assertTrue(job.shown(0).contains("Resuming after iteration "), () -> story() + job.screens());
-            undisturbed.assertLossesAndWeightsAreThoseOf(RunTrace.of(job.directory()), story() + job.screens());
+            undisturbed.assertIs(RunTrace.of(job.directory()), story() + job.screens());
         }
-        System.out.println(story()); // XXX
     }
 
     /** Each phase in turn, in an order that changes. */
@@ -155,17 +150,23 @@ class KilledRunTest {
             assertEquals(KILLED, job.code(culprit), () -> story() + job.screens());
             String shown = job.shown(culprit);
             assertTrue(shown.contains(KilledRank.CRY + phase), () -> story() + job.screens());
-            history.add(shown.substring(shown.indexOf(KilledRank.CRY)).strip());
+            history.add(start(job) + "; " + shown.substring(shown.indexOf(KilledRank.CRY)).strip());
             kills.merge(phase, 1, Integer::sum);
             if (!alone) {
                 job.kill();
             }
             for (int rank = 0; rank < ranks; rank++) {
-                if (rank != culprit) {
-                    assertEquals(alone ? 1 : KILLED, job.code(rank), () -> story() + job.screens());
+                if (rank != culprit) { // with all, it may have found out by itself before
+                    int code = job.code(rank);
+                    assertTrue(code == 1 || code == KILLED && !alone, () -> story() + job.screens());
                 }
             }
         }
+    }
+
+    private static String start(TrainingJob job) {
+        return job.shown(0).lines().filter(line -> line.contains("Resuming after iteration ")).findAny()
+            .map(line -> line.substring(line.indexOf("Resuming"))).orElse("From the beginning");
     }
 
     /** What happened, for messages. */

@@ -52,10 +52,10 @@ class ResumeLayoutsTest {
             this.settings = List.of(settings);
         }
 
-        /** Trains in this layout until rank 0 is asked to end at that look; ranks are threads. */
+        /** Trains in this layout until its last rank is asked to end at that look; ranks are threads. */
         private TinyJob train(Path logs, int look, String... more) throws Exception {
             List<Interruption> ask = new ArrayList<>(Collections.nCopies(ranks, Interruption.NONE));
-            ask.set(0, Asking.from(look));
+            ask.set(ranks - 1, Asking.from(look));
             return TinyJob.of(data, logs, ask, with(more)).ended(TrainingRun.INTERRUPTED);
         }
 
@@ -66,7 +66,7 @@ class ResumeLayoutsTest {
 
         /** The same as command-line options. */
         private String[] options(String... more) {
-            return Arrays.stream(with(more)).map(setting -> "--" + setting).toArray(String[]::new);
+            return Arrays.stream(with(more)).map(setting -> "--set=" + setting).toArray(String[]::new);
         }
     }
 

@@ -80,9 +80,9 @@ class ResumeTest {
         TinyRun last = run(Asking.from(looks), AUTO);
         while (last.code() == TrainingRun.INTERRUPTED) {
             interruptions++;
-            // Validation takes six looks; a process that is not left to do a step is not one that can go on.
-            boolean validating = last.screen().matches("(?s).*iteration (12|24),.*");
-            last = run(Asking.from(Math.max(looks, validating ? 8 : looks)), AUTO);
+            // A process that begins with validation, which takes six looks, must be left the time to do a step, too.
+            boolean validates = last.screen().matches("(?s).*Interrupted after iteration (12|24),.*");
+            last = run(Asking.from(validates ? Math.max(looks, 8) : looks), AUTO);
         }
         assertTrue(interruptions >= 4, "interruptions: " + interruptions);
         assertUndisturbed(last);

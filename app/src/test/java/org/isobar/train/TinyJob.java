@@ -17,14 +17,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 import org.isobar.backend.host.Ranks;
-import org.isobar.config.ConfigLoader;
-import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.distributed.JobSecret;
 import org.isobar.telemetry.Screen;
 
 /**
- * A job of several ranks that train preset {@code tiny} within this JVM, a thread each, and talk over sockets.
+ * A job of several ranks that train preset {@code tiny} within this JVM and talk over sockets: each is a thread, and
+ * computes on one.
  *
  * @param codes     exit code of each rank
  * @param screen    what all have shown
@@ -45,8 +44,9 @@ record TinyJob(List<Integer> codes, String screen, Path directory) {
         List<RunConfig> configs = new ArrayList<>();
         for (int rank = 0; rank < interruptions.size(); rank++) {
             Map<String, String> environment = Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank),
-                "WORLD_SIZE", String.valueOf(interruptions.size()), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", port);
-            RunConfig config = config(data, logs, environment, settings);
+                "WORLD_SIZE", String.valueOf(interruptions.size()), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", port,
+                "ISOBAR_THREADS", "1");
+            RunConfig config = TinyRun.config(data, logs, environment, settings);
             configs.add(config);
             TrainingRun.Surroundings surroundings = new TrainingRun.Surroundings(JobSecret.none(), environment,
                 Screen.plain(screen), interruptions.get(rank));
@@ -55,15 +55,6 @@ record TinyJob(List<Integer> codes, String screen, Path directory) {
         List<Integer> codes = codes(ranks);
         return new TinyJob(codes, screen.toString(StandardCharsets.UTF_8),
             configs.getFirst().output().experimentDirectory());
-    }
-
-    private static RunConfig config(Path data, Path logs, Map<String, String> environment, String... settings) {
-        ConfigRequest request = new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", environment)
-            .with("data_dir", data.toString()).with("expdir", logs.toString()).with("threads", "1");
-        for (String setting : settings) {
-            request = request.set(setting);
-        }
-        return ConfigLoader.load(request);
     }
 
     private static List<Integer> codes(List<Callable<Integer>> ranks) throws InterruptedException, ExecutionException {

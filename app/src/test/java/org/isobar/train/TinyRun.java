@@ -65,7 +65,12 @@ record TinyRun(int code, String screen, Path directory) {
 
     /** The configuration of such a run. */
     static RunConfig config(Path data, Path logs, String... settings) {
-        ConfigRequest request = new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", Map.of())
+        return config(data, logs, Map.of(), settings);
+    }
+
+    /** The same in an environment. */
+    static RunConfig config(Path data, Path logs, Map<String, String> environment, String... settings) {
+        ConfigRequest request = new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", environment)
             .with("data_dir", data.toString()).with("expdir", logs.toString());
         for (String setting : settings) {
             request = request.set(setting);
