@@ -196,8 +196,8 @@ class ResumeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "global_batch_size=4, "
-        + "global_batch_size", "lr=0.002, lr"})
+    @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "lr=0.002, lr",
+        "global_batch_size=4, global_batch_size"})
     void anotherResultIsRefusedUnlessForced(String setting, String key) throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
         TinyRun refused = run(AUTO, setting);
