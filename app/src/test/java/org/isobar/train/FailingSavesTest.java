@@ -118,8 +118,8 @@ class FailingSavesTest {
             assertEquals(List.of(code, code), List.of(job.code(0), job.code(1)), job.screens());
             for (int rank = 0; rank < 2; rank++) {
                 assertEquals(mended ? 0 : 1, errors(job, rank).size(), job.screens());
-                assertTrue(mended || errors(job, rank).getFirst().contains("Interrupted: the steps since the last checkpoint "
-                    + "are lost: "), job.screens());
+                assertTrue(mended || errors(job, rank).getFirst().contains("Interrupted: the steps since the last "
+                    + "checkpoint are lost: "), job.screens());
             }
             Path checkpoints = job.directory().resolve("checkpoints");
             for (String name : Trees.names(checkpoints)) {
