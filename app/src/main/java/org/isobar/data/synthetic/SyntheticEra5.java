@@ -98,7 +98,7 @@ public final class SyntheticEra5 {
         SyntheticManifest.read(directory).ifPresent(old -> {
             if (old.complete() && !old.config().equals(config) && existing == Existing.KEEP) {
                 throw new UserException("Other synthetic data lies at " + directory + " (made from " + old.config()
-                    + "). Choose another directory with --data_dir, or replace it with --force.");
+                    + "). Choose another directory with --data_dir, or replace it: ./isobar synthesize --force.");
             }
             files(old.config(), directory).keySet().forEach(SyntheticEra5::delete);
         });
