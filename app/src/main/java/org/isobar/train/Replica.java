@@ -18,6 +18,7 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Reduction;
+import org.isobar.distributed.Work;
 import org.isobar.nn.Layout;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
@@ -238,6 +239,7 @@ public final class Replica implements AutoCloseable {
      * rest for the whole image. Those of dp have them from the mean.
      */
     private void step(Tensor input, Tensor target, StepContext context) {
+        Work wishes = hearWishes();
         differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()),
             Pass.Inspector.NONE);
         average(results.loss());
@@ -245,7 +247,7 @@ public final class Replica implements AutoCloseable {
             adam.unscale();
             adam.step(results.loss());
         }
-        hearWishes();
+        wishes.await();
     }
 
     /** Sets all gradients to those of the loss of one global batch; returns the loss. */
@@ -303,11 +305,12 @@ public final class Replica implements AutoCloseable {
     /** The same with a wish of this rank. */
     public Evaluation evaluate(Tensor input, Tensor target, Wish wish) {
         tell(wish);
+        Work wishes = hearWishes();
         forward(input, new Pass.None(), Pass.Inspector.NONE);
         device.ops().relativeL2Loss(results.loss(), results.norms(), prediction, target);
         device.ops().weightedRmse(results.rmse(), prediction, target);
         average(results.rmseAndLoss());
-        hearWishes();
+        wishes.await();
         double[] values = read(results.all());
         return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, results.channels(), values.length)),
             Arrays.copyOf(values, results.channels()));
@@ -347,8 +350,9 @@ public final class Replica implements AutoCloseable {
         device.upload(results.wish(), MemorySegment.ofArray(new double[] {wish.number()}));
     }
 
-    private void hearWishes() {
-        all.allReduce(results.wish(), Reduction.MAX).await();
+    /** Begins to: it is on its way while the ranks compute. */
+    private Work hearWishes() {
+        return all.allReduce(results.wish(), Reduction.MAX);
     }
 
     /** Sets scores to their mean over the replicas, each of which has scored its own samples. */
