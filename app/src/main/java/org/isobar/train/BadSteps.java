@@ -5,7 +5,6 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import org.isobar.config.OnNan;
-import org.isobar.fault.UserException;
 
 /** What becomes of training steps whose loss is not finite: the first ends the run, or a row of them does. */
 final class BadSteps {
@@ -14,10 +13,15 @@ final class BadSteps {
     private final OnNan policy;
     private final FiniteLoss.Origin origin;
     private final Consumer<String> warnings;
-    private int row;
+    private final Course course;
 
-    /** @param warnings told of each step that is skipped */
-    BadSteps(OnNan policy, FiniteLoss.Origin origin, Consumer<String> warnings) {
+    /**
+     * Judges the steps of a course, which keeps count.
+     *
+     * @param warnings told of each step that is skipped
+     */
+    BadSteps(Course course, OnNan policy, FiniteLoss.Origin origin, Consumer<String> warnings) {
+        this.course = course;
         this.policy = policy;
         this.origin = origin;
         this.warnings = warnings;
@@ -28,11 +32,10 @@ final class BadSteps {
      *
      * @param firstLayer the first layer whose output was not finite; asked where the run ends
      * @throws NonFiniteLossException if this one ends the run
-     * @throws UserException          if it is one too many in a row
      */
     boolean counts(BatchLoss loss, LateLosses.Issued step, Supplier<Optional<String>> firstLayer) {
-        if (Double.isFinite(loss.mean())) {
-            row = 0;
+        course.judged(Double.isFinite(loss.mean()));
+        if (course.badSteps() == 0) {
             return true;
         }
         String complaint = FiniteLoss.complaint(loss, "at step " + step.number(), step.samples(), origin);
@@ -40,9 +43,9 @@ final class BadSteps {
             throw new NonFiniteLossException(complaint + firstLayer.get().map(BadSteps::place).orElse(""),
                 step.number());
         }
-        row++;
-        if (row == MOST_IN_A_ROW) {
-            throw new UserException("the losses of " + row + " steps in a row are not finite; the last: " + complaint);
+        if (course.badSteps() >= MOST_IN_A_ROW) {
+            throw new NonFiniteLossException("the losses of " + course.badSteps()
+                + " steps in a row are not finite; the last: " + complaint, step.number());
         }
         warnings.accept("Step skipped: " + complaint);
         return false;

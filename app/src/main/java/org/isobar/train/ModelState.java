@@ -12,6 +12,7 @@ import org.isobar.checkpoint.Checkpoint;
 import org.isobar.checkpoint.Piece;
 import org.isobar.checkpoint.Pieces;
 import org.isobar.device.Device;
+import org.isobar.device.StepControl;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.ProcessGroup;
@@ -91,6 +92,10 @@ final class ModelState {
     void restore(Checkpoint checkpoint, double[] control) {
         Map<String, Slice> slices = slices().stream().collect(Collectors.toMap(Slice::name, slice -> slice));
         check(checkpoint, slices);
+        if (control.length != StepControl.SIZE) {
+            throw new UserException("checkpoint " + checkpoint.path() + " has " + control.length + " numbers of control"
+                + " instead of " + StepControl.SIZE + "; give another one");
+        }
         device.ops().fill(parameters.values(), 0); // padding
         long largest = slices.values().stream().mapToLong(slice -> slice.here().bytes()).max().orElse(0);
         try (Arena arena = Arena.ofConfined()) {

@@ -19,6 +19,9 @@ interface Saves extends AutoCloseable {
         }
 
         @Override
+        public void awaitTurn() { }
+
+        @Override
         public void save(long iteration, TrainingState state) { }
 
         @Override
@@ -41,20 +44,23 @@ interface Saves extends AutoCloseable {
     /** Whether a checkpoint is due after that iteration, whatever anybody wishes. */
     boolean isDueAfter(long iteration);
 
+    /** Waits until the last checkpoint is written as far as this rank is concerned, and warns if that takes long. */
+    void awaitTurn();
+
     /**
-     * Saves a checkpoint; all ranks do so together. Returns when all is copied: training can go on. Where the one
-     * before is still being written, it waits for that first.
+     * Saves a checkpoint; all ranks do so together, when all have awaited their turn. Returns when all is copied, so
+     * that training can go on.
      *
      * @param state of account on rank 0 alone
      */
     void save(long iteration, TrainingState state);
 
-    /** Waits until the last checkpoint is written as far as this rank is concerned; says why not, if it is not. */
+    /** Waits likewise for the last of all; says why it is not written, if it is not. */
     Optional<String> await();
 
     /**
-     * Saves, apart from all others, a checkpoint whose next step goes wrong; all ranks do so together. Returns when
-     * this rank has written its share.
+     * Saves likewise, apart from all others, a checkpoint whose next step goes wrong. Returns when this rank has
+     * written its share.
      */
     SaveResult saveForReplay(long iteration, TrainingState state);
 

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -17,12 +18,11 @@ import org.isobar.checkpoint.Retention;
 import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.CheckpointConfig;
 import org.isobar.config.RunConfig;
-import org.isobar.fault.UserException;
 import org.isobar.telemetry.RunLog;
 
 /** Saves checkpoints on a thread beside training. */
 final class SavesBeside implements Saves {
-    private static final String APART = "nonfinite"; // beside the directory of checkpoints
+    private static final String APART = "nonfinite";
     /** For the slowest rank's disk. */
     static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final Duration NOTABLE = Duration.ofSeconds(1);
@@ -38,6 +38,7 @@ final class SavesBeside implements Saves {
     private FutureTask<SaveResult> writing;
     private Thread thread;
     private long last = System.nanoTime(); // when a checkpoint was last begun
+    private OptionalLong best = OptionalLong.empty(); // iteration of the best that is written
 
     /**
      * Saves what {@code writer} is given; waits for nothing.
@@ -73,15 +74,19 @@ final class SavesBeside implements Saves {
     }
 
     @Override
-    public void save(long iteration, TrainingState state) {
+    public void awaitTurn() {
         long start = System.nanoTime();
-        boolean waited = !isWritten();
         await();
         long nanos = System.nanoTime() - start;
-        if (waited && nanos > NOTABLE.toNanos() && writer.rank() == 0) {
+        if (nanos > NOTABLE.toNanos() && writer.rank() == 0) {
             log.warn(("Training waited %.1f s for the last checkpoint to be written; save less often, or on a faster "
                 + "disk").formatted(nanos / 1e9));
         }
+    }
+
+    @Override
+    public void save(long iteration, TrainingState state) {
+        assert isWritten();
         snapshot.take();
         last = System.nanoTime();
         start(() -> write(iteration, state));
@@ -108,20 +113,28 @@ final class SavesBeside implements Saves {
     private void retain(long iteration, TrainingState state) {
         Set<Long> also = new HashSet<>(Set.of(iteration));
         if (state.best() != null) {
-            also.add(state.best().iteration());
+            also.add(state.best().iteration()); // of an earlier process, maybe
+            if (state.best().iteration() == iteration) {
+                best = OptionalLong.of(iteration);
+            }
         }
+        best.ifPresent(also::add); // where a better one could not be written
         new Retention(options().keep()).apply(writer.directory(), also, log::warn);
     }
 
     @Override
     public SaveResult saveForReplay(long iteration, TrainingState state) {
-        await();
+        assert isWritten();
         snapshot.take();
-        Path apart = writer.directory().resolveSibling(APART);
-        CheckpointWriter beside = new CheckpointWriter(apart, writer.run(), writer.rank(), writer.ranks(),
-            writer.patience());
+        CheckpointWriter beside = new CheckpointWriter(apart(writer.directory()), writer.run(), writer.rank(),
+            writer.ranks(), writer.patience());
         start(() -> beside.write(iteration, snapshot.pieces(), description(state)));
         return result();
+    }
+
+    /** Where {@link #saveForReplay} saves, beside the directory of checkpoints. */
+    static Path apart(Path checkpoints) {
+        return checkpoints.resolveSibling(APART);
     }
 
     private Description description(TrainingState state) {
@@ -151,7 +164,7 @@ final class SavesBeside implements Saves {
                 return new SaveResult.Failed("interrupted while a checkpoint was being written");
             }
         }
-        throw new UserException("a checkpoint is still being written into " + writer.directory() + " after "
+        throw new IllegalStateException("a checkpoint is still being written into " + writer.directory() + " after "
             + limit.toMillis() / 1000.0 + " s; see what keeps the disk");
     }
 

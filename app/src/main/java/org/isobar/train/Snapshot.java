@@ -4,16 +4,20 @@ import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.checkpoint.Piece;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 
 /** A copy in host memory of what a rank is to write of a checkpoint: it is taken at once, and written at leisure. */
 final class Snapshot implements AutoCloseable {
+    private static final int EXPONENT = 0x7f80_0000; // of binary32: all of its bits, in what is not finite
+
     private final Device device;
     private final List<Copy> copies = new ArrayList<>();
     private final Arena arena;
@@ -56,10 +60,25 @@ final class Snapshot implements AutoCloseable {
         }
     }
 
-    /** What was copied. */
+    /**
+     * What was copied. A tensor with numbers that are not finite does not yield them: nobody could go on from there,
+     * and a good checkpoint must not make way for it.
+     */
     List<Piece> pieces() {
         return copies.stream().map(copy -> new Piece(copy.original().name(), copy.original().shape(),
-            copy.original().shard(), destination -> destination.copyFrom(copy.host()))).toList();
+            copy.original().shard(), destination -> write(copy, destination))).toList();
+    }
+
+    private static void write(Copy copy, MemorySegment destination) {
+        int largestExponent = 0;
+        for (long at = 0; at < copy.host().byteSize(); at += Float.BYTES) {
+            largestExponent = Math.max(largestExponent, copy.host().get(ValueLayout.JAVA_INT, at) & EXPONENT);
+        }
+        if (largestExponent == EXPONENT) {
+            throw new UserException(copy.original().name() + " has numbers that are not finite, so training has "
+                + "diverged; lower lr, or lengthen warmup");
+        }
+        destination.copyFrom(copy.host());
     }
 
     @Override

@@ -88,8 +88,8 @@ final class Trainer {
         this.resumption = resumption;
         course = new Course(stepsPerEpoch, resumption);
         saved = course.iterations();
-        badSteps = new BadSteps(config.training().onNan(), new FiniteLoss.Origin(replica, data.training().dataset()),
-            report::warn);
+        badSteps = new BadSteps(course, config.training().onNan(),
+            new FiniteLoss.Origin(replica, data.training().dataset()), report::warn);
     }
 
     /**
@@ -109,6 +109,8 @@ final class Trainer {
         report.info(TutorialLines.trainingStarts());
         if (resumption.isEmpty()) {
             scoreBeforeTraining();
+        }
+        if (resumption.flatMap(Resumption::own).isEmpty()) { // nothing of this run's own to go on from yet
             save();
             saves.await(); // whether it can be saved is known from the start
         }
@@ -135,6 +137,7 @@ final class Trainer {
     /** Keeps where training was before step {@code number} went wrong; tells how to do that step again. */
     private String saveForReplay(long number) {
         course.backBefore(number);
+        awaitTurn();
         SaveResult result = saves.saveForReplay(course.iterations(), state());
         boolean failed = replica.isTrueAnywhere(result instanceof SaveResult.Failed); // nobody ends before all know
         return switch (result) {
@@ -150,8 +153,19 @@ final class Trainer {
     }
 
     private void save() {
-        saves.save(course.iterations(), state());
+        save(state());
         saved = course.iterations();
+    }
+
+    private void save(TrainingState state) {
+        awaitTurn();
+        saves.save(course.iterations(), state);
+    }
+
+    /** No rank begins to write before all have written the last: for each other's files they wait a limited time. */
+    private void awaitTurn() {
+        saves.awaitTurn();
+        replica.isTrueAnywhere(false);
     }
 
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
@@ -159,7 +173,7 @@ final class Trainer {
         if (!course.hasMoved()) {
             return new Outcome.Lost("no step was done since the start; give it more time");
         }
-        saves.save(course.iterations(), state);
+        save(state);
         Optional<String> failure = saves.await();
         if (replica.isTrueAnywhere(failure.isPresent())) {
             return new Outcome.Lost("the steps since the last checkpoint are lost: "

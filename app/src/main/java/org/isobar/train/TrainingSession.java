@@ -85,8 +85,10 @@ final class TrainingSession {
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
                 .map(Resumption::iteration).orElse(-1L);
-            Checkpoints.setAside(folder, from).ifPresent(aside ->
-                log.info("Earlier checkpoints of later iterations were moved to " + aside));
+            for (Path earlier : new Path[] {folder, SavesBeside.apart(folder)}) {
+                Checkpoints.setAside(earlier, from).ifPresent(aside ->
+                    log.info("Earlier checkpoints of later iterations were moved to " + aside));
+            }
         }
         if (!areSaved(config)) {
             log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));

@@ -9,6 +9,7 @@ import org.isobar.optim.Adam;
  * @param step     steps of it that are done; all of them before its validation
  * @param lossSum  the sum of their losses
  * @param losses   how many losses that sums up
+ * @param badSteps steps in a row, up to there, whose loss was not finite
  * @param control  the numbers of the optimizer's {@link org.isobar.device.StepControl}
  * @param progress of the optimizer when the epoch began
  * @param scores   of the last validation, or null
@@ -16,12 +17,12 @@ import org.isobar.optim.Adam;
  * @param written  what the run had told
  * @param data     fingerprint of the training and validation data
  */
-record TrainingState(int epoch, int step, double lossSum, int losses, double[] control, Adam.Progress progress,
-    Validator.Scores scores, Best best, Written written, String data) {
+record TrainingState(int epoch, int step, double lossSum, int losses, int badSteps, double[] control,
+    Adam.Progress progress, Validator.Scores scores, Best best, Written written, String data) {
 
     /** Of a run that has not begun. */
     static final TrainingState BEGINNING =
-        new TrainingState(0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "");
+        new TrainingState(0, 0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "");
 
     /**
      * The validation with the least loss.

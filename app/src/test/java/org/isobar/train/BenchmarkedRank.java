@@ -47,7 +47,7 @@ record BenchmarkedRank(RunConfig config, CpuDevice device, ProcessGrid grid, int
 
     /** What it says of a training loop in a checkpoint. */
     TrainingState state() {
-        return new TrainingState(0, 1, 0, 0, replica.state().control(), replica.progress(), null, null,
+        return new TrainingState(0, 1, 0, 0, 0, replica.state().control(), replica.progress(), null, null,
             new TrainingState.Written(0, "", 0), "");
     }
 

@@ -113,7 +113,7 @@ class ResumeTest {
     @Test
     void savingDoesNotShow() throws IOException {
         TinyRun steps = run("checkpoint_every=5", "keep=9").succeeded();
-        assertEquals(List.of(5L, 10L, 12L, 15L, 20L, 24L), checkpoints(steps));
+        assertEquals(List.of(0L, 5L, 10L, 12L, 15L, 20L, 24L), checkpoints(steps));
         assertUndisturbed(steps);
     }
 
@@ -149,11 +149,11 @@ class ResumeTest {
         TinyRun interrupted = run(logs.resolve("first"), Asking.from(5));
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         String log = interrupted.log();
-        TinyRun second = run("resume=" + interrupted.directory().resolve(where)).succeeded();
+        TinyRun second = run("resume=" + interrupted.directory().resolve(where), "keep=9").succeeded();
         undisturbed.assertLossesAndWeightsAreThoseOf(RunTrace.of(second.directory()), second.screen());
         assertEquals(log, interrupted.log());
-        assertEquals(List.of(6L), checkpoints(interrupted));
-        assertEquals(List.of(12L, 24L), checkpoints(second));
+        assertEquals(List.of(0L, 6L), checkpoints(interrupted));
+        assertEquals(List.of(6L, 12L, 24L), checkpoints(second)); // its own from the start
     }
 
     @Test
@@ -161,7 +161,7 @@ class ResumeTest {
         TinyRun run = run("checkpoint_every=6", "keep=9").succeeded();
         TinyRun back = run("resume=" + Resumption.folder(run.directory()).resolve("checkpoint-6"), "keep=9");
         assertUndisturbed(back);
-        assertEquals(List.of(6L, 12L, 24L), checkpoints(back));
+        assertEquals(List.of(0L, 6L, 12L, 24L), checkpoints(back));
         assertEquals(List.of(12L, 18L, 24L), checkpoints(back.directory().resolve("checkpoints-1")));
         assertTrue(back.log().contains("Earlier checkpoints of later iterations were moved to "), back.screen());
     }
@@ -171,7 +171,7 @@ class ResumeTest {
         assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
         TinyRun fresh = run("resume=never").succeeded();
         assertEquals(List.of(12L, 24L), checkpoints(fresh));
-        assertEquals(List.of(6L), checkpoints(fresh.directory().resolve("checkpoints-1")));
+        assertEquals(List.of(0L, 6L), checkpoints(fresh.directory().resolve("checkpoints-1")));
         undisturbed.assertIs(RunTrace.of(fresh.directory()), fresh.screen());
     }
 
@@ -202,11 +202,16 @@ class ResumeTest {
         assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
         TinyRun refused = run(AUTO, setting);
         EarlierRun.assertOneError(refused, List.of("would change the result: " + key, "--force"));
-        if (!key.equals("global_batch_size")) {
-            TinyRun forced = run(AUTO, setting, "force=true").succeeded();
-            assertTrue(forced.log().contains("WARNING - Forced: resuming from "), forced.screen());
-            assertTrue(forced.log().contains("Resuming after iteration 6 from "), forced.screen());
-        }
+        TinyRun forced = run(AUTO, setting, "force=true").succeeded();
+        assertTrue(forced.log().contains("WARNING - Forced: resuming from "), forced.screen());
+        assertTrue(forced.log().contains("Resuming after iteration 6 from "), forced.screen());
+    }
+
+    @Test
+    void anEpochThatWasLongerCannotBeGoneOnWith() throws IOException {
+        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        EarlierRun.assertOneError(run(AUTO, "global_batch_size=8", "force=true"),
+            List.of("was made after 6 steps of an epoch, and now an epoch has 3"));
     }
 
     @Test
