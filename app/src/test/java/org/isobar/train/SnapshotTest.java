@@ -48,7 +48,7 @@ class SnapshotTest {
     @ParameterizedTest
     @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
     void nobodyIsToGoOnFromWhatIsNotFinite(float spoilt) {
-        try (Device device = new CpuDevice(1); Arena arena = device.arena("state", 64)) {
+        try (Device device = new CpuDevice(1); Arena arena = device.arena("state", 256)) {
             Tensor tensor = arena.allocate(DType.F32, 5);
             List<ModelState.Slice> share = List.of(new ModelState.Slice("w", tensor.shape(), Shard.whole(), tensor));
             float[] values = {1, -Float.MAX_VALUE, Float.MIN_VALUE, -0f, 2};
