@@ -21,7 +21,8 @@ import org.isobar.os.FileFault;
  * Writes checkpoints, on each rank its share, in parallel. Ranks meet in the file system alone, so that this may run on
  * a thread beside training: rank 0 makes a temporary directory, each rank writes its shard there and then a sidecar
  * that says how it went, and rank 0 adds the manifest, renames the directory and thereby completes the checkpoint. A
- * process that is killed meanwhile leaves a temporary directory, which the next writer deletes.
+ * process that is killed meanwhile leaves a temporary directory, which the next writer deletes; a checkpoint that it
+ * was about to replace gets its name back.
  *
  * @param directory of all checkpoints of the run; rank 0 makes it if need be
  * @param run       tells this start of the job from all others, the same on each of its ranks: what a rank finds of
@@ -190,17 +191,17 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         for (int peer = 0; peer < ranks; peer++) {
             Files.delete(temporary.resolve(Folder.sidecar(peer)));
         }
-        AtomicFile.forceDirectory(temporary);
+        Files.delete(temporary.resolve(RUN)); // no rank looks for it any more: all shares are there
         Path replaced = directory.resolve(Folder.replaced(manifest.iteration()));
-        if (occupied) {
-            Files.move(path, replaced, StandardCopyOption.ATOMIC_MOVE);
-        }
         try {
-            Files.delete(temporary.resolve(RUN));
+            AtomicFile.forceDirectory(temporary);
+            if (occupied) { // until the second rename there is none of that name, so nothing is done in between
+                Files.move(path, replaced, StandardCopyOption.ATOMIC_MOVE);
+            }
             Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             if (occupied) {
-                Files.move(replaced, path, StandardCopyOption.ATOMIC_MOVE);
+                Folder.putBack(replaced, path);
             }
             Folder.delete(temporary);
             throw e;

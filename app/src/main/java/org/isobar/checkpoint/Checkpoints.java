@@ -19,6 +19,24 @@ public final class Checkpoints {
     private Checkpoints() { }
 
     /**
+     * Gives a checkpoint its name again if a run was killed while it replaced that by another of the same iteration;
+     * deletes it if the other has the name. Rank 0 calls it, holding the run's {@link RunLock}, before it looks for
+     * checkpoints.
+     *
+     * @param directory of checkpoints; need not be there
+     * @throws UserException if the directory cannot be read, or such a checkpoint not renamed or deleted
+     */
+    public static void recover(Path directory) {
+        try {
+            Folder.restoreReplaced(directory);
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return; // no checkpoints
+        } catch (IOException e) {
+            throw FileFault.unwritable("directory " + directory, "--expdir", e);
+        }
+    }
+
+    /**
      * Makes way for a run that begins behind an iteration, or with its first step, behind -1: what is named like a
      * checkpoint of a later one, sound or not, moves to the first of {@code directory-1}, {@code directory-2} and so on
      * that is not there yet. Nothing is lost, and nothing old is mistaken for new. The run's {@link RunLock} must be

@@ -26,7 +26,8 @@ import org.isobar.os.AtomicFile;
 /** Names in a directory of checkpoints, and what is done to its entries. Links are never followed. */
 final class Folder {
     private static final Pattern CHECKPOINT = Pattern.compile("checkpoint-(0|[1-9]\\d{0,17})");
-    private static final Pattern TEMPORARY = Pattern.compile("\\.checkpoint-\\d+(\\.replaced)?\\.tmp");
+    private static final Pattern TEMPORARY = Pattern.compile("\\.checkpoint-\\d+\\.tmp");
+    private static final Pattern REPLACED = Pattern.compile("\\.(checkpoint-\\d+)\\.replaced\\.tmp");
     private static final Pattern SHARD = Pattern.compile("rank-\\d{5,9}\\.safetensors");
     private static final int ATTEMPTS = 3;
 
@@ -80,8 +81,28 @@ final class Folder {
             .allMatch(name -> isShard(name) || name.equals(Manifest.FILE));
     }
 
-    /** Deletes what earlier writers and deleters that were killed have left. */
+    /** Puts each checkpoint back whose writer was killed between taking its name away and giving it to another. */
+    static void restoreReplaced(Path directory) throws IOException {
+        for (Path path : entries(directory)) {
+            Matcher matcher = REPLACED.matcher(path.getFileName().toString());
+            if (matcher.matches()) {
+                putBack(path, path.resolveSibling(matcher.group(1)));
+            }
+        }
+    }
+
+    /** Gives a replaced checkpoint its name again, or deletes it if another has that by now. */
+    static void putBack(Path replaced, Path path) throws IOException {
+        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+            delete(replaced);
+        } else {
+            Files.move(replaced, path, StandardCopyOption.ATOMIC_MOVE);
+        }
+    }
+
+    /** Deletes what earlier writers and deleters that were killed have left, but for the only one of an iteration. */
     static void deleteTemporaries(Path directory) throws IOException {
+        restoreReplaced(directory);
         for (Path path : entries(directory)) {
             if (TEMPORARY.matcher(path.getFileName().toString()).matches()) {
                 delete(path);

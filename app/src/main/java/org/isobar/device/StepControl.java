@@ -24,7 +24,7 @@ import org.isobar.tensor.Tensor;
  * learning rate and halt aside, the numbers, like the weights, stay those before that step, whatever was issued after
  * it.
  *
- * @param values (6), F64
+ * @param values (7), F64
  */
 public record StepControl(Tensor values) {
     /** Numbers of a control. */

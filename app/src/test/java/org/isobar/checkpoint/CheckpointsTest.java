@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A run that begins anew finds no checkpoints, and old ones are kept. */
+/** A run that begins anew finds no checkpoints, and old ones are kept. What a killed one had in hand is not lost. */
 class CheckpointsTest {
     @TempDir
     private Path run;
@@ -81,9 +81,73 @@ class CheckpointsTest {
     }
 
     @Test
-    void aPlaceThatIsNoDirectoryIsAUsersMistake() throws IOException {
-        Files.createFile(directory);
+    void aPlaceThatIsNoDirectoryHoldsNoCheckpoints() throws IOException {
+        Files.writeString(directory, "mine"); // a writer will say what is wrong
+        Checkpoints.recover(directory);
+        assertEquals(Optional.empty(), Checkpoints.setAside(directory, -1));
+        assertEquals(Set.of("checkpoints"), CheckpointTest.names(run));
+        assertEquals("mine", Files.readString(directory));
+    }
+
+    @Test
+    void aPlaceThatCannotBeReadIsAUsersMistake() throws IOException {
+        Files.createSymbolicLink(directory, directory);
+        String reason = directory + ": Too many levels of symbolic links";
         String message = assertThrows(UserException.class, () -> Checkpoints.setAside(directory, -1)).getMessage();
-        assertTrue(message.startsWith("cannot read checkpoints in " + directory + ": Not a directory"), message);
+        assertTrue(message.startsWith("cannot read checkpoints in " + reason), message);
+        message = assertThrows(UserException.class, () -> Checkpoints.recover(directory)).getMessage();
+        assertTrue(message.startsWith("cannot write directory " + reason), message);
+    }
+
+    /** What a kill between the two renames of a replacement leaves. */
+    private void killReplacement(long iteration) throws IOException {
+        Path old = Saving.save(directory, iteration);
+        Files.move(old, directory.resolve(Folder.replaced(iteration)));
+        Files.move(Saving.save(directory.resolve("new"), iteration), directory.resolve(Folder.temporary(iteration)));
+        Files.delete(directory.resolve("new"));
+    }
+
+    private void assertSound(String name) {
+        try (Checkpoint checkpoint = Checkpoint.open(directory.resolve(name))) {
+            assertEquals(List.of(), checkpoint.verify());
+        }
+    }
+
+    @Test
+    void aReplacementThatWasKilledIsUndone() throws IOException {
+        killReplacement(5);
+        assertEquals(List.of(), Checkpoint.list(directory));
+        Checkpoints.recover(directory);
+        assertEquals(Set.of("checkpoint-5", ".checkpoint-5.tmp"), CheckpointTest.names(directory));
+        assertSound("checkpoint-5");
+        Saving.save(directory, 6);
+        assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
+    }
+
+    @Test
+    void theNextSaveUndoesItToo() throws IOException {
+        killReplacement(5);
+        Saving.save(directory, 6);
+        assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
+        assertSound("checkpoint-5");
+    }
+
+    @Test
+    void aReplacementThatWasDoneStays() throws IOException {
+        Saving.save(directory, 5);
+        Path replaced = Files.createDirectory(directory.resolve(Folder.replaced(5)));
+        Files.writeString(replaced.resolve("checkpoint.json"), "half deleted");
+        Checkpoints.recover(directory);
+        assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));
+        assertSound("checkpoint-5");
+    }
+
+    @Test
+    void thereMayBeNothingToRecover() throws IOException {
+        Checkpoints.recover(directory);
+        assertFalse(Files.exists(directory));
+        Saving.save(directory, 5);
+        Checkpoints.recover(directory);
+        assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));
     }
 }

@@ -1,7 +1,10 @@
 package org.isobar.checkpoint;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +14,8 @@ import java.util.List;
 import java.util.Set;
 
 import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.distributed.Shard;
+import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,14 +30,15 @@ class ReplacedCheckpointTest {
 
     @Test
     void whatAKilledRunLeftIsReplaced() throws IOException {
+        Saving.save(directory, 4);
         Path abandoned = Files.createDirectories(directory.resolve(".checkpoint-5.tmp"));
         Files.writeString(abandoned.resolve("run"), "\"an earlier run\"");
         Files.writeString(abandoned.resolve("rank-00001.json"), "{");
         Files.writeString(abandoned.resolve("rank-00007.safetensors"), "half");
         Files.createDirectories(directory.resolve(".checkpoint-3.tmp"));
-        Files.createDirectories(directory.resolve(".checkpoint-3.replaced.tmp/below"));
+        Files.createDirectories(directory.resolve(".checkpoint-4.replaced.tmp/below"));
         Saving.save(directory, 5, Cut.ROWS, 2);
-        assertEquals(Set.of("checkpoint-5"), names());
+        assertEquals(Set.of("checkpoint-4", "checkpoint-5"), names());
         assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors", "rank-00001.safetensors"),
             CheckpointTest.names(directory.resolve("checkpoint-5")));
     }
@@ -45,6 +51,23 @@ class ReplacedCheckpointTest {
         Saving.save(directory, 5);
         assertEquals(Set.of("checkpoint-5"), names());
         assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors"), CheckpointTest.names(path));
+    }
+
+    @Test
+    void aReplacementThatFailsLeavesTheOldOne() throws IOException {
+        Path path = Saving.save(directory, 5);
+        byte[] before = Files.readAllBytes(path.resolve("checkpoint.json"));
+        Piece obstacle = new Piece("w", Shape.of(1), Shard.whole(), memory -> {
+            try { // which no rename replaces
+                Files.createDirectories(directory.resolve(".checkpoint-5.replaced.tmp/below"));
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        SaveResult result = Saving.writer(directory, 0, 1).write(5, List.of(obstacle), Saving.DESCRIPTION);
+        assertInstanceOf(SaveResult.Failed.class, result);
+        assertEquals(Set.of("checkpoint-5"), names());
+        assertArrayEquals(before, Files.readAllBytes(path.resolve("checkpoint.json")));
     }
 
     @Test
@@ -83,10 +106,13 @@ class ReplacedCheckpointTest {
 
     @Test
     void retentionThatFailsIsAWarning() throws IOException {
-        Path file = Files.createFile(directory.resolve("file"));
+        Path loop = directory.resolve("loop");
+        Files.createSymbolicLink(loop, loop);
         List<String> warnings = new ArrayList<>();
-        new Retention(1).apply(file, Set.of(), warnings::add);
-        assertEquals(List.of("cannot read checkpoints in " + file
-            + ": Not a directory; check the path and its permissions"), warnings);
+        new Retention(1).apply(loop, Set.of(), warnings::add);
+        assertEquals(1, warnings.size(), warnings.toString());
+        assertTrue(warnings.getFirst().startsWith("cannot read checkpoints in " + loop
+            + ": Too many levels of symbolic links"), warnings.getFirst());
+        assertTrue(warnings.getFirst().endsWith("; check the path and its permissions"), warnings.getFirst());
     }
 }
