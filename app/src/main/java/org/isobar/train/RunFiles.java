@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
+import org.isobar.checkpoint.Checkpoints;
 import org.isobar.checkpoint.RunLock;
 import org.isobar.config.RunConfig;
 import org.isobar.os.HostMachine;
@@ -34,6 +35,7 @@ record RunFiles(RunLock lock, Optional<Resumption> resumption) implements AutoCl
         RunLock lock = RunLock.take(directory, "process " + ProcessHandle.current().pid() + " on " + HostMachine.name()
             + ", since " + Instant.now());
         try {
+            Checkpoints.recover(Resumption.folder(directory));
             List<String> warnings = new ArrayList<>();
             Optional<Resumption> resumption = Resumption.find(config, warnings::add);
             log.openFile(directory.resolve("out.log"), resumption.flatMap(Resumption::own)
