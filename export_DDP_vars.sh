@@ -62,7 +62,7 @@ isobar_container() {
 # failed first: Slurm then ends the others, and srun would report what became of those, 143. With 75 the tasks have saved
 # a checkpoint because they were asked to end, and the job goes back into the queue.
 isobar_job() {
-    local code=0 rank container
+    local code=0 rank container words
     ISOBAR_HOME=$(cd "$ISOBAR_HOME" && pwd) || exit
     LOGDIR=${LOGDIR:-${SCRATCH:+$SCRATCH/dl-at-scale-training/}logs}
     mkdir -p "$LOGDIR" && LOGDIR=$(cd "$LOGDIR" && pwd) || exit
@@ -71,8 +71,13 @@ isobar_job() {
     # userfaultfd is the one that NCCL on Slingshot gets on with.
     export ISOBAR_HOME LOGDIR ISOBAR_FAILURE NSYS_ARGS HDF5_USE_FILE_LOCKING=FALSE FI_MR_CACHE_MONITOR=userfaultfd
     rm -f "$ISOBAR_FAILURE"
-    # A job that comes back goes on, unless its user has said where to begin.
-    if [ "$1" = train ] && [[ " $*" != *" --resume"[=\ ]* ]]; then set -- "$@" --resume=auto; fi
+    # A job that comes back goes on: it has begun already where its user said, and would begin there for ever.
+    if [ "$1" = train ]; then
+        words=("$@")
+        if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then isobar_without_resume "$@"; fi
+        set -- "${words[@]}"
+        if [[ " $*" != *" --resume"[=\ ]* ]]; then set -- "$@" --resume=auto; fi
+    fi
 
     # Where a build is due, it is made here, instead of by the first task while the others wait.
     isobar_container
@@ -91,6 +96,19 @@ isobar_job() {
     fi
     if [ "$code" -eq 75 ]; then isobar_requeue; fi
     exit "$code"
+}
+
+# Sets `words` to its arguments without --resume=X and --resume X.
+isobar_without_resume() {
+    words=()
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --resume=*) ;;
+            --resume) shift ;;
+            *) words+=("$1") ;;
+        esac
+        shift
+    done
 }
 
 # Puts the job back into the queue, if it still runs in Slurm's view: not one that was cancelled or has met its limit,

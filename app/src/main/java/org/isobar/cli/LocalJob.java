@@ -25,7 +25,7 @@ import org.isobar.train.TrainingRun;
  * to, and waits: they may have a checkpoint to save. Asked again, it kills them.
  */
 final class LocalJob implements AutoCloseable {
-    private static final Duration ECHO = Duration.ofSeconds(1); // timeout(1), for one, sends its signal twice
+    private static final int KILLED = ProcessSignal.BASE + 9;
 
     private final PrintWriter out;
     private final PrintWriter err;
@@ -34,8 +34,10 @@ final class LocalJob implements AutoCloseable {
     private final List<Thread> relays = new CopyOnWriteArrayList<>();
     private final BlockingQueue<End> ends = new LinkedBlockingQueue<>();
     private final Thread hook = new Thread(this::end, "end of the job");
+    private final Repetition requests = new Repetition();
     private volatile ProcessSignal request; // by which this process was asked to end, or null
-    private long requested;
+    private volatile boolean killed; // ranks, upon the request
+    private boolean complete; // all ranks have been started
 
     /**
      * How long a job waits for its ranks.
@@ -76,6 +78,7 @@ final class LocalJob implements AutoCloseable {
                     + failed.getMessage(), failed);
             }
         }
+        complete = processes.size() == count;
     }
 
     private void start(int rank, List<String> command, Map<String, String> environment) throws IOException {
@@ -114,7 +117,7 @@ final class LocalJob implements AutoCloseable {
 
     /**
      * Waits for all processes to end well, or one not to; returns 0, or the exit code of the first that did not. If
-     * this process was asked to end, the code is that of the signal, unless the ranks have saved a checkpoint.
+     * that comes of a request to end, and not of what the rank made of it, the code is that of the signal.
      */
     int await() throws InterruptedException {
         int code = 0;
@@ -122,14 +125,20 @@ final class LocalJob implements AutoCloseable {
             End end = ends.take();
             code = end.code();
             if (code != 0) {
-                if (request == null && code != TrainingRun.INTERRUPTED) {
+                if (code != TrainingRun.INTERRUPTED && !isOfRequest(code)) {
                     err.println("isobar launch: " + end + (running > 1 ? "; ending the others" : ""));
                     err.flush();
                 }
                 ended(limits.report());
             }
         }
-        return request == null || code == TrainingRun.INTERRUPTED ? code : request.exitCode();
+        return isOfRequest(code) ? request.exitCode() : code;
+    }
+
+    /** Whether a rank ended so because the request left it no choice. With any other code, the rank had its own say. */
+    private boolean isOfRequest(int code) {
+        return request != null && (!complete || killed && code == KILLED || code == ProcessSignal.TERM.exitCode()
+            || code == request.exitCode());
     }
 
     /** Ends what still runs. */
@@ -146,11 +155,12 @@ final class LocalJob implements AutoCloseable {
     /** Runs in a thread of its own for each signal. */
     private void askedToEnd(ProcessSignal signal) {
         try {
-            Place place = place(signal);
-            if (place == Place.FIRST) {
+            Repetition.Place place = place(signal);
+            if (place == Repetition.Place.FIRST) {
                 processes.forEach(process -> process.toHandle().destroy());
             }
-            if (place == Place.AGAIN || place == Place.FIRST && !ended(limits.save())) {
+            if (place == Repetition.Place.AGAIN || place == Repetition.Place.FIRST && !ended(limits.save())) {
+                killed = true;
                 processes.forEach(process -> process.toHandle().destroyForcibly());
             }
         } catch (InterruptedException stop) {
@@ -158,14 +168,13 @@ final class LocalJob implements AutoCloseable {
         }
     }
 
-    private synchronized Place place(ProcessSignal signal) {
-        long now = System.nanoTime();
+    private synchronized Repetition.Place place(ProcessSignal signal) {
         if (request == null) {
             request = signal;
-            requested = now;
-            return Place.FIRST;
+        } else if (signal == ProcessSignal.USR1) {
+            return Repetition.Place.ECHO; // Slurm never means to kill by it
         }
-        return signal == ProcessSignal.USR1 || now - requested < ECHO.toNanos() ? Place.ECHO : Place.AGAIN;
+        return requests.next();
     }
 
     /** Ends all processes, and waits for their last lines: a handle's destroy, unlike a process's, leaves them be. */
@@ -194,9 +203,6 @@ final class LocalJob implements AutoCloseable {
         }
         return all;
     }
-
-    /** What a signal is among those that ask this process to end. */
-    private enum Place { FIRST, ECHO, AGAIN }
 
     /** How a rank ended. */
     private record End(int rank, int code) {

@@ -7,13 +7,13 @@ import org.isobar.train.Interruption;
 /**
  * Signals to this process as requests to save a checkpoint and end. Until it is armed they end the process, as they
  * end any. Then the first is a request, and those that follow are ignored, for one request may come in several ways: a
- * terminal sends its Ctrl-C to all processes, and {@code isobar launch} passes it on besides. A second Ctrl-C is meant,
- * and ends the process at once.
+ * terminal sends its Ctrl-C to all processes, and {@code isobar launch} passes it on besides. A second Ctrl-C, a second
+ * later or more, is meant, and ends the process at once.
  */
 final class Signals implements Interruption {
     private final Consumer<String> voice;
+    private final Repetition ctrlC = new Repetition();
     private volatile boolean requested;
-    private boolean ctrlC;
 
     /** Signals of which {@code voice} tells the user. */
     Signals(Consumer<String> voice) {
@@ -33,14 +33,14 @@ final class Signals implements Interruption {
     }
 
     private synchronized void receive(ProcessSignal signal) {
-        if (signal == ProcessSignal.INT && ctrlC) {
+        boolean byUser = signal == ProcessSignal.INT;
+        if (byUser && ctrlC.next() == Repetition.Place.AGAIN) {
             System.exit(signal.exitCode());
         }
-        ctrlC |= signal == ProcessSignal.INT;
         if (!requested) {
             requested = true;
             voice.accept("isobar: " + signal + ": saving a checkpoint, then ending"
-                + (ctrlC ? "; Ctrl-C again ends at once" : ""));
+                + (byUser ? "; Ctrl-C again ends at once" : ""));
         }
     }
 }

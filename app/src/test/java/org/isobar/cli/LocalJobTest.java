@@ -17,6 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs whose ranks are small shell scripts, started by a launcher in a process of its own. */
@@ -75,13 +76,35 @@ class LocalJobTest {
     }
 
     @Test
-    void signalsReachAll() throws Exception {
+    void signalsReachAllAndEndThem() throws Exception {
+        start(2, PATIENT, "echo $$ >pid$RANK; while :; do sleep 0.1; done");
+        await(() -> started("pid0") && started("pid1"));
+        signal("USR1");
+        assertEquals(128 + 10, code());
+        assertEquals(List.of(), lines("err"));
+    }
+
+    @Test
+    void ranksMayFinishAllTheSame() throws Exception {
         start(2, PATIENT, "trap 'echo asked to end; exit 0' TERM; echo $$ >pid$RANK; while :; do sleep 0.1; done");
         await(() -> started("pid0") && started("pid1"));
         launcher.destroy();
-        assertEquals(128 + 15, code());
+        assertEquals(0, code());
         assertEquals(List.of("[rank 1] asked to end", "asked to end"), lines("out"));
         assertEquals(List.of(), lines("err"));
+    }
+
+    /** A checkpoint that could not be saved, a loss that is not finite, a rank that ran out of memory. */
+    @ParameterizedTest
+    @CsvSource({"1, ended with exit code 1", "2, ended with exit code 2",
+        "137, was ended by signal 9 (exit code 137)"})
+    void aFailureAfterTheSignalIsTold(int code, String said) throws Exception {
+        start(2, PATIENT, "trap '[ $RANK = 0 ] && sleep 0.5; exit " + code + "' TERM; echo $$ >pid$RANK; "
+            + "while :; do sleep 0.1; done");
+        await(() -> started("pid0") && started("pid1"));
+        signal("TERM");
+        assertEquals(code, code());
+        assertEquals(List.of("isobar launch: rank 1 " + said + "; ending the others"), lines("err"));
     }
 
     /** For longer than others have to report a failure. */

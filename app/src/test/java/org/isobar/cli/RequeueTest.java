@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -17,7 +19,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -34,7 +35,7 @@ class RequeueTest {
         trap asked=1 TERM USR1
         echo "rank $RANK works"
         until [ "$asked" ]; do sleep 0.1; done
-        sleep 1
+        sleep 0.5
         echo "rank $RANK has saved"
         exit 75
         """;
@@ -64,29 +65,34 @@ class RequeueTest {
         }
     }
 
-    @ParameterizedTest
-    @CsvSource({"submit_pm.sh, USR1", "submit_pm_dp.sh, TERM", "submit_pm_mp.sh, USR1"})
-    void aJobThatWasAskedToEndGoesOn(String script, String signal) throws Exception {
-        SlurmCluster.Job job = start("--nodes", "2", "--ntasks-per-node", "1", script, "--config=x");
-        job.signal(signal);
-        assertEquals("COMPLETED 0", job.end(), job::output);
-        assertEquals(List.of("rank 0: train --config=x --resume=auto", "rank 0 works", "rank 0 has saved",
-            "rank 0: train --config=x --resume=auto", "rank 0 is done"), ofRankZero(job));
-        assertTrue(job.output().contains(REQUEUED), job.output());
-        assertFalse(job.output().contains("failed first"), job.output());
+    /** Wherever its user has it begin. The jobs wait together for Slurm to start them again. */
+    @Test
+    void aJobThatWasAskedToEndGoesOn() throws Exception {
+        Map<SlurmCluster.Job, String> jobs = new LinkedHashMap<>(); // with what their first start was told
+        jobs.put(interrupted("submit_pm.sh", "USR1", "--config=x"), "--config=x --resume=auto");
+        jobs.put(interrupted("submit_pm_dp.sh", "TERM", "--resume=never", "--config=x"), "--resume=never --config=x");
+        jobs.put(interrupted("submit_pm_mp.sh", "USR1", "--resume", "a/b", "--config=x"), "--resume a/b --config=x");
+        for (var entry : jobs.entrySet()) {
+            SlurmCluster.Job job = entry.getKey();
+            assertEquals("COMPLETED 0", job.end(), job::output);
+            assertEquals(List.of("rank 0: train " + entry.getValue(), "rank 0 works", "rank 0 has saved",
+                "rank 0: train --config=x --resume=auto", "rank 0 is done"), ofRankZero(job));
+            assertTrue(job.output().contains(REQUEUED), job.output());
+            assertFalse(job.output().contains("failed first"), job.output());
+        }
     }
 
-    @Test
-    void theUserSaysWhereToBegin() throws Exception {
-        SlurmCluster.Job job = start("-n", "1", "submit_pm.sh", "--resume", "never", "--config=x");
-        job.signal("USR1");
-        assertEquals("COMPLETED 0", job.end(), job::output);
-        assertEquals("rank 0: train --resume never --config=x", ofRankZero(job).getFirst());
+    private static SlurmCluster.Job interrupted(String script, String signal, String... options) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of("--nodes", "2", "--ntasks-per-node", "1", script));
+        arguments.addAll(List.of(options));
+        SlurmCluster.Job job = start(2, arguments);
+        job.signal(signal);
+        return job;
     }
 
     @Test
     void aCancelledJobDoesNot() throws Exception {
-        SlurmCluster.Job job = start("-n", "2", "submit_pm.sh");
+        SlurmCluster.Job job = start(2, List.of("-n", "2", "submit_pm.sh"));
         job.cancel();
         assertTrue(job.end().startsWith("CANCELLED "), job::output);
         job.await("To go on, submit the job again");
@@ -96,7 +102,7 @@ class RequeueTest {
 
     @Test
     void aJobThatMayNotBeRequeuedSaysHowToGoOn() throws Exception {
-        SlurmCluster.Job job = start("--no-requeue", "-n", "1", "submit_pm.sh");
+        SlurmCluster.Job job = start(1, List.of("--no-requeue", "-n", "1", "submit_pm.sh"));
         job.signal("USR1");
         assertEquals("FAILED 75", job.end(), job::output);
         assertTrue(job.output().contains("Slurm does not requeue this job. To go on, submit it again."), job.output());
@@ -106,8 +112,8 @@ class RequeueTest {
     @ParameterizedTest
     @ValueSource(strings = {"regular", "graceful"})
     void aPreemptedJobGoesOn(String partition) throws Exception {
-        SlurmCluster.Job job = start("-p", partition, "--exclusive", "--nodes", "2", "--ntasks-per-node", "1",
-            "submit_pm_dp.sh");
+        SlurmCluster.Job job = start(2, List.of("-p", partition, "--exclusive", "--nodes", "2", "--ntasks-per-node",
+            "1", "submit_pm_dp.sh"));
         SlurmCluster.Job urgent = cluster.submit(Map.of(), List.of("-p", "urgent", "--exclusive", "--nodes", "2",
             "-o", "urgent-%j.out", "--wrap", "true"));
         assertEquals("COMPLETED 0", urgent.end(), job::output);
@@ -116,10 +122,10 @@ class RequeueTest {
         assertTrue(ofRankZero(job).containsAll(List.of("rank 0 has saved", "rank 0 is done")), job.output());
     }
 
-    private static SlurmCluster.Job start(String... arguments) throws Exception {
-        SlurmCluster.Job job = cluster.submit(Map.of(), List.of(arguments));
-        job.await("rank 0 works");
-        Thread.sleep(500); // for the other ranks
+    /** A job that works, in so many tasks. */
+    private static SlurmCluster.Job start(int tasks, List<String> arguments) throws Exception {
+        SlurmCluster.Job job = cluster.submit(Map.of(), arguments);
+        job.await(" works", tasks);
         return job;
     }
 

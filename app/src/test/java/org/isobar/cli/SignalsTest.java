@@ -15,6 +15,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What signals do to a process, sent to one. */
 class SignalsTest {
+    private static final List<String> UNARMED = List.of();
+    private static final List<String> QUICK = List.of("1500"); // ms to save
+    private static final List<String> SLOW = List.of("20000");
+
     private Process process;
 
     @AfterEach
@@ -25,28 +29,28 @@ class SignalsTest {
     @ParameterizedTest
     @CsvSource({"TERM, 143", "INT, 130", "USR1, 138"})
     void nobodyListensYet(String signal, int code) throws Exception {
-        assertEquals(List.of(), run(code, List.of("unarmed"), signal));
+        assertEquals(List.of(), run(code, UNARMED, signal));
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "USR1"})
     void theFirstIsARequestAndTheOthersAreIgnored(String signal) throws Exception {
         String said = "isobar: SIG" + signal + ": saving a checkpoint, then ending";
-        assertEquals(List.of(said), run(75, List.of(), signal, signal, "USR1", "TERM"));
+        assertEquals(List.of(said), run(75, QUICK, signal, signal, "USR1", "TERM"));
     }
 
     @ParameterizedTest
-    @CsvSource({"INT TERM, INT", "TERM INT, TERM"})
+    @CsvSource({"INT TERM, INT", "TERM INT, TERM", "INT INT, INT", "TERM INT INT, TERM"})
     void oneCtrlCIsOneRequestHoweverItComes(String signals, String heard) throws Exception {
-        List<String> said = run(75, List.of(), signals.split(" "));
+        List<String> said = run(75, QUICK, signals.split(" "));
         assertEquals("isobar: SIG" + heard + ": saving a checkpoint, then ending"
             + (heard.equals("INT") ? "; Ctrl-C again ends at once" : ""), String.join("\n", said));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"INT INT", "TERM INT INT", "INT TERM INT"})
+    @ValueSource(strings = {"INT later INT", "TERM INT later INT", "INT TERM later INT"})
     void aSecondCtrlCEndsAtOnce(String signals) throws Exception {
-        assertEquals(1, run(130, List.of(), signals.split(" ")).size());
+        assertEquals(1, run(130, SLOW, signals.split(" ")).size());
     }
 
     /** What the process says after it has begun, when it gets these signals one after the other. */
@@ -59,6 +63,10 @@ class SignalsTest {
         try (BufferedReader lines = process.inputReader()) {
             assertEquals("ready", lines.readLine());
             for (String signal : signals) {
+                if (signal.equals("later")) {
+                    Thread.sleep(1_100);
+                    continue;
+                }
                 assertEquals(0,
                     new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid())).start().waitFor());
                 Thread.sleep(100);
