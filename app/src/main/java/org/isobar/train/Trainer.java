@@ -112,7 +112,7 @@ final class Trainer {
         }
         if (resumption.flatMap(Resumption::own).isEmpty()) { // nothing of this run's own to go on from yet
             save();
-            saves.await(); // whether it can be saved is known from the start
+            awaitAll(); // whether it can be saved is known from the start
         }
         while (course.epoch() < epochs) {
             Optional<Pace> pace = train();
@@ -128,8 +128,7 @@ final class Trainer {
             course.epochDone(scores.get());
             save();
         }
-        saves.await(); // the last; if it failed, the log says so
-        replica.isTrueAnywhere(false); // nobody is done before all have written: one may be lost meanwhile
+        awaitAll(); // one may be lost meanwhile
         course.skipped().total().ifPresent(report::info);
         return new Outcome.Finished(course.scores());
     }
@@ -160,6 +159,12 @@ final class Trainer {
     private void save(TrainingState state) {
         awaitTurn();
         saves.save(course.iterations(), state);
+    }
+
+    /** Nobody goes on before all have written; what failed, the log says. */
+    private void awaitAll() {
+        saves.await();
+        replica.isTrueAnywhere(false);
     }
 
     /** No rank begins to write before all have written the last: for each other's files they wait a limited time. */

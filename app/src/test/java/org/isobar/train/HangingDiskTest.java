@@ -16,7 +16,6 @@ import java.util.Optional;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.distributed.CommunicationException;
-import org.isobar.fault.UserException;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.junit.jupiter.api.AfterEach;
@@ -68,7 +67,7 @@ class HangingDiskTest {
             saves.save(ITERATION, TrainingState.BEGINNING);
             long start = System.nanoTime();
             assertEquals("a checkpoint is still being written into " + directory + " after 0.6 s; see what keeps the "
-                + "disk", assertThrows(UserException.class, saves::await).getMessage());
+                + "disk", assertThrows(IllegalStateException.class, saves::await).getMessage());
             assertTrue(System.nanoTime() - start < LONG.toNanos() / 60);
             release(pipe);
         }
