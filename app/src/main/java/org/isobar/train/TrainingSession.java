@@ -91,7 +91,7 @@ final class TrainingSession {
             }
         }
         if (!areSaved(config)) {
-            log.info("No checkpoints: " + (isApart() ? "--noddp" : "keep is 0"));
+            log.info("No checkpoints: " + (isApart(config) ? "--noddp" : "keep is 0"));
             return Saves.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
@@ -126,21 +126,17 @@ final class TrainingSession {
         return config.checkpoint().keep() > 0 && !isApart(config);
     }
 
-    private boolean isApart() {
-        return isApart(config);
-    }
-
     private static boolean isApart(RunConfig config) {
         return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
     }
 
     private GradientSync.Options gradientSync() {
-        if (isApart()) {
+        if (isApart(config)) {
             log.info("--noddp: the %d data-parallel replicas train apart, their gradients are not reduced"
                 .formatted(config.grid().size(Axis.DP)));
         }
         return new GradientSync.Options(config.parallel().bucketCapMb(),
-            isApart() ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
+            isApart(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
     private void conclude(Validator.Scores scores, Path weights, RunReport report) {
