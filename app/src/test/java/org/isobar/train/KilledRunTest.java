@@ -96,9 +96,9 @@ class KilledRunTest {
         killAndFinish(4, times, layout, settings, undisturbed.trace());
     }
 
-    /** Short epochs, two of them for each kill, between which there are hardly more than one. */
+    /** Short epochs, two of them for each kill, between which there are hardly more than one, and some to spare. */
     private static String[] settings(int kills) {
-        return new String[] {"limit_nsamples=12", "limit_nsamples_val=4", "num_iters=" + 12 * kills};
+        return new String[] {"limit_nsamples=12", "limit_nsamples_val=4", "num_iters=" + (12 * kills + 24)};
     }
 
     private void killAndFinish(int ranks, int times, String layout, String[] settings, RunTrace undisturbed)
