@@ -18,10 +18,12 @@ import org.isobar.tensor.Tensor;
 final class CpuAttention {
     private final WorkerPool pool;
     private final Workspace workspace;
+    private final Matmuls matmuls;
 
-    CpuAttention(WorkerPool pool, Workspace workspace) {
+    CpuAttention(WorkerPool pool, Workspace workspace, Matmuls matmuls) {
         this.pool = pool;
         this.workspace = workspace;
+        this.matmuls = matmuls;
     }
 
     /** Makes room for both halves of attention of the given extents. */

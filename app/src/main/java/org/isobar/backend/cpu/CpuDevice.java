@@ -28,6 +28,7 @@ public final class CpuDevice implements Device {
 
     private final WorkerPool pool;
     private final Workspace workspace = new Workspace();
+    private final Matmuls matmuls;
     private final TensorOps ops;
 
     /**
@@ -42,7 +43,8 @@ public final class CpuDevice implements Device {
         }
         OneDnn.load();
         pool = new WorkerPool(threads);
-        ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace));
+        matmuls = new Matmuls(threads);
+        ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace, matmuls));
     }
 
     @Override
@@ -126,6 +128,7 @@ public final class CpuDevice implements Device {
     @Override
     public void close() {
         pool.close();
+        matmuls.close();
         workspace.close();
     }
 }

@@ -24,10 +24,12 @@ final class CpuProducts {
 
     private final WorkerPool pool;
     private final Workspace workspace;
+    private final Matmuls matmuls;
 
-    CpuProducts(WorkerPool pool, Workspace workspace) {
+    CpuProducts(WorkerPool pool, Workspace workspace, Matmuls matmuls) {
         this.pool = pool;
         this.workspace = workspace;
+        this.matmuls = matmuls;
     }
 
     /** Makes room for a transposed weight. */
@@ -96,7 +98,7 @@ final class CpuProducts {
     }
 
     private static Matrix matrix(Tensor tensor, long columns) {
-        return Matrix.of(HostStorage.of(tensor), columns);
+        return Matrix.of(tensor, columns);
     }
 
     /** One tile of {@code c = a b} or {@code c += a b}; sums have {@code k} terms. */

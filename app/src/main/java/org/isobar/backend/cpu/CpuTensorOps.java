@@ -23,12 +23,12 @@ final class CpuTensorOps implements TensorOps {
     private final CpuScaling scaling;
     private final CpuAdam adam;
 
-    CpuTensorOps(WorkerPool pool, Workspace workspace) {
+    CpuTensorOps(WorkerPool pool, Workspace workspace, Matmuls matmuls) {
         elementwise = new CpuElementwise(pool);
-        products = new CpuProducts(pool, workspace);
+        products = new CpuProducts(pool, workspace, matmuls);
         layerNorm = new CpuLayerNorm(pool, workspace);
         gelu = new CpuGelu(pool);
-        attention = new CpuAttention(pool, workspace);
+        attention = new CpuAttention(pool, workspace, matmuls);
         patches = new CpuPatches(pool);
         losses = new CpuLoss(pool, workspace);
         scaling = new CpuScaling(pool);

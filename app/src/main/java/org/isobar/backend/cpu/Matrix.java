@@ -2,27 +2,42 @@ package org.isobar.backend.cpu;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
 /**
- * A row-major matrix of floats in host memory, or its transpose. Its extents stand with the product that it enters.
+ * A row-major matrix in host memory, or its transpose. Its extents stand with the product that it enters.
  *
+ * @param dtype      of its elements
  * @param address    of the first element in memory
  * @param stride     elements from one stored row to the next
  * @param transposed whether the stored rows are the columns of the matrix
  */
-record Matrix(long address, long stride, boolean transposed) {
-    /** The matrix whose rows lie in {@code memory}, {@code stride} elements apart. */
+record Matrix(DType dtype, long address, long stride, boolean transposed) {
+    /** The matrix of floats whose rows lie in {@code memory}, {@code stride} elements apart. */
     static Matrix of(MemorySegment memory, long stride) {
-        return new Matrix(memory.address(), stride, false);
+        return of(DType.F32, memory, stride);
+    }
+
+    /** The matrix whose rows lie in {@code memory}, {@code stride} elements apart. */
+    static Matrix of(DType dtype, MemorySegment memory, long stride) {
+        return new Matrix(dtype, memory.address(), stride, false);
+    }
+
+    /** The elements of a tensor in rows of {@code columns}. */
+    static Matrix of(Tensor tensor, long columns) {
+        return of(tensor.dtype(), HostStorage.of(tensor), columns);
     }
 
     /** What of this matrix begins at the given element. */
     Matrix at(long row, long column) {
         long element = transposed ? column * stride + row : row * stride + column;
-        return new Matrix(address + element * Float.BYTES, stride, transposed);
+        return new Matrix(dtype, address + element * dtype.bytes(), stride, transposed);
     }
 
     /** Its transpose, in the same memory. */
     Matrix transpose() {
-        return new Matrix(address, stride, !transposed);
+        return new Matrix(dtype, address, stride, !transposed);
     }
 }

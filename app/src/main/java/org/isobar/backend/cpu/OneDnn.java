@@ -10,14 +10,17 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 import org.bytedeco.dnnl.global.dnnl;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.javacpp.Loader;
 import org.isobar.device.Write;
 import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
 
 /**
- * Matrix products by oneDNN, each on the thread that asks for it. JavaCPP brings and loads the library; the one
- * function that is used is called through {@code java.lang.foreign}, which takes addresses as they are and allocates
- * nothing.
+ * oneDNN's functions, each run on the thread that calls it: products at once, here, and primitives, which
+ * {@link Packing} and {@link Matmul} compile. JavaCPP brings and loads the library; what steps call is called through
+ * {@code java.lang.foreign}, which takes addresses as they are and allocates nothing.
  *
  * <p>oneDNN would split a product, and its sums, over as many threads as OpenMP allows. The limit is a property of the
  * calling thread, so each call sets it: a store, against microseconds of product.
@@ -26,6 +29,14 @@ import org.isobar.fault.UserException;
  * overwrites the heap: a profiler that interrupts the thread corrupts the process. So signals wait while it runs.
  */
 final class OneDnn {
+    /** Numbers of a primitive's operands. */
+    static final int LEFT = dnnl.DNNL_ARG_SRC;
+    static final int RIGHT = dnnl.DNNL_ARG_WEIGHTS;
+    static final int RESULT = dnnl.DNNL_ARG_DST;
+    static final int FROM = dnnl.DNNL_ARG_FROM;
+    static final int TO = dnnl.DNNL_ARG_TO;
+    static final int SCRATCH = dnnl.DNNL_ARG_SCRATCHPAD;
+
     private static final byte PLAIN = 'N';
     private static final byte TRANSPOSED = 'T';
     private static final MemorySegment SIGNALS = asynchronousSignals();
@@ -37,6 +48,10 @@ final class OneDnn {
         static final MethodHandle SGEMM;
         static final MethodHandle SET_OPENMP_THREADS = handle("omp_set_num_threads",
             FunctionDescriptor.ofVoid(ValueLayout.JAVA_INT));
+        static final MethodHandle SET_DATA_HANDLE = handle("dnnl_memory_set_data_handle",
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+        static final MethodHandle EXECUTE = handle("dnnl_primitive_execute", FunctionDescriptor.of(ValueLayout.JAVA_INT,
+            ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
         static final MethodHandle MASK_SIGNALS = handle("pthread_sigmask", FunctionDescriptor.of(ValueLayout.JAVA_INT,
             ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS));
 
@@ -96,6 +111,65 @@ final class OneDnn {
         if (status != dnnl.dnnl_success) {
             throw new IllegalStateException("oneDNN answered status " + status + " to a product of (" + m + ", " + k
                 + ") and (" + k + ", " + n + ")");
+        }
+    }
+
+    /** How a matrix of (rows, columns) lies whose stored rows, or columns, are {@code stride} elements apart. */
+    static memory.desc plain(DType dtype, long rows, long columns, long stride, boolean transposed) {
+        return new memory.desc(new long[] {rows, columns}, type(dtype),
+            transposed ? new long[] {1, stride} : new long[] {stride, 1});
+    }
+
+    /** A matrix of (rows, columns) in whatever layout a primitive likes. */
+    static memory.desc any(DType dtype, long rows, long columns) {
+        return new memory.desc(new long[] {rows, columns}, type(dtype), memory.format_tag.any);
+    }
+
+    private static memory.data_type type(DType dtype) {
+        return switch (dtype) {
+            case F32 -> memory.data_type.f32;
+            case BF16 -> memory.data_type.bf16;
+            default -> throw new IllegalArgumentException("products in " + dtype);
+        };
+    }
+
+    /** Scratch memory comes from the caller: the library's own belongs to the thread that has made the primitive. */
+    static primitive_attr attributes() {
+        primitive_attr attributes = new primitive_attr();
+        attributes.set_scratchpad_mode(dnnl.scratchpad_mode.user);
+        return attributes;
+    }
+
+    /** Has what this thread compiles or runs next use no other thread. */
+    static void useThisThreadAlone() {
+        try {
+            Functions.SET_OPENMP_THREADS.invokeExact(1);
+        } catch (Throwable thrown) {
+            throw new AssertionError(thrown);
+        }
+    }
+
+    /** Points a {@code dnnl_memory_t} to an address. */
+    static void setHandle(long memory, long address) {
+        try {
+            int status = (int) Functions.SET_DATA_HANDLE.invokeExact(memory, address);
+            assert status == dnnl.dnnl_success;
+        } catch (Throwable thrown) {
+            throw new AssertionError(thrown);
+        }
+    }
+
+    /** Runs a primitive on this thread alone. */
+    static void execute(long primitive, long stream, int count, long arguments) {
+        int status;
+        try {
+            Functions.SET_OPENMP_THREADS.invokeExact(1);
+            status = (int) Functions.EXECUTE.invokeExact(primitive, stream, count, arguments);
+        } catch (Throwable thrown) {
+            throw new AssertionError(thrown);
+        }
+        if (status != dnnl.dnnl_success) {
+            throw new IllegalStateException("oneDNN answered status " + status + " to a primitive");
         }
     }
 

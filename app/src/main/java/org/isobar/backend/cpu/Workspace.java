@@ -13,7 +13,7 @@ final class Workspace implements AutoCloseable {
     /** The most chunks into which an operation cuts the rows that it sums over. */
     static final int CHUNKS = 64;
 
-    private static final long CACHE_LINE = 64;
+    static final long CACHE_LINE = 64;
 
     private Arena arena = Arena.ofShared();
     private MemorySegment memory = arena.allocate(CACHE_LINE, CACHE_LINE);

@@ -1,0 +1,53 @@
+package org.isobar.backend.cpu;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import org.bytedeco.dnnl.engine;
+import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+
+/**
+ * The products that oneDNN has compiled for one device, each when it is first asked for. Asked by the thread that
+ * issues the operations; what is returned may then be run by all workers at a time.
+ */
+final class Matmuls implements AutoCloseable {
+    private final int workers;
+    private final Map<Packing.Key, Packing> packings = new HashMap<>();
+    private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
+    private final engine cpu;
+
+    /** For {@code workers} threads; {@link OneDnn#load} has been called. */
+    Matmuls(int workers) {
+        this.workers = workers;
+        cpu = new engine(engine.kind.cpu, 0);
+    }
+
+    /**
+     * How right operands of (k, n) that lie as {@code b} does are packed for products with about {@code rows} rows.
+     *
+     * @param result the type of these products
+     */
+    Packing packing(Matrix b, long k, long n, long rows, DType result) {
+        return packings.computeIfAbsent(
+            new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
+            key -> new Packing(key, cpu, workers));
+    }
+
+    /** Products {@code c = a b} or {@code c += a b} of m rows, of operands that lie as {@code a} and {@code c} do. */
+    Matmul matmul(Packing packing, long m, Matrix a, Matrix c, Write write) {
+        assert a.dtype() == packing.key().dtype() && c.dtype() == packing.key().result() : a + ", " + c;
+        assert !c.transposed();
+        return matmuls.computeIfAbsent(
+            new Matmul.Key(packing.key(), m, a.stride(), a.transposed(), c.stride(), write),
+            key -> new Matmul(key, packing, cpu, workers));
+    }
+
+    /** Frees all of them. */
+    @Override
+    public void close() {
+        matmuls.values().forEach(Matmul::close);
+        packings.values().forEach(Packing::close);
+        cpu.close();
+    }
+}
