@@ -18,6 +18,7 @@ import io.jhdf.api.dataset.ContiguousDataset;
 import io.jhdf.object.datatype.FloatingPoint;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.PageCache;
 
 /**
  * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
@@ -108,6 +109,20 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
+    /** Has the disk begin with what {@link #read} would read, where the file is mapped. Returns before it is there. */
+    void willNeed(int time, Window window) {
+        if (mapped == null) {
+            return;
+        }
+        long rowBytes = (long) extents[3] * encoding.bytes();
+        long first = (long) time * extents[1] * extents[2];
+        boolean wholeChannels = window.height() == extents[2];
+        long run = wholeChannels ? (long) window.channels() * extents[2] : window.height();
+        for (int c = 0; c < (wholeChannels ? 1 : window.channels()); c++) {
+            PageCache.willNeed(mapped, (first + (long) c * extents[2]) * rowBytes, run * rowBytes);
+        }
+    }
+
     private void readMapped(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
         long rowBytes = (long) extents[3] * encoding.bytes();
         long channelBytes = extents[2] * rowBytes;
@@ -153,12 +168,13 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    /** The numbers of the chunk that begins at the given element. */
+    /**
+     * The numbers of the chunk that begins at the given element. Threads do not wait for each other here: jHDF itself
+     * unpacks the chunks of a data set in parallel when it is asked for all of it.
+     */
     private MemorySegment unpack(int[] start) {
         try {
-            synchronized (this) { // jHDF does not say that it is thread-safe
-                return MemorySegment.ofArray(chunked.getDecompressedChunk(start));
-            }
+            return MemorySegment.ofArray(chunked.getDecompressedChunk(start));
         } catch (RuntimeException damaged) {
             throw new UserException("Data file " + path + " cannot be read at element " + Arrays.toString(start)
                 + " (" + damaged.getMessage() + "). It is damaged, incomplete or uses a filter that jHDF lacks; make "
