@@ -26,12 +26,14 @@ import org.isobar.fault.UserException;
  */
 public final class DataLoader implements AutoCloseable {
     private static final int MOST_SLOTS = 4; // one in use, the rest ahead: a batch can be large
+    private static final long DISK_BYTES = 64 << 20; // that a disk has to read at a time: requests enough for any
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Era5Dataset dataset;
     private final Feed feed;
     private final DistributedSampler sampler;
     private final ReadAhead readAhead;
+    private final DiskAhead disk; // of the calling thread, where that reads
     private final List<Batch> slots = new ArrayList<>();
     private final List<Thread> workers = new ArrayList<>();
     private Epoch current;
@@ -67,7 +69,8 @@ public final class DataLoader implements AutoCloseable {
             feed.close();
             throw noMemory;
         }
-        readAhead = new ReadAhead(slots.size(), sampler.localBatch());
+        readAhead = new ReadAhead(slots.size(), sampler.localBatch(), ahead(workers));
+        disk = new DiskAhead(dataset, readAhead);
         for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would find no work
             this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
         }
@@ -76,6 +79,12 @@ public final class DataLoader implements AutoCloseable {
     /** Batches for which a loader with that many threads has buffers. */
     public static int slots(int workers) {
         return workers == 0 ? 1 : Math.min(workers, MOST_SLOTS - 2) + 2;
+    }
+
+    /** Samples that the disk reads ahead of the threads: a batch at least, and one for each thread. */
+    private int ahead(int workers) {
+        long sampleBytes = dataset.config().input().bytes() + dataset.config().target().bytes();
+        return (int) Math.max(DISK_BYTES / sampleBytes, Math.max(sampler.localBatch(), workers));
     }
 
     /** Bytes of the device that a loader takes besides its batches, of up to {@code channels} channels. */
@@ -115,6 +124,7 @@ public final class DataLoader implements AutoCloseable {
     /** The batches of one epoch in order. Closing it early drops those that are left. */
     public final class Epoch implements AutoCloseable {
         private final int steps;
+        private final Runnable release = this::release; // made once for all batches
         private int step;
         private boolean inUse;
 
@@ -143,12 +153,12 @@ public final class DataLoader implements AutoCloseable {
                 throw new IllegalStateException("batch " + (step - 1) + " has not been closed");
             }
             while (workers.isEmpty() && !readAhead.whole(step)) {
-                read(readAhead.take());
+                read(readAhead.take(), disk);
             }
             readAhead.await(step);
             inUse = true;
             Batch batch = slots.get(step % slots.size());
-            batch.open(this::release);
+            batch.open(release);
             step++;
             return batch;
         }
@@ -199,18 +209,21 @@ public final class DataLoader implements AutoCloseable {
     }
 
     private void work() {
-        for (ReadAhead.Task task = readAhead.take(); task != null; task = readAhead.take()) {
-            read(task);
+        DiskAhead ahead = new DiskAhead(dataset, readAhead);
+        for (int next = readAhead.take(); next != ReadAhead.NONE; next = readAhead.take()) {
+            read(next, ahead);
         }
     }
 
-    private void read(ReadAhead.Task task) {
+    private void read(int position, DiskAhead ahead) {
         Throwable failure = null;
         try {
-            slots.get(task.step() % slots.size()).fill(task.index(), task.sample());
+            ahead.begin(position);
+            slots.get(readAhead.slot(position)).fill(readAhead.index(position), readAhead.sample(position));
+            ahead.end();
         } catch (Throwable thrown) { // handed to the consumer
             failure = thrown;
         }
-        readAhead.finish(task, failure);
+        readAhead.finish(position, failure);
     }
 }

@@ -31,10 +31,14 @@ enum Encoding {
 
     private final int bytes;
     private final ByteOrder order;
+    private final ValueLayout.OfFloat single; // made once: a pass over a row allocates nothing
+    private final ValueLayout.OfDouble twofold;
 
     Encoding(int bytes, ByteOrder order) {
         this.bytes = bytes;
         this.order = order;
+        single = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(order);
+        twofold = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(order);
     }
 
     /** The encoding of the given size and byte order. */
@@ -71,9 +75,8 @@ enum Encoding {
             FloatVector.fromMemorySegment(FLOATS, source, from + 4 * i, order).sub(means).div(spreads)
                 .intoMemorySegment(target, to + 4 * i, nativeOrder);
         }
-        ValueLayout.OfFloat layout = TARGET.withOrder(order);
         for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (source.get(layout, from + 4 * i) - mean) / spread);
+            target.set(TARGET, to + 4 * i, (source.get(single, from + 4 * i) - mean) / spread);
         }
     }
 
@@ -89,9 +92,8 @@ enum Encoding {
             ((FloatVector) normal.convertShape(VectorOperators.D2F, NARROWED, 0))
                 .intoMemorySegment(target, to + 4 * i, nativeOrder);
         }
-        ValueLayout.OfDouble layout = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(order);
         for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (float) ((source.get(layout, from + 8 * i) - mean) / spread));
+            target.set(TARGET, to + 4 * i, (float) ((source.get(twofold, from + 8 * i) - mean) / spread));
         }
     }
 }

@@ -134,6 +134,14 @@ public final class Era5Dataset implements AutoCloseable {
         read(sample, raw, input, inputOffset, target, targetOffset);
     }
 
+    /** Has the disk begin with what reading a sample will need, as {@link Era5File#willNeed} can. */
+    void willNeed(long sample) {
+        Era5File file = files.get(fileOf(sample));
+        int time = timeOf(sample);
+        file.willNeed(time, input);
+        file.willNeed(time + config.dt(), target);
+    }
+
     private void read(long sample, Normalization how, MemorySegment input, long inputOffset, MemorySegment target,
         long targetOffset) {
         Era5File file = files.get(fileOf(sample));

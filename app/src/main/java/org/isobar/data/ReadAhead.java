@@ -4,61 +4,85 @@ import java.util.Arrays;
 
 /**
  * The schedule that threads read ahead by: which sample is next, and when a batch is whole. Samples are handed out in
- * order, at most {@code slots} batches ahead of what the consumer has released; a batch may be read by several threads.
- * A monitor: every method is synchronized.
+ * order, as positions in it, at most {@code slots} batches ahead of what the consumer has released; a batch may be read
+ * by several threads. Further samples are handed out for the disk to begin with. A monitor: every method that reads or
+ * writes what changes within an epoch is synchronized.
  */
 final class ReadAhead {
+    /** What {@link #take} and {@link #toAskFor} return for no position. */
+    static final int NONE = -1;
+
     private final int batch;
+    private final int ahead; // samples that the disk is ahead of the threads
     private final int[] missing; // samples that each slot still waits for
     private final Throwable[] failures; // of the batch in each slot
     private final int[] failed; // index of the sample in its batch that failed
     private int[] order = {};
     private int next; // position in order of the next sample to read
+    private int asked; // position in order of the next sample to ask the disk for
     private int released; // batches of this epoch that the consumer is done with
     private int running; // samples that are being read
     private boolean ended;
 
-    ReadAhead(int slots, int batch) {
+    ReadAhead(int slots, int batch, int ahead) {
         this.batch = batch;
+        this.ahead = ahead;
         missing = new int[slots];
         failures = new Throwable[slots];
         failed = new int[slots];
     }
-
-    /** One sample to read: {@code sample} goes to place {@code index} of the batch of {@code step}. */
-    record Task(int step, int index, int sample) { }
 
     /** Starts an epoch: {@code samples} in order, {@code batch} for each step. */
     synchronized void start(int[] samples) {
         stop();
         order = samples;
         next = 0;
+        asked = 0;
         released = 0;
         Arrays.fill(missing, batch);
         Arrays.fill(failures, null);
         notifyAll();
     }
 
-    /** The next sample to read, when its slot is free; null when there is nothing more to do, ever. */
-    synchronized Task take() {
+    /** The position of the next sample to read, when its slot is free; NONE when there is nothing to do, ever. */
+    synchronized int take() {
         while (!ended && (next == order.length || next / batch >= released + missing.length)) {
             pause();
         }
         if (ended) {
-            return null;
+            return NONE;
         }
         running++;
-        Task task = new Task(next / batch, next % batch, order[next]);
-        next++;
-        return task;
+        return next++;
+    }
+
+    /** Position of the next sample to ask the disk for, when that at {@code position} is read; NONE if none is due. */
+    synchronized int toAskFor(int position) {
+        asked = Math.max(asked, position);
+        return asked < Math.min(order.length, position + 1 + ahead) ? asked++ : NONE;
+    }
+
+    /** Number of the sample at a position that has been taken, or is to be asked for, and is not finished. */
+    int sample(int position) {
+        return order[position];
+    }
+
+    /** The slot that the sample at a position goes to. */
+    int slot(int position) {
+        return position / batch % missing.length;
+    }
+
+    /** Its place in the batch there. */
+    int index(int position) {
+        return position % batch;
     }
 
     /** Reports a sample as read, or as failed. The first failure of a batch counts, whoever comes first. */
-    synchronized void finish(Task task, Throwable failure) {
-        int slot = task.step() % missing.length;
-        if (failure != null && (failures[slot] == null || task.index() < failed[slot])) {
+    synchronized void finish(int position, Throwable failure) {
+        int slot = slot(position);
+        if (failure != null && (failures[slot] == null || index(position) < failed[slot])) {
             failures[slot] = failure;
-            failed[slot] = task.index();
+            failed[slot] = index(position);
         }
         running--;
         missing[slot]--;

@@ -77,6 +77,21 @@ class DataLoaderTest {
         assertEquals(0, device.openBuffers());
     }
 
+    /** By several threads at a time. */
+    @Test
+    void chunksAreUnpackedAsByOneThread() throws IOException {
+        Path train = Files.createDirectories(directory.resolve("chunks/train"));
+        Files.copy(Fixtures.resource("chunked_gzip.h5"), train.resolve("1979.h5"));
+        for (int number = 0; number < 50; number++) { // anew each time: the first to come reads the table of chunks
+            try (Era5Dataset data = Era5Dataset.open(Fixtures.config(train.getParent(), 3, 5, 1));
+                Era5Dataset again = Era5Dataset.open(data.config());
+                DataLoader loader = new DataLoader(device, data, sampler(data), 3);
+                DataLoader.Epoch epoch = loader.epoch(number)) {
+                assertHolds(again, epoch.next());
+            }
+        }
+    }
+
     private static void assertHolds(Era5Dataset data, Batch batch) {
         assertEquals(Shape.of(BATCH, 3, 3, 5), batch.input().shape());
         assertEquals(Shape.of(BATCH, 2, 3, 5), batch.target().shape());

@@ -1,0 +1,78 @@
+package org.isobar.data;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+
+import com.sun.management.ThreadMXBean;
+import org.isobar.os.PageCache;
+import org.isobar.os.Uncached;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What reading takes besides time: no memory of the heap for a sample, and no disk that waits for the reader. */
+@Timeout(120)
+class LoaderCostTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final long NEXT_TO_NOTHING = 100; // bytes
+
+    @TempDir
+    private Path directory;
+    private final HostDevice device = new HostDevice();
+
+    private static DistributedSampler inOrder(Era5Dataset data) {
+        return new DistributedSampler(data.size(), 1, 1, 0, false, 0);
+    }
+
+    /** Vectors are objects until the compiler has seen the loop often enough. */
+    @Test
+    void aStepAllocatesNothingOnceItIsCompiled() {
+        Fixtures.year(directory.resolve("train/1979.h5"), 10, new Window(3, 24, 67), (t, c, j, i) -> t + c + j + i);
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long least = Long.MAX_VALUE;
+        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 20, 67, 1));
+            DataLoader loader = new DataLoader(device, data, inOrder(data), 0)) {
+            Instant end = Instant.now().plus(PATIENCE);
+            while (least > NEXT_TO_NOTHING && Instant.now().isBefore(end)) {
+                try (DataLoader.Epoch epoch = loader.epoch(0)) {
+                    while (epoch.hasNext()) {
+                        long before = threads.getCurrentThreadAllocatedBytes();
+                        try (Batch batch = epoch.next()) {
+                            batch.input();
+                            batch.target();
+                        }
+                        least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+                    }
+                }
+            }
+        }
+        assertTrue(least <= NEXT_TO_NOTHING, least + " bytes a step");
+    }
+
+    @Test
+    void theDiskReadsWhatComesNextAndRestsWhenAllIsRead() throws IOException, InterruptedException {
+        Path year = directory.resolve("train/1979.h5");
+        Uncached.forget(Fixtures.year(year, 10, new Window(3, 512, 512), (t, c, j, i) -> t));
+        PageCache pages = new PageCache();
+        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 512, 512, 1));
+            DataLoader loader = new DataLoader(device, data, inOrder(data), 0);
+            DataLoader.Epoch epoch = loader.epoch(0)) {
+            long before = pages.blocksRead();
+            epoch.next().close();
+            long after = pages.blocksRead();
+            long all = Files.size(year) / 512; // of which no sample has the first frame, nor one channel of the last
+            assertTrue(after - before > all * 8 / 10, (after - before) + " blocks of " + all + " read");
+            while (epoch.hasNext()) {
+                epoch.next().close();
+            }
+            assertEquals(after, pages.blocksRead());
+        }
+    }
+}
