@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 import org.isobar.backend.Backend;
-import org.isobar.telemetry.PythonFormat;
+import org.isobar.os.HostMachine;
 
 /**
  * Which options that were asked for change nothing in this run, so that nobody believes they did.
@@ -31,8 +31,9 @@ public record Effects(List<String> anywhere, List<String> onCpu, List<String> on
 
     private static List<String> onCpu(Settings settings) {
         List<String> idle = new ArrayList<>();
-        addIf(idle, settings.get(Keys.AMP_MODE) != AmpMode.NONE,
-            "amp_mode " + PythonFormat.str(settings.get(Keys.AMP_MODE)) + " (trains in fp32)");
+        addIf(idle, settings.get(Keys.AMP_MODE) == AmpMode.FP16, "amp_mode fp16 (trains in fp32)");
+        addIf(idle, settings.get(Keys.AMP_MODE) == AmpMode.BF16 && !HostMachine.multipliesBf16(),
+            "amp_mode bf16 (this processor has no products in bf16: trains in fp32)");
         addIf(idle, settings.get(Keys.DATA_LOADER_CONFIG) == DataLoaderConfig.DALI,
             "data_loader_config dali (there is nothing to copy: one loader serves both names)");
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");

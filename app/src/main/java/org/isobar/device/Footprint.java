@@ -7,7 +7,7 @@ import java.util.Set;
  * which of its kernels they will run.
  *
  * @param widestRow     elements of the longest row that is normalized or summed over
- * @param largestWeight elements of the largest weight of a product
+ * @param largestWeight elements of the largest weight of a product, both its extents as {@link #packed} rounds them
  * @param largestImages elements of the largest batch of images that is scored
  * @param imagePlanes   fields, samples times channels, of that batch
  * @param normWidths    every width of rows that are normalized
@@ -19,5 +19,10 @@ public record Footprint(long widestRow, long largestWeight, long largestImages, 
     public Footprint {
         normWidths = Set.copyOf(normWidths);
         attention = Set.copyOf(attention);
+    }
+
+    /** An extent of a weight, rounded up to what kernels may pad it to that pack it. */
+    public static long packed(long extent) {
+        return Math.ceilDiv(extent, 64) * 64;
     }
 }

@@ -8,7 +8,7 @@ import org.isobar.tensor.Tensor;
  * What the ranks of one group can ask of each other. All of them issue the same operations with the same sizes in the
  * same order; the operations run in that order, each when all have issued it, while the caller goes on. A tensor may be
  * sent before its receiver is there to take it. Tensors of an operation are left alone until its {@link Work} is done.
- * F32 and F64, on a GPU F16 and BF16 too. There, an operation also comes after all that was computed before it was
+ * BF16, F32 and F64, on a GPU F16 too. There, an operation also comes after all that was computed before it was
  * issued.
  *
  * <p>Results do not depend on timing, and what all ranks receive is the same bits at each.

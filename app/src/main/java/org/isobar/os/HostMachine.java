@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -20,6 +21,7 @@ public final class HostMachine {
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
     private static final Path MEMORY = Path.of("/proc/meminfo");
     private static final Path PROCESS = Path.of("/proc/self/status");
+    private static final Set<String> BF16_PRODUCTS = Set.of("avx512_bf16", "amx_bf16", "bf16");
     private static final Path NVIDIA_DRIVER = Path.of("/proc/driver/nvidia/version");
     private static final long KIB = 1024;
 
@@ -35,6 +37,15 @@ public final class HostMachine {
         List<String> lines = lines(PROCESSORS);
         return value(lines, "flags").or(() -> value(lines, "Features")) // x86, Arm
             .map(flags -> Set.of(flags.split(" +"))).orElse(Set.of());
+    }
+
+    /** Whether the processor multiplies matrices or vectors of bfloat16: AVX-512 and AMX of x86, FEAT_BF16 of Arm. */
+    public static boolean multipliesBf16() {
+        return multipliesBf16(processorFeatures());
+    }
+
+    static boolean multipliesBf16(Set<String> features) {
+        return !Collections.disjoint(features, BF16_PRODUCTS);
     }
 
     /** Release of NVIDIA's driver in the kernel, if there is one. */

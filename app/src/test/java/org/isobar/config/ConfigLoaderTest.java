@@ -14,6 +14,7 @@ import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
@@ -165,6 +166,13 @@ class ConfigLoaderTest {
         anywhere.forEach(option -> assertTrue(cpu.contains(option) && gpu.contains(option), option));
         onCpu.forEach(option -> assertTrue(cpu.contains(option) && !gpu.contains(option), option));
         onGpu.forEach(option -> assertTrue(gpu.contains(option) && !cpu.contains(option), option));
+    }
+
+    @Test
+    void bf16HasAnEffectOnProcessorsThatMultiplyIt() {
+        String said = ConfigLoader.load(request("base").with("amp_mode", "bf16")).warning(Backend.CPU).orElse("");
+        assertEquals(!HostMachine.multipliesBf16(),
+            said.contains("amp_mode bf16 (this processor has no products in bf16: trains in fp32)"), said);
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
@@ -22,6 +23,14 @@ class HostMachineTest {
         List<String> lines = List.of("Name:\tjava", "VmPeak:\t    9999 kB", "VmHWM:\t    1932 kB", "RssAnon:\t 148 kB");
         assertEquals(1932 * 1024, HostMachine.size(STATUS, lines, "VmHWM"));
         assertEquals(148 * 1024, HostMachine.size(STATUS, lines, "RssAnon"));
+    }
+
+    @Test
+    void productsInBf16AreAFeatureOfTheProcessor() {
+        assertTrue(HostMachine.multipliesBf16(Set.of("fma", "avx512f", "avx512_bf16")));
+        assertTrue(HostMachine.multipliesBf16(Set.of("asimd", "bf16")));
+        assertFalse(HostMachine.multipliesBf16(Set.of("fma", "avx2", "avx512f")));
+        assertEquals(HostMachine.multipliesBf16(HostMachine.processorFeatures()), HostMachine.multipliesBf16());
     }
 
     @Test

@@ -35,8 +35,8 @@ class MemoryCheckTest {
             String message = refusal(device, run, needed - 1);
             assertTrue(message.matches("this run needs 1\\.\\d\\d GB of memory \\(0\\.\\d\\d parameters and optimizer, "
                 + "0\\.\\d\\d activations, 0\\.\\d\\d temporaries, 0\\.23 batches, 0\\.13 the program\\) and "
-                + "1\\.\\d\\d GB are free; no batch is small enough: lower embed_dim or depth, or raise patch_size"),
-                message);
+                + "1\\.\\d\\d GB are free; " + (device.supports(DType.BF16) ? "it fits with --amp_mode bf16; or"
+                    : "no batch is small enough:") + " lower embed_dim or depth, or raise patch_size"), message);
         }
     }
 
@@ -45,7 +45,8 @@ class MemoryCheckTest {
         try (Device device = new CpuDevice(1)) {
             long available = MemoryPlan.of(BASE, 5).bytes() + 5 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
-            assertTrue(message.contains("; it fits with --local_batch_size 5; or lower embed_dim"), message);
+            assertTrue(message.contains("; it fits with --local_batch_size 5" + (device.supports(DType.BF16)
+                ? ", or with --amp_mode bf16 --local_batch_size" : "; or lower embed_dim")), message);
             MemoryCheck.require(device, run(5, DType.F32), available);
             refusal(device, run(6, DType.F32), available);
         }

@@ -1,17 +1,15 @@
 package org.isobar.backend.cpu;
 
-import static org.isobar.backend.cpu.Lanes.WIDTH;
-import static org.isobar.backend.cpu.Lanes.load;
-import static org.isobar.backend.cpu.Lanes.slice;
-import static org.isobar.backend.cpu.Lanes.store;
-
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.VectorMask;
 
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
 
 /**
  * Gradients of attention, one block of keys of one head at a time, against all queries. With the weights
@@ -19,132 +17,133 @@ import org.isobar.device.Write;
  * <pre>
  *   dV = (M P)^T dOut,  dS = P (M (dOut V^T) - delta),  dK = dS^T Q / sqrt D,  dQ = dS K / sqrt D.
  * </pre>
- * The blocks of keys add to dQ in their order, whichever threads they run on: each waits for its predecessor to be
- * done with a block of queries.
+ * Scores are computed transposed, (keys, queries): so lse and delta are vectors along a row, and only the last product
+ * takes a transposed operand. The blocks of keys add to dQ in their order, whichever threads they run on: each waits
+ * for its predecessor to be done with a block of queries.
  */
 final class AttentionBackward {
+    private static final int BY_QUERIES = 4;
+    private static final int KEYS = BY_QUERIES;
+    private static final int REFERENCES = 5;
+    private static final int DELTAS = 6;
+    private static final int D_QUERIES = 7;
+
+    private final Tensors tensors;
+    private final DType dtype;
     private final AttentionBlocks blocks;
-    private final Operands operands;
+    private final int headDim;
+    private final float scale;
     private final AttentionDropout dropout;
+    private final AttentionSpace space;
+    private final MemorySegment memory;
+    private final AttentionGradients gradients;
     /** Blocks of queries that the task of this number is done with. */
     private final AtomicIntegerArray done;
 
     /**
      * What is read and written.
      *
-     * @param dq               (B, Tq, H, D)
-     * @param dkv              (B, Tk, 2, H, D)
-     * @param dOut             (B, Tq, H, D)
-     * @param q                (B, Tq, H, D)
-     * @param lse              (B, H, Tq)
-     * @param delta            (B, H, Tq)
-     * @param keys             as {@link AttentionPacking} lays them
-     * @param transposedKeys   likewise
-     * @param transposedValues likewise
+     * @param dq   (B, Tq, H, D)
+     * @param dkv  (B, Tk, 2, H, D)
+     * @param dOut (B, Tq, H, D)
+     * @param q    (B, Tq, H, D)
+     * @param kv   (B, Tk, 2, H, D)
+     * @param out  (B, Tq, H, D)
+     * @param lse  (B, H, Tq)
      */
-    record Operands(MemorySegment dq, MemorySegment dkv, MemorySegment dOut, MemorySegment q, MemorySegment lse,
-        MemorySegment delta, MemorySegment keys, MemorySegment transposedKeys, MemorySegment transposedValues) { }
+    record Tensors(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse) { }
 
-    AttentionBackward(AttentionBlocks blocks, Operands operands, AttentionDropout dropout) {
-        this.blocks = blocks;
-        this.operands = operands;
-        this.dropout = dropout;
-        done = new AtomicIntegerArray(tasks());
+    /** Scratch memory for the gradients of tensors of the given type. */
+    static AttentionSpace space(AttentionShape shape, DType dtype) {
+        AttentionBlocks blocks = AttentionBlocks.backward(shape, dtype);
+        long byQueries = AttentionOperand.bytes(dtype, blocks.queries(), shape.headDim(), blocks.heads());
+        long byKeys = AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
+        long floats = (long) blocks.heads() * blocks.queries().blocks() * blocks.queries().side() * Float.BYTES;
+        return AttentionSpace.of(new long[] {byQueries, byQueries, byQueries, byQueries, byKeys, floats, floats,
+            floats * shape.headDim()}, AttentionTiles.sizes(blocks, dtype));
     }
 
-    /** Tasks for {@link #run}: one for each block of keys of each head, neighbours being of different heads. */
-    int tasks() {
-        return blocks.heads() * blocks.keyBlocks();
+    /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
+    AttentionBackward(Matmuls matmuls, Tensors tensors, AttentionShape shape, Dropout dropout, MemorySegment memory) {
+        this.tensors = tensors;
+        this.memory = memory;
+        dtype = tensors.q.dtype();
+        blocks = AttentionBlocks.backward(shape, dtype);
+        headDim = Math.toIntExact(shape.headDim());
+        scale = (float) shape.scale();
+        this.dropout = new AttentionDropout(blocks, dropout);
+        space = space(shape, dtype);
+        long[] byQueries = new long[BY_QUERIES];
+        for (int i = 0; i < BY_QUERIES; i++) {
+            byQueries[i] = space.shared(memory, i).address();
+        }
+        gradients = new AttentionGradients(matmuls, blocks, tensors, byQueries, space.shared(memory, KEYS).address());
+        done = new AtomicIntegerArray(blocks.heads() * blocks.keys().blocks());
     }
 
-    /** Elements that a task needs for itself. */
-    static long scratch(AttentionBlocks blocks) {
-        return 2 * blocks.scores() + 2 * blocks.packedBlock();
+    /** Runs it. */
+    void run(WorkerPool pool) {
+        int queryBlocks = blocks.queries().blocks();
+        int keyBlocks = blocks.keys().blocks();
+        pool.run(blocks.heads() * queryBlocks, (worker, task) -> {
+            gradients.packQueries(worker, task / queryBlocks, task % queryBlocks);
+            statistics(task / queryBlocks, task % queryBlocks);
+        });
+        pool.run(blocks.heads() * keyBlocks, (worker, task) ->
+            gradients.packKeys(worker, task / keyBlocks, task % keyBlocks));
+        pool.run(done.length(), this::runTask); // neighbours are of different heads
     }
 
-    /** Runs one task; those of lower numbers must be running or done. */
-    void run(int task, MemorySegment scratch) {
+    /** For each query of a block what is the same for all keys: minus lse, for exponents of two, and delta. */
+    private void statistics(int head, int block) {
+        MemorySegment lse = HostStorage.of(tensors.lse);
+        MemorySegment references = perQuery(REFERENCES, head, block);
+        MemorySegment deltas = perQuery(DELTAS, head, block);
+        for (int row = 0; row < blocks.queries().length(block); row++) {
+            double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, block) + row);
+            references.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (-natural / Math.log(2)));
+            deltas.setAtIndex(ValueLayout.JAVA_FLOAT, row, AttentionElements.dot(dtype,
+                blocks.query(tensors.dOut, head, block, row), blocks.query(tensors.out, head, block, row), 0, headDim));
+        }
+    }
+
+    /** A float for each query of a block. */
+    private MemorySegment perQuery(int part, int head, int block) {
+        return ofBlock(part, head, block, (long) blocks.queries().side() * Float.BYTES);
+    }
+
+    /** The sums that are to become dq, (queries, D). */
+    private MemorySegment dQueries(int head, int block) {
+        return ofBlock(D_QUERIES, head, block, (long) blocks.queries().side() * headDim * Float.BYTES);
+    }
+
+    private MemorySegment ofBlock(int part, int head, int block, long bytes) {
+        return space.shared(memory, part).asSlice(((long) head * blocks.queries().blocks() + block) * bytes, bytes);
+    }
+
+    /** Runs one task, a block of keys of one head; those of lower numbers must be running or done. */
+    private void runTask(int worker, int task) {
         int head = task % blocks.heads();
         int keyBlock = task / blocks.heads();
-        long tile = blocks.scores();
-        long gradient = blocks.packedBlock();
-        MemorySegment weights = slice(scratch, 0, tile);
-        MemorySegment dScores = slice(scratch, tile, 2 * tile);
-        MemorySegment dKeys = slice(scratch, 2 * tile, 2 * tile + gradient);
-        MemorySegment dValues = slice(scratch, 2 * tile + gradient, 2 * tile + 2 * gradient);
+        AttentionTiles tiles = new AttentionTiles(space, space.own(memory, worker), blocks, dtype, dropout);
         try {
-            for (int queryBlock = 0; queryBlock < blocks.queryBlocks(); queryBlock++) {
+            for (int queryBlock = 0; queryBlock < blocks.queries().blocks(); queryBlock++) {
                 Write write = queryBlock == 0 ? Write.OVERWRITE : Write.ADD;
-                fromQueries(weights, operands.q(), operands.transposedKeys(), scale(), head, queryBlock, keyBlock);
-                fromQueries(dScores, operands.dOut(), operands.transposedValues(), 1, head, queryBlock, keyBlock);
-                dropout.apply(dScores, head, queryBlock, keyBlock);
-                softmaxBackward(weights, dScores, head, queryBlock, blocks.keysOf(keyBlock));
-                dropout.apply(weights, head, queryBlock, keyBlock);
-                toKeys(dValues, weights, operands.dOut(), 1, head, queryBlock, keyBlock, write);
-                toKeys(dKeys, dScores, operands.q(), scale(), head, queryBlock, keyBlock, write);
+                gradients.scores(worker, tiles.scores(), head, queryBlock, keyBlock);
+                gradients.dWeights(worker, tiles.dWeights(), head, queryBlock, keyBlock);
+                tiles.softmax(perQuery(REFERENCES, head, queryBlock), perQuery(DELTAS, head, queryBlock), head,
+                    queryBlock, keyBlock);
+                gradients.dValues(worker, Matrix.of(tiles.dValues(), headDim), tiles.weights(), head, queryBlock,
+                    keyBlock, write);
+                gradients.dKeys(worker, Matrix.of(tiles.dKeys(), headDim), tiles.dScores(), head, queryBlock, keyBlock,
+                    write);
                 awaitTurn(task, queryBlock);
-                toQueries(dScores, head, queryBlock, keyBlock);
+                toQueries(worker, tiles, head, queryBlock, keyBlock);
                 done.set(task, queryBlock + 1);
             }
-            unpack(dKeys, blocks.key(head, (long) keyBlock * blocks.keySide()), keyBlock);
-            unpack(dValues, blocks.value(head, (long) keyBlock * blocks.keySide()), keyBlock);
+            finish(tiles, head, keyBlock);
         } finally {
-            done.set(task, blocks.queryBlocks()); // after a failure too: nobody may wait for ever
-        }
-    }
-
-    private float scale() {
-        return (float) blocks.shape().scale();
-    }
-
-    /** to = scale x y, with x the queries' rows of a tensor and y (D, keys) those of the keys. */
-    private void fromQueries(MemorySegment to, MemorySegment x, MemorySegment y, float scale, int head,
-        int queryBlock, int keyBlock) {
-        OneDnn.product(Matrix.of(to, blocks.keySide()), blocks.queriesOf(queryBlock), blocks.keysOf(keyBlock),
-            blocks.shape().headDim(), blocks.queries(x, head, queryBlock),
-            Matrix.of(y, blocks.keySide()).at(0, blocks.packed(head, keyBlock)), scale, Write.OVERWRITE);
-    }
-
-    /** to (keys, D) = or += scale tile^T x, with x the queries' rows of a tensor. */
-    private void toKeys(MemorySegment to, MemorySegment tile, MemorySegment x, float scale, int head, int queryBlock,
-        int keyBlock, Write write) {
-        OneDnn.product(Matrix.of(to, blocks.shape().headDim()), blocks.keysOf(keyBlock), blocks.shape().headDim(),
-            blocks.queriesOf(queryBlock), Matrix.of(tile, blocks.keySide()).transpose(),
-            blocks.queries(x, head, queryBlock), scale, write);
-    }
-
-    /** dq = or += dScores k / sqrt D. */
-    private void toQueries(MemorySegment dScores, int head, int queryBlock, int keyBlock) {
-        long headDim = blocks.shape().headDim();
-        OneDnn.product(blocks.queries(operands.dq(), head, queryBlock), blocks.queriesOf(queryBlock), headDim,
-            blocks.keysOf(keyBlock), Matrix.of(dScores, blocks.keySide()),
-            Matrix.of(operands.keys(), headDim).at(0, blocks.packed(head, keyBlock)), scale(),
-            keyBlock == 0 ? Write.OVERWRITE : Write.ADD);
-    }
-
-    /** Scores to weights and, behind them, gradients of the weights to those of the scores. */
-    private void softmaxBackward(MemorySegment weights, MemorySegment dScores, int head, int queryBlock, int keys) {
-        for (int row = 0; row < blocks.queriesOf(queryBlock); row++) {
-            long query = blocks.queryRow(head, (long) queryBlock * blocks.querySide() + row);
-            softmaxBackward(weights, dScores, row * blocks.keySide(), keys,
-                operands.lse().getAtIndex(ValueLayout.JAVA_FLOAT, query),
-                operands.delta().getAtIndex(ValueLayout.JAVA_FLOAT, query));
-        }
-    }
-
-    private static void softmaxBackward(MemorySegment weights, MemorySegment dScores, int first, int count, float lse,
-        float delta) {
-        int i = first;
-        for (; i <= first + count - WIDTH; i += WIDTH) {
-            FloatVector weight = VectorMath.exp(load(weights, i).sub(lse));
-            store(weights, i, weight);
-            store(dScores, i, load(dScores, i).sub(delta).mul(weight));
-        }
-        if (i < first + count) {
-            VectorMask<Float> rest = Lanes.below(i, first + count);
-            FloatVector weight = VectorMath.exp(load(weights, i, rest).sub(lse));
-            store(weights, i, weight, rest);
-            store(dScores, i, load(dScores, i, rest).sub(delta).mul(weight), rest);
+            done.set(task, blocks.queries().blocks()); // after a failure too: nobody may wait for ever
         }
     }
 
@@ -156,12 +155,24 @@ final class AttentionBackward {
         }
     }
 
-    /** Puts the gradients of a block, (keys, D), where its keys, or its values, begin in dkv. */
-    private void unpack(MemorySegment gradients, long first, int keyBlock) {
-        long bytes = blocks.shape().headDim() * Float.BYTES;
-        for (int key = 0; key < blocks.keysOf(keyBlock); key++) {
-            MemorySegment.copy(gradients, key * bytes, operands.dkv(),
-                (first + key * 2 * blocks.channels()) * Float.BYTES, bytes);
+    private void toQueries(int worker, AttentionTiles tiles, int head, int queryBlock, int keyBlock) {
+        MemorySegment sums = dQueries(head, queryBlock);
+        gradients.dQueries(worker, Matrix.of(sums, headDim), tiles.dScores(), head, queryBlock, keyBlock,
+            keyBlock == 0 ? Write.OVERWRITE : Write.ADD);
+        if (keyBlock == blocks.keys().blocks() - 1) {
+            for (int row = 0; row < blocks.queries().length(queryBlock); row++) {
+                AttentionElements.scale(dtype, blocks.query(tensors.dq, head, queryBlock, row), 0, sums, row * headDim,
+                    headDim, scale);
+            }
+        }
+    }
+
+    private void finish(AttentionTiles tiles, int head, int keyBlock) {
+        for (int row = 0; row < blocks.keys().length(keyBlock); row++) {
+            AttentionElements.scale(dtype, blocks.key(tensors.dkv, head, keyBlock, row), 0, tiles.dKeys(),
+                row * headDim, headDim, scale);
+            AttentionElements.scale(dtype, blocks.value(tensors.dkv, head, keyBlock, row), 0, tiles.dValues(),
+                row * headDim, headDim, 1);
         }
     }
 }

@@ -3,28 +3,34 @@ package org.isobar.backend.cpu;
 import java.lang.foreign.MemorySegment;
 
 import org.isobar.device.AttentionShape;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
 
 /**
  * How attention is cut: each head of each sample into blocks of queries and blocks of keys. Heads are numbered through
- * all samples. The cut depends on the shape alone.
+ * all samples. The cut depends on shape and type alone. A thread's tiles fit into its second cache, about; products of
+ * larger ones are no faster.
  *
- * @param shape       extents
- * @param querySide   queries of a block, the last one's apart
- * @param keySide     keys of a block, the last one's apart
- * @param queryBlocks blocks of queries in a head
- * @param keyBlocks   blocks of keys in a head
+ * @param shape   extents
+ * @param queries the queries of a head
+ * @param keys    the keys of a head
  */
-record AttentionBlocks(AttentionShape shape, int querySide, int keySide, int queryBlocks, int keyBlocks) {
-    /** Together, a block's scores and keys and values fit into the second cache; products still run at full speed. */
-    private static final int QUERIES = 64;
-    private static final int KEYS = 256;
+record AttentionBlocks(AttentionShape shape, Cut queries, Cut keys) {
+    private static final int KEYS = 512;
+    private static final int QUERIES = 128;
+    /** Backward, bytes of a row of operands of single or half the size. */
+    private static final int QUERY_BYTES = 512;
 
-    /** The blocks of attention of the given shape. */
-    static AttentionBlocks of(AttentionShape shape) {
-        int querySide = Tiling.side(shape.queries(), QUERIES);
-        int keySide = Tiling.side(shape.keys(), KEYS);
-        return new AttentionBlocks(shape, querySide, keySide, Chunks.count(shape.queries(), querySide),
-            Chunks.count(shape.keys(), keySide));
+    /** The blocks of the forward pass. */
+    static AttentionBlocks forward(AttentionShape shape) {
+        return new AttentionBlocks(shape, Cut.of(shape.queries(), QUERIES), Cut.of(shape.keys(), KEYS));
+    }
+
+    /** The blocks of the backward pass of tensors of the given type. */
+    static AttentionBlocks backward(AttentionShape shape, DType dtype) {
+        return new AttentionBlocks(shape, Cut.of(shape.queries(), QUERY_BYTES / dtype.bytes()),
+            Cut.of(shape.keys(), KEYS));
     }
 
     /** Heads of all samples. */
@@ -32,68 +38,66 @@ record AttentionBlocks(AttentionShape shape, int querySide, int keySide, int que
         return Math.toIntExact(shape.batch() * shape.heads());
     }
 
-    /** Queries of the given block. */
-    int queriesOf(int block) {
-        return (int) Math.min(querySide, shape.queries() - (long) block * querySide);
-    }
-
-    /** Keys of the given block. */
-    int keysOf(int block) {
-        return (int) Math.min(keySide, shape.keys() - (long) block * keySide);
-    }
-
     /** Channels of a token: elements from one query to the next. */
-    long channels() {
+    private long channels() {
         return shape.heads() * shape.headDim();
     }
 
-    /** First element of a head's query {@code token} in a tensor (B, Tq, H, D). */
-    long query(int head, long token) {
-        return element(head, token, shape.queries(), channels());
+    /** Row of the first query of a block in a tensor (B, H, Tq). */
+    long queryRow(int head, int block) {
+        return head * queries.extent() + queries.first(block);
     }
 
-    /** Row of a head's query {@code token} in a tensor (B, H, Tq). */
-    long queryRow(int head, long token) {
-        return head * shape.queries() + token;
+    /** A head's queries, (queries, D), from those of {@code block} on in a tensor (B, Tq, H, D). */
+    Matrix queries(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, channels()).at(0, query(head, block));
     }
 
-    /** First element of a head's key {@code token} in a tensor (B, Tk, 2, H, D). */
-    long key(int head, long token) {
-        return element(head, token, shape.keys(), 2 * channels());
+    /** A head's keys, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    Matrix keys(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, 2 * channels()).at(0, key(head, block));
     }
 
-    /** First element of a head's value {@code token} in a tensor (B, Tk, 2, H, D). */
-    long value(int head, long token) {
-        return key(head, token) + channels();
+    /** A head's values, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    Matrix values(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, 2 * channels()).at(0, key(head, block) + channels());
     }
 
-    private long element(int head, long token, long tokens, long stride) {
+    /** One of a block's queries in a tensor (B, Tq, H, D). */
+    MemorySegment query(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, query(head, block) + row * channels());
+    }
+
+    /** One of a block's keys in a tensor (B, Tk, 2, H, D). */
+    MemorySegment key(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, key(head, block) + row * 2 * channels());
+    }
+
+    /** One of a block's values in a tensor (B, Tk, 2, H, D). */
+    MemorySegment value(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, key(head, block) + (row * 2 + 1) * channels());
+    }
+
+    private MemorySegment channelsOf(Tensor tensor, long first) {
+        int bytes = tensor.dtype().bytes();
+        return HostStorage.of(tensor).asSlice(first * bytes, shape.headDim() * bytes);
+    }
+
+    private long query(int head, int block) {
+        return element(head, queries, block, channels());
+    }
+
+    private long key(int head, int block) {
+        return element(head, keys, block, 2 * channels());
+    }
+
+    private long element(int head, Cut cut, int block, long stride) {
         long sample = head / shape.heads();
-        return (sample * tokens + token) * stride + head % shape.heads() * shape.headDim();
+        return (sample * cut.extent() + cut.first(block)) * stride + head % shape.heads() * shape.headDim();
     }
 
-    /** A head's queries from {@code block} on in a tensor (B, Tq, H, D). */
-    Matrix queries(MemorySegment tensor, int head, int block) {
-        return Matrix.of(tensor, channels()).at(0, query(head, (long) block * querySide));
-    }
-
-    /** Elements of the keys, or the values, of one block, when they lie alone; whole cache lines. */
-    long packedBlock() {
-        return keySide * shape.headDim();
-    }
-
-    /** Elements of the keys, or the values, of all heads, block by block. */
-    long packed() {
-        return heads() * keyBlocks * packedBlock();
-    }
-
-    /** First element of the given block among the packed ones. */
-    long packed(int head, int block) {
-        return (head * (long) keyBlocks + block) * packedBlock();
-    }
-
-    /** Elements of the scores of one block of queries and one of keys. */
-    long scores() {
-        return (long) querySide * keySide;
+    /** Elements of one block of queries and one of keys. */
+    int tile() {
+        return queries.side() * keys.side();
     }
 }

@@ -1,86 +1,153 @@
 package org.isobar.backend.cpu;
 
-import static org.isobar.backend.cpu.Lanes.WIDTH;
-import static org.isobar.backend.cpu.Lanes.load;
-import static org.isobar.backend.cpu.Lanes.slice;
-import static org.isobar.backend.cpu.Lanes.store;
-
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import jdk.incubator.vector.VectorMask;
 
+import org.isobar.device.AttentionShape;
+import org.isobar.device.Dropout;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
 
 /**
  * Attention of one block of queries to all keys of its head, a block of keys at a time (Dao et al., "FlashAttention",
- * 2022): {@code out} gathers the sum of e^(score - m) v, and is divided by the sum of e^(score - m) at the end.
- *
- * @param blocks         how heads are cut
- * @param out            (B, Tq, H, D)
- * @param lse            (B, H, Tq)
- * @param q              (B, Tq, H, D)
- * @param transposedKeys as {@link AttentionPacking} lays them
- * @param values         as {@link AttentionPacking} lays them
- * @param dropout        over (B, H, Tq, Tk)
+ * 2022): gathers the sum of 2^(score - m) v in single precision, to be divided by the sum of 2^(score - m) at the end.
  */
-record AttentionForward(AttentionBlocks blocks, MemorySegment out, MemorySegment lse, MemorySegment q,
-    MemorySegment transposedKeys, MemorySegment values, AttentionDropout dropout) {
+final class AttentionForward {
+    private static final int KEYS = 0;
+    private static final int VALUES = 1;
+    private static final int SCORES = 0;
+    private static final int WEIGHTS = 1;
+    private static final int SUMS = 2;
+    private static final int UNMASKED = 3;
 
-    /** Attends from one block of queries, with room for one block of scores. */
-    void run(int head, int queryBlock, MemorySegment scores) {
-        int queries = blocks.queriesOf(queryBlock);
-        OnlineSoftmax softmax = new OnlineSoftmax(queries);
-        for (int keyBlock = 0; keyBlock < blocks.keyBlocks(); keyBlock++) {
-            score(scores, head, queryBlock, keyBlock);
-            int keys = blocks.keysOf(keyBlock);
+    private final Tensors tensors;
+    private final DType dtype;
+    private final AttentionBlocks blocks;
+    private final int headDim;
+    private final AttentionDropout dropout;
+    private final AttentionSpace space;
+    private final MemorySegment memory;
+    private final AttentionOperand keys;
+    private final AttentionOperand values;
+    private final AttentionProduct score;
+    private final AttentionProduct gather;
+
+    /**
+     * What is read and written.
+     *
+     * @param out (B, Tq, H, D)
+     * @param lse (B, H, Tq)
+     * @param q   (B, Tq, H, D)
+     * @param kv  (B, Tk, 2, H, D)
+     */
+    record Tensors(Tensor out, Tensor lse, Tensor q, Tensor kv) { }
+
+    /** Scratch memory for attention of tensors of the given type. */
+    static AttentionSpace space(AttentionShape shape, DType dtype) {
+        AttentionBlocks blocks = AttentionBlocks.forward(shape);
+        long operand = AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
+        long tile = blocks.tile();
+        return AttentionSpace.of(new long[] {operand, operand}, new long[] {tile * Float.BYTES, tile * dtype.bytes(),
+            blocks.queries().side() * shape.headDim() * Float.BYTES, tile * Float.BYTES});
+    }
+
+    /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
+    AttentionForward(Matmuls matmuls, Tensors tensors, AttentionShape shape, Dropout dropout, MemorySegment memory) {
+        this.tensors = tensors;
+        this.memory = memory;
+        dtype = tensors.q.dtype();
+        blocks = AttentionBlocks.forward(shape);
+        headDim = Math.toIntExact(shape.headDim());
+        this.dropout = new AttentionDropout(blocks, dropout);
+        space = space(shape, dtype);
+        Cut queries = blocks.queries();
+        keys = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.keys(tensors.kv, head, block).transpose(),
+            blocks.keys(), queries.side(), space.shared(memory, KEYS).address());
+        values = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.values(tensors.kv, head, block),
+            blocks.keys(), queries.side(), space.shared(memory, VALUES).address());
+        Own own = new Own(0);
+        score = new AttentionProduct(matmuls, queries, keys, blocks.queries(tensors.q, 0, 0), own.scoreTile,
+            Write.OVERWRITE);
+        gather = new AttentionProduct(matmuls, queries, values, own.weightTile, own.sumRows, Write.values());
+    }
+
+    /** Runs it. */
+    void run(WorkerPool pool) {
+        int keyBlocks = blocks.keys().blocks();
+        int queryBlocks = blocks.queries().blocks();
+        pool.run(blocks.heads() * keyBlocks, (worker, task) -> {
+            keys.pack(worker, task / keyBlocks, task % keyBlocks);
+            values.pack(worker, task / keyBlocks, task % keyBlocks);
+        });
+        pool.run(blocks.heads() * queryBlocks, (worker, task) ->
+            new Own(worker).attend(task / queryBlocks, task % queryBlocks));
+    }
+
+    /** What one thread has for itself. */
+    private final class Own {
+        private final int worker;
+        private final MemorySegment scores;
+        private final MemorySegment weights;
+        private final MemorySegment sums;
+        /** Weights in single precision; masked, they become those that go into the product. */
+        private final MemorySegment unmasked;
+        private final Matrix scoreTile;
+        private final Matrix weightTile;
+        private final Matrix sumRows;
+
+        Own(int worker) {
+            this.worker = worker;
+            MemorySegment own = space.own(memory, worker);
+            scores = space.part(own, SCORES);
+            weights = space.part(own, WEIGHTS);
+            sums = space.part(own, SUMS);
+            unmasked = space.part(own, UNMASKED);
+            scoreTile = Matrix.of(scores, blocks.keys().side());
+            weightTile = Matrix.of(dtype, weights, blocks.keys().side());
+            sumRows = Matrix.of(sums, headDim);
+        }
+
+        /** Attends from one block of queries. */
+        void attend(int head, int queryBlock) {
+            OnlineSoftmax softmax = new OnlineSoftmax(blocks.queries().length(queryBlock), blocks.shape().scale());
+            Matrix queries = blocks.queries(tensors.q, head, queryBlock);
+            for (int keyBlock = 0; keyBlock < blocks.keys().blocks(); keyBlock++) {
+                score.run(worker, scoreTile, queries, queryBlock, head, keyBlock, Write.OVERWRITE);
+                weigh(softmax, head, queryBlock, keyBlock);
+                gather.run(worker, sumRows, weightTile, queryBlock, head, keyBlock,
+                    keyBlock == 0 ? Write.OVERWRITE : Write.ADD);
+            }
+            finish(softmax, head, queryBlock);
+        }
+
+        /** Scores to weights, and what was gathered with former weights to what it would be with these. */
+        private void weigh(OnlineSoftmax softmax, int head, int queryBlock, int keyBlock) {
+            DType type = dropout.isNone() ? dtype : DType.F32;
+            MemorySegment exact = dropout.isNone() ? weights : unmasked;
+            int queries = blocks.queries().length(queryBlock);
+            int side = blocks.keys().side();
             for (int row = 0; row < queries; row++) {
-                int first = row * blocks.keySide();
-                float correction = softmax.next(row, scores, first, keys);
+                float correction = softmax.next(row, scores, type, exact, row * side, blocks.keys().length(keyBlock));
                 if (keyBlock > 0 && correction != 1) {
-                    scale(outRow(head, queryBlock, row), correction);
+                    AttentionElements.scale(DType.F32, sums, row * headDim, sums, row * headDim, headDim, correction);
                 }
             }
-            dropout.apply(scores, head, queryBlock, keyBlock);
-            gather(scores, head, queryBlock, keyBlock);
+            if (!dropout.isNone()) {
+                dropout.apply(unmasked, head, queryBlock, keyBlock);
+                AttentionElements.scale(dtype, weights, 0, unmasked, 0, queries * side, 1);
+            }
         }
-        for (int row = 0; row < queries; row++) {
-            scale(outRow(head, queryBlock, row), (float) (1 / softmax.sum(row)));
-            long query = (long) queryBlock * blocks.querySide() + row;
-            lse.setAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, query), (float) softmax.logSum(row));
-        }
-    }
 
-    /** scores = q k^T / sqrt D. */
-    private void score(MemorySegment scores, int head, int queryBlock, int keyBlock) {
-        long headDim = blocks.shape().headDim();
-        Matrix keys = Matrix.of(transposedKeys, blocks.keySide()).at(0, blocks.packed(head, keyBlock));
-        OneDnn.product(Matrix.of(scores, blocks.keySide()), blocks.queriesOf(queryBlock), blocks.keysOf(keyBlock),
-            headDim, blocks.queries(q, head, queryBlock), keys, (float) blocks.shape().scale(), Write.OVERWRITE);
-    }
-
-    /** out += weights v. */
-    private void gather(MemorySegment weights, int head, int queryBlock, int keyBlock) {
-        long headDim = blocks.shape().headDim();
-        OneDnn.product(blocks.queries(out, head, queryBlock), blocks.queriesOf(queryBlock), headDim,
-            blocks.keysOf(keyBlock), Matrix.of(weights, blocks.keySide()),
-            Matrix.of(values, headDim).at(0, blocks.packed(head, keyBlock)), 1,
-            keyBlock == 0 ? Write.OVERWRITE : Write.ADD);
-    }
-
-    private MemorySegment outRow(int head, int queryBlock, int row) {
-        long first = blocks.query(head, (long) queryBlock * blocks.querySide() + row);
-        return slice(out, first, first + blocks.shape().headDim());
-    }
-
-    private static void scale(MemorySegment row, float factor) {
-        int n = Lanes.count(row);
-        int i = 0;
-        for (; i <= n - WIDTH; i += WIDTH) {
-            store(row, i, load(row, i).mul(factor));
-        }
-        if (i < n) {
-            VectorMask<Float> rest = Lanes.below(i, n);
-            store(row, i, load(row, i, rest).mul(factor), rest);
+        private void finish(OnlineSoftmax softmax, int head, int queryBlock) {
+            MemorySegment lse = HostStorage.of(tensors.lse);
+            for (int row = 0; row < blocks.queries().length(queryBlock); row++) {
+                AttentionElements.scale(dtype, blocks.query(tensors.out, head, queryBlock, row), 0, sums, row * headDim,
+                    headDim, (float) (1 / softmax.sum(row)));
+                lse.setAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, queryBlock) + row,
+                    (float) softmax.logSum(row));
+            }
         }
     }
 }

@@ -17,11 +17,25 @@ final class Chunks {
         void accept(long from, long to);
     }
 
+    /** What is done, and by which worker, with the part of a range from {@code from} to {@code to}, exclusive. */
+    @FunctionalInterface
+    interface WorkerBody {
+        /** Works on one chunk. */
+        void accept(int worker, long from, long to);
+    }
+
     /** What is done with the part of a range from {@code from} to {@code to} of one of several equal blocks. */
     @FunctionalInterface
     interface BlockBody {
         /** Works on one chunk. */
         void accept(int block, long from, long to);
+    }
+
+    /** What is done, and by which worker, with the part of a range of one of several equal blocks. */
+    @FunctionalInterface
+    interface WorkerBlockBody {
+        /** Works on one chunk. */
+        void accept(int worker, int block, long from, long to);
     }
 
     /** Number of chunks in a range. */
@@ -31,18 +45,28 @@ final class Chunks {
 
     /** Runs {@code body} over the chunks of a range. */
     static void run(WorkerPool pool, long range, long length, Body body) {
-        pool.run(count(range, length), chunk -> {
+        run(pool, range, length, (worker, from, to) -> body.accept(from, to));
+    }
+
+    /** Runs {@code body} over the chunks of a range. */
+    static void run(WorkerPool pool, long range, long length, WorkerBody body) {
+        pool.runApart(count(range, length), (worker, chunk) -> {
             long from = chunk * length;
-            body.accept(from, Math.min(range, from + length));
+            body.accept(worker, from, Math.min(range, from + length));
         });
     }
 
     /** Runs {@code body} over the chunks of each of {@code blocks} ranges of {@code range}. */
     static void run(WorkerPool pool, long blocks, long range, long length, BlockBody body) {
+        run(pool, blocks, range, length, (worker, block, from, to) -> body.accept(block, from, to));
+    }
+
+    /** Runs {@code body} over the chunks of each of {@code blocks} ranges of {@code range}. */
+    static void run(WorkerPool pool, long blocks, long range, long length, WorkerBlockBody body) {
         int each = count(range, length);
-        pool.run(Math.toIntExact(blocks * each), task -> {
+        pool.runApart(Math.toIntExact(blocks * each), (worker, task) -> {
             long from = task % each * length;
-            body.accept(task / each, from, Math.min(range, from + length));
+            body.accept(worker, task / each, from, Math.min(range, from + length));
         });
     }
 }

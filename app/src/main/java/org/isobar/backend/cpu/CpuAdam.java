@@ -71,8 +71,8 @@ final class CpuAdam {
         numbers.setAtIndex(DOUBLE, place, numbers.getAtIndex(DOUBLE, place) + 1);
     }
 
-    /** Moves nothing if the step overflowed. */
-    void adam(Tensor parameter, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    /** Moves nothing if the step overflowed. The copy is made of parameters that are still in cache. */
+    void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         MemorySegment controls = HostStorage.of(control);
         if (controls.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
@@ -90,9 +90,12 @@ final class CpuAdam {
             (float) (-learningRate / (1 - Math.pow(constants.beta1(), count))),
             (float) Math.sqrt(1 - Math.pow(constants.beta2(), count)),
             (float) constants.epsilon());
-        Chunks.run(pool, parameter.elements(), Chunks.ELEMENTS, (from, to) -> factors.update(
-            slice(parameters, from, to), slice(gradients, from, to), slice(moments1, from, to),
-            slice(moments2, from, to)));
+        Floats copies = Floats.of(copy);
+        Chunks.run(pool, parameter.elements(), Chunks.ELEMENTS, (from, to) -> {
+            MemorySegment moved = slice(parameters, from, to);
+            factors.update(moved, slice(gradients, from, to), slice(moments1, from, to), slice(moments2, from, to));
+            copies.keep(moved, from, to);
+        });
     }
 
     /** What every element is updated with. {@code step} is negative, {@code root} is sqrt(1 - b2^t). */

@@ -30,6 +30,7 @@ public final class CpuDevice implements Device {
     private final Workspace workspace = new Workspace();
     private final Matmuls matmuls;
     private final TensorOps ops;
+    private final boolean bf16 = HostMachine.multipliesBf16();
 
     /**
      * A device that computes on {@code threads} threads, the caller's included.
@@ -50,6 +51,11 @@ public final class CpuDevice implements Device {
     @Override
     public String description() {
         return HostMachine.processor() + ", " + pool.threads() + (pool.threads() == 1 ? " thread" : " threads");
+    }
+
+    @Override
+    public boolean supports(DType dtype) {
+        return dtype == DType.F32 || dtype == DType.BF16 && bf16;
     }
 
     @Override
@@ -88,7 +94,8 @@ public final class CpuDevice implements Device {
     @Override
     public void reserve(Footprint footprint) {
         workspace.reserve(footprint.widestRow());
-        CpuProducts.reserve(workspace, footprint.largestWeight());
+        Floats.reserve(workspace, pool, footprint.widestRow());
+        CpuProducts.reserve(workspace, pool.threads(), footprint.largestWeight());
         CpuLoss.reserve(workspace, footprint.largestImages());
         footprint.attention().forEach(shape -> CpuAttention.reserve(workspace, pool.threads(), shape));
     }

@@ -12,15 +12,18 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Dropout;
 import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Operations that take one pass over memory: filling, copying, positions, the residual stream. */
 final class CpuElementwise {
     private final WorkerPool pool;
+    private final Workspace workspace;
 
-    CpuElementwise(WorkerPool pool) {
+    CpuElementwise(WorkerPool pool, Workspace workspace) {
         this.pool = pool;
+        this.workspace = workspace;
     }
 
     void fill(Tensor y, double value) {
@@ -46,6 +49,22 @@ final class CpuElementwise {
         int bytes = y.dtype().bytes();
         Chunks.run(pool, y.elements(), Chunks.ELEMENTS, (from, to) ->
             MemorySegment.copy(xs, from * bytes, ys, from * bytes, (to - from) * bytes));
+    }
+
+    void cast(Tensor y, Tensor x) {
+        if (y.dtype() == x.dtype()) {
+            copy(y, x);
+            return;
+        }
+        Floats ys = Floats.of(y);
+        Floats xs = Floats.of(x);
+        Chunks.run(pool, y.elements(), Chunks.ELEMENTS, (from, to) -> {
+            if (y.dtype() == DType.F32) {
+                xs.read(slice(ys.memory(), from, to), from, to);
+            } else {
+                ys.keep(slice(xs.memory(), from, to), from, to);
+            }
+        });
     }
 
     /** Writes run through the output in order; each moves a row of x. */
@@ -95,24 +114,30 @@ final class CpuElementwise {
     void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
         MemorySegment ys = HostStorage.of(y);
         MemorySegment xs = HostStorage.of(x);
-        MemorySegment branches = HostStorage.of(branch);
+        Floats branches = Floats.of(branch);
+        Shares scratch = Shares.of(workspace, pool, 1, branches.scratch(branches.chunk()));
         long batch = x.shape().extent(0);
         long sample = x.elements() / batch;
-        Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
-            long base = b * sample;
-            addScaled(slice(ys, base + from, base + to), slice(xs, base + from, base + to),
-                slice(branches, base + from, base + to), mask(dropPath, b));
+        Chunks.run(pool, batch, sample, branches.chunk(), (worker, b, first, end) -> {
+            long from = b * sample + first;
+            long to = b * sample + end;
+            addScaled(slice(ys, from, to), slice(xs, from, to), branches.read(scratch.row(worker, 0), from, to),
+                mask(dropPath, b));
         });
     }
 
     void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
-        MemorySegment dBranches = HostStorage.of(dBranch);
+        Floats dBranches = Floats.of(dBranch);
         MemorySegment dys = HostStorage.of(dy);
+        Shares scratch = Shares.of(workspace, pool, 1, dBranches.scratch(dBranches.chunk()));
         long batch = dy.shape().extent(0);
         long sample = dy.elements() / batch;
-        Chunks.run(pool, batch, sample, Chunks.ELEMENTS, (b, from, to) -> {
-            long base = b * sample;
-            scale(slice(dBranches, base + from, base + to), slice(dys, base + from, base + to), mask(dropPath, b));
+        Chunks.run(pool, batch, sample, dBranches.chunk(), (worker, b, first, end) -> {
+            long from = b * sample + first;
+            long to = b * sample + end;
+            MemorySegment room = dBranches.room(scratch.row(worker, 0), from, to);
+            scale(room, slice(dys, from, to), mask(dropPath, b));
+            dBranches.keep(room, from, to);
         });
     }
 
@@ -123,19 +148,23 @@ final class CpuElementwise {
             }
             return;
         }
-        MemorySegment ys = HostStorage.of(y);
-        MemorySegment xs = HostStorage.of(x);
+        Floats ys = Floats.of(y);
+        Floats xs = Floats.of(x);
         long width = x.shape().extent(-1);
-        Chunks.run(pool, x.shape().rows(), Math.ceilDiv(Chunks.ELEMENTS, width), (from, to) -> {
+        Shares scratch = Shares.of(workspace, pool, 1, xs.scratch(width));
+        Chunks.run(pool, x.shape().rows(), Math.ceilDiv(Chunks.ELEMENTS, width), (worker, from, to) -> {
             DropoutRow row = new DropoutRow(dropout, x.shape());
             for (long r = from; r < to; r++) {
-                row.apply(slice(ys, r * width, (r + 1) * width), slice(xs, r * width, (r + 1) * width), r);
+                MemorySegment input = xs.read(scratch.row(worker, 0), r * width, (r + 1) * width);
+                MemorySegment output = ys.room(scratch.row(worker, 0), r * width, (r + 1) * width);
+                row.apply(output, input, r);
+                ys.keep(output, r * width, (r + 1) * width);
             }
         });
     }
 
     /** The mask's value for sample {@code b}. */
-    private static float mask(Dropout dropPath, int b) {
+    static float mask(Dropout dropPath, int b) {
         if (dropPath.isNone()) {
             return 1;
         }
@@ -144,7 +173,7 @@ final class CpuElementwise {
     }
 
     /** y = x + factor * term. */
-    private static void addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor) {
+    static void addScaled(MemorySegment y, MemorySegment x, MemorySegment term, float factor) {
         FloatVector factors = FloatVector.broadcast(Lanes.F32, factor);
         int n = Lanes.count(y);
         int i = 0;

@@ -2,7 +2,6 @@ package org.isobar.backend.cpu;
 
 import static org.isobar.backend.cpu.Lanes.WIDTH;
 import static org.isobar.backend.cpu.Lanes.load;
-import static org.isobar.backend.cpu.Lanes.slice;
 import static org.isobar.backend.cpu.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -11,7 +10,6 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -27,29 +25,47 @@ final class CpuGelu {
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private final WorkerPool pool;
+    private final Workspace workspace;
 
-    CpuGelu(WorkerPool pool) {
+    CpuGelu(WorkerPool pool, Workspace workspace) {
         this.pool = pool;
+        this.workspace = workspace;
     }
 
     void gelu(Tensor y, Tensor x) {
-        MemorySegment to = HostStorage.of(y);
-        MemorySegment from = HostStorage.of(x);
-        Chunks.run(pool, x.elements(), Chunks.ELEMENTS, (first, end) ->
-            forward(slice(to, first, end), slice(from, first, end)));
+        Floats ys = Floats.of(y);
+        Floats xs = Floats.of(x);
+        Shares scratch = Shares.of(workspace, pool, 1, xs.scratch(xs.chunk()));
+        Chunks.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
+            MemorySegment row = scratch.row(worker, 0);
+            MemorySegment input = xs.read(row, from, to);
+            MemorySegment output = ys.room(row, from, to);
+            forward(output, input);
+            ys.keep(output, from, to);
+        });
     }
 
     /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
     void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        MemorySegment dxs = HostStorage.of(dx);
-        MemorySegment ys = HostStorage.of(y);
-        MemorySegment dys = HostStorage.of(dy);
-        MemorySegment xs = HostStorage.of(x);
-        Chunks.run(pool, x.elements(), Chunks.ELEMENTS, (first, end) -> backward(slice(dxs, first, end),
-            slice(ys, first, end), slice(dys, first, end), slice(xs, first, end)));
+        Floats dxs = Floats.of(dx);
+        Floats ys = Floats.of(y);
+        Floats dys = Floats.of(dy);
+        Floats xs = Floats.of(x);
+        Shares scratch = Shares.of(workspace, pool, 2, xs.scratch(xs.chunk()));
+        Chunks.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
+            MemorySegment values = scratch.row(worker, 0);
+            MemorySegment gradients = scratch.row(worker, 1);
+            MemorySegment input = xs.read(values, from, to);
+            MemorySegment upstream = dys.read(gradients, from, to);
+            MemorySegment output = ys.room(values, from, to);
+            MemorySegment gradient = dxs.room(gradients, from, to);
+            backward(gradient, output, upstream, input);
+            dxs.keep(gradient, from, to);
+            ys.keep(output, from, to);
+        });
     }
 
-    /** y = GELU(x) on the thread that asks for it. */
+    /** y = GELU(x), in floats, on the thread that asks for it; {@code y} may be {@code x}. */
     static void forward(MemorySegment y, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;

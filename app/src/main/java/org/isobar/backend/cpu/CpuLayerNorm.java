@@ -6,18 +6,15 @@ import static org.isobar.backend.cpu.Lanes.slice;
 import static org.isobar.backend.cpu.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.device.Dropout;
 import org.isobar.device.Write;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
-/**
- * Layer normalization (Ba, Kiros, Hinton, 2016) and its gradients. A row stays in cache while it is gone over: once for
- * the mean, once for the variance about it, once for the result.
- */
+/** Layer normalization (Ba, Kiros, Hinton, 2016) and its gradients. */
 final class CpuLayerNorm {
     private final WorkerPool pool;
     private final Workspace workspace;
@@ -28,86 +25,50 @@ final class CpuLayerNorm {
     }
 
     void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
-        MemorySegment means = HostStorage.of(mean);
-        MemorySegment invStds = HostStorage.of(invStd);
-        forward(y, x, gamma, beta, (part, row, base, width) -> {
-            float center = rowMean(part, base, width);
-            means.setAtIndex(ValueLayout.JAVA_FLOAT, row, center);
-            double variance = rowVariance(part, base, width, center);
-            invStds.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (1 / Math.sqrt(variance + epsilon)));
-        }, means, invStds);
-    }
-
-    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
-        forward(y, x, gamma, beta, (part, row, base, width) -> { }, HostStorage.of(mean), HostStorage.of(invStd));
-    }
-
-    /** Sees to it that the statistics of a row are known. */
-    @FunctionalInterface
-    private interface Statistics {
-        /** For row {@code row}, which begins at element {@code base} of {@code part}. */
-        void prepare(MemorySegment part, long row, int base, int width);
-    }
-
-    private void forward(Tensor y, Tensor x, Tensor gamma, Tensor beta, Statistics statistics, MemorySegment means,
-        MemorySegment invStds) {
-        int width = Math.toIntExact(x.shape().extent(-1));
-        MemorySegment ys = HostStorage.of(y);
-        MemorySegment xs = HostStorage.of(x);
-        MemorySegment gammas = HostStorage.of(gamma);
-        MemorySegment betas = HostStorage.of(beta);
-        Chunks.run(pool, x.shape().rows(), Math.ceilDiv(Chunks.ELEMENTS, width), (from, to) -> {
-            MemorySegment yPart = slice(ys, from * width, to * width);
-            MemorySegment xPart = slice(xs, from * width, to * width);
+        NormedRows rows = rows(y, x, mean, invStd, gamma, beta);
+        Chunks.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
             for (long row = from; row < to; row++) {
-                int base = (int) (row - from) * width;
-                statistics.prepare(xPart, row, base, width);
-                float center = means.getAtIndex(ValueLayout.JAVA_FLOAT, row);
-                float scale = invStds.getAtIndex(ValueLayout.JAVA_FLOAT, row);
-                normalize(yPart, xPart, base, width, center, scale, gammas, betas);
+                rows.measure(row, epsilon);
+                rows.normalize(worker, row);
             }
         });
     }
 
-    private static float rowMean(MemorySegment x, int base, int width) {
-        FloatVector sum = FloatVector.zero(Lanes.F32);
-        int i = 0;
-        for (; i <= width - WIDTH; i += WIDTH) {
-            sum = sum.add(load(x, base + i));
-        }
-        if (i < width) {
-            sum = sum.add(load(x, base + i, Lanes.below(i, width)));
-        }
-        return Lanes.sum(sum) / width;
+    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        NormedRows rows = rows(y, x, mean, invStd, gamma, beta);
+        Chunks.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
+            for (long row = from; row < to; row++) {
+                rows.normalize(worker, row);
+            }
+        });
     }
 
-    private static float rowVariance(MemorySegment x, int base, int width, float mean) {
-        FloatVector sum = FloatVector.zero(Lanes.F32);
-        int i = 0;
-        for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector distance = load(x, base + i).sub(mean);
-            sum = distance.fma(distance, sum);
-        }
-        if (i < width) {
-            VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector distance = load(x, base + i, rest).sub(mean, rest);
-            sum = distance.fma(distance, sum);
-        }
-        return Lanes.sum(sum) / width;
+    /** A row of the sum is normalized while it is in cache. */
+    void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
+        Tensor gamma, Tensor beta, double epsilon) {
+        NormedRows rows = rows(y, z, mean, invStd, gamma, beta);
+        MemorySegment xs = HostStorage.of(x);
+        Floats branches = Floats.of(branch);
+        long batch = x.shape().extent(0);
+        long sample = x.shape().rows() / batch;
+        Chunks.run(pool, batch, sample, rows.chunk(), (worker, b, first, end) -> {
+            float mask = CpuElementwise.mask(dropPath, b);
+            for (long row = b * sample + first; row < b * sample + end; row++) {
+                long from = row * rows.width();
+                long to = from + rows.width();
+                CpuElementwise.addScaled(rows.x(row), slice(xs, from, to),
+                    branches.read(rows.scratch().row(worker, 0), from, to), mask);
+                rows.measure(row, epsilon);
+                rows.normalize(worker, row);
+            }
+        });
     }
 
-    private static void normalize(MemorySegment y, MemorySegment x, int base, int width, float mean, float invStd,
-        MemorySegment gamma, MemorySegment beta) {
-        int i = 0;
-        for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector normal = load(x, base + i).sub(mean).mul(invStd);
-            store(y, base + i, normal.fma(load(gamma, i), load(beta, i)));
-        }
-        if (i < width) {
-            VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector normal = load(x, base + i, rest).sub(mean).mul(invStd);
-            store(y, base + i, normal.fma(load(gamma, i, rest), load(beta, i, rest)), rest);
-        }
+    private NormedRows rows(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        Floats ys = Floats.of(y);
+        long width = gamma.elements();
+        return new NormedRows(ys, HostStorage.of(x), HostStorage.of(mean), HostStorage.of(invStd),
+            HostStorage.of(gamma), HostStorage.of(beta), Shares.of(workspace, pool, 1, ys.scratch(width)));
     }
 
     void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
@@ -116,20 +77,23 @@ final class CpuLayerNorm {
         long rows = x.shape().rows();
         long length = Math.max(Math.ceilDiv(rows, Workspace.CHUNKS), Math.ceilDiv(Chunks.ELEMENTS, width));
         int chunks = Chunks.count(rows, length);
-        // For each chunk of rows, the sums for dGamma and, behind them, those for dBeta.
-        MemorySegment sums = workspace.doubles(chunks, width);
+        Floats dys = Floats.of(dy);
+        // For each chunk of rows, the sums for dGamma and, behind them, those for dBeta; then a row for each worker.
+        long sumsEnd = 2L * chunks * width;
+        MemorySegment memory = workspace.floats(sumsEnd + pool.threads() * dys.scratch(width));
+        MemorySegment sums = slice(memory, 0, sumsEnd);
+        Shares scratch = new Shares(slice(memory, sumsEnd, Lanes.count(memory)), 1, dys.scratch(width));
         MemorySegment dxs = HostStorage.of(dx);
-        MemorySegment dys = HostStorage.of(dy);
         MemorySegment xs = HostStorage.of(x);
         MemorySegment means = HostStorage.of(mean);
         MemorySegment invStds = HostStorage.of(invStd);
         MemorySegment gammas = HostStorage.of(gamma);
-        Chunks.run(pool, rows, length, (from, to) -> {
+        Chunks.run(pool, rows, length, (worker, from, to) -> {
             long chunk = from / length;
-            var backward = new LayerNormRows(slice(dxs, from * width, to * width), slice(dys, from * width, to * width),
-                slice(xs, from * width, to * width), gammas, slice(sums, 2 * chunk * width, (2 * chunk + 1) * width),
-                slice(sums, (2 * chunk + 1) * width, (2 * chunk + 2) * width), write);
-            backward.run(slice(means, from, to), slice(invStds, from, to));
+            var backward = new LayerNormRows(slice(dxs, from * width, to * width), dys, slice(xs, from * width,
+                to * width), gammas, slice(sums, 2 * chunk * width, (2 * chunk + 1) * width),
+                slice(sums, (2 * chunk + 1) * width, (2 * chunk + 2) * width), write, scratch.row(worker, 0));
+            backward.run(from, slice(means, from, to), slice(invStds, from, to));
         });
         addUp(HostStorage.of(dGamma), sums, 0, chunks);
         addUp(HostStorage.of(dBeta), sums, width, chunks);

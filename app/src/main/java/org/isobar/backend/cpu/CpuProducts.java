@@ -11,16 +11,21 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Epilogue;
 import org.isobar.device.Write;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Matrix products of the linear layers. Their results are cut into tiles; one call of oneDNN computes a tile, and what
- * follows is done while the tile is in cache.
+ * Matrix products of the linear layers, in F32 or BF16. Their results are cut into tiles; one call of oneDNN computes a
+ * tile, and what follows is done while the tile is in cache.
  */
 final class CpuProducts {
     /** Columns that one task sums over the chunks of rows. */
     private static final int COLUMNS = 128;
+    /** Rows that one task sums at least: few chunks are soon summed up. */
+    private static final int ROWS = 64;
+    /** Floats of scratch for each worker: a row of a tile. */
+    private static final long SCRATCH = 3L * Tiling.PACKED;
 
     private final WorkerPool pool;
     private final Workspace workspace;
@@ -32,106 +37,129 @@ final class CpuProducts {
         this.matmuls = matmuls;
     }
 
-    /** Makes room for a transposed weight. */
-    static void reserve(Workspace workspace, long weightElements) {
-        workspace.floats(weightElements);
+    /**
+     * Makes room for a packed weight, and for what follows its products.
+     *
+     * @param weightElements of the weight, its extents as {@link org.isobar.device.Footprint#packed} rounds them
+     */
+    static void reserve(Workspace workspace, int threads, long weightElements) {
+        workspace.floats(weightElements + threads * SCRATCH);
     }
 
     void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;
-        MemorySegment transposed = workspace.floats(n * k);
-        Transposition.run(pool, transposed, HostStorage.of(weight), n, k); // or each task would, for its tile
-        Matrix a = matrix(x, k);
-        Matrix b = Matrix.of(transposed, n);
-        Tiling tiling = Tiling.of(y.elements() / n, n);
+        Matrix a = Matrix.of(x, k);
+        Matrix b = Matrix.of(weight, k).transpose();
         switch (epilogue) {
-            case Epilogue.None() ->
-                tiling.run(pool, tile -> product(matrix(y, n), k, a, b, Write.OVERWRITE, tile));
-            case Epilogue.Bias(Tensor bias) -> tiling.run(pool, tile -> {
-                product(matrix(y, n), k, a, b, Write.OVERWRITE, tile);
-                addToRows(y, bias, tile);
-            });
-            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> tiling.run(pool, tile -> {
-                product(matrix(preActivation, n), k, a, b, Write.OVERWRITE, tile);
-                addToRows(preActivation, bias, tile);
-                activate(y, preActivation, n, tile);
-            });
+            case Epilogue.None() -> run(product(y, n, a, b, k, Matmul.Finish.OVERWRITE), 0);
+            case Epilogue.Bias(Tensor bias) ->
+                run(product(y, n, a, b, k, Matmul.Finish.ADD_BIAS), HostStorage.of(bias).address());
+            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
+                PackedProduct product = product(preActivation, n, a, b, k, Matmul.Finish.ADD_BIAS);
+                MemorySegment room = room(product);
+                Floats ys = Floats.of(y);
+                Floats xs = Floats.of(preActivation);
+                Shares scratch = scratch(room);
+                product.run(pool, room, HostStorage.of(bias).address(),
+                    (worker, tile) -> activate(ys, xs, n, tile, scratch.row(worker, 0)));
+            }
         }
     }
 
     void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;
-        Matrix a = matrix(dy, n);
-        Matrix b = matrix(weight, k);
-        Tiling.of(dx.elements() / k, k).run(pool, tile -> product(matrix(dx, k), n, a, b, write, tile));
+        Matrix a = Matrix.of(dy, n);
+        Matrix b = Matrix.of(weight, k);
+        if (weight.dtype() == DType.F32) { // its rows enter as they lie: packing costs more than it saves
+            plain(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, Matmul.Finish.of(write));
+        } else {
+            run(product(dx, k, a, b, n, Matmul.Finish.of(write)), 0);
+        }
     }
 
+    /** The product {@code c = a b} with c in rows of {@code columns} and sums of {@code terms} terms. */
+    private PackedProduct product(Tensor c, long columns, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
+        return new PackedProduct(matmuls, Tiling.packed(c.elements() / columns, columns), Matrix.of(c, columns), a, b,
+            terms, finish);
+    }
+
+    private void run(PackedProduct product, long bias) {
+        product.run(pool, room(product), bias, (worker, tile) -> { });
+    }
+
+    /** Room for the packed panels and, behind them, {@link #SCRATCH} floats for each worker. */
+    private MemorySegment room(PackedProduct product) {
+        return workspace.floats(product.bytes() / Float.BYTES + pool.threads() * SCRATCH);
+    }
+
+    private Shares scratch(MemorySegment room) {
+        long floats = Lanes.count(room);
+        return new Shares(slice(room, floats - pool.threads() * SCRATCH, floats), 1, SCRATCH);
+    }
+
+    /** Both operands are used once: neither is packed beforehand. */
     void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         long n = dWeight.shape().extent(0);
         long k = dWeight.elements() / n;
         long m = dy.elements() / n;
-        Matrix a = matrix(dy, n).transpose();
-        Matrix b = matrix(x, k);
-        Tiling.of(n, k).run(pool, tile -> product(matrix(dWeight, k), m, a, b, Write.ADD, tile));
+        plain(Tiling.transposed(n, k), Matrix.of(dWeight, k), Matrix.of(dy, n).transpose(), Matrix.of(x, k), m,
+            Matmul.Finish.ADD);
+    }
+
+    /** The product {@code c = a b} with operands as they lie, and sums of {@code terms} terms. */
+    private void plain(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
+        Matmul[] products = new Matmul[Tiling.KINDS];
+        for (Tiling.Tile tile : tiling.kinds()) {
+            products[tiling.kind(tile)] = matmuls.plain(tile.height(), tile.width(), terms, a, b, c, finish);
+        }
+        pool.runApart(tiling.count(), (worker, task) -> {
+            Tiling.Tile tile = tiling.tile(task);
+            products[tiling.kind(tile)].run(worker, c.at(tile.row(), tile.column()), a.at(tile.row(), 0),
+                b.at(0, tile.column()).address());
+        });
     }
 
     void biasBackward(Tensor dBias, Tensor dy) {
         long n = dBias.elements();
         long m = dy.elements() / n;
-        MemorySegment dys = HostStorage.of(dy);
+        Floats dys = Floats.of(dy);
         MemorySegment dBiases = HostStorage.of(dBias);
-        int chunks = (int) Math.min(Workspace.CHUNKS, m);
-        MemorySegment sums = workspace.floats(chunks * n); // (chunks, N)
-        pool.run(chunks, chunk -> addRows(slice(sums, chunk * n, (chunk + 1) * n),
-            slice(dys, m * chunk / chunks * n, m * (chunk + 1) / chunks * n)));
+        int chunks = (int) Math.min(Workspace.CHUNKS, Math.ceilDiv(m, ROWS));
+        long scratch = dys.scratch(n);
+        MemorySegment room = workspace.floats((chunks + pool.threads()) * n);
+        Shares rows = new Shares(slice(room, chunks * n, chunks * n + pool.threads() * scratch), 1, scratch);
+        pool.runApart(chunks, (worker, chunk) -> addRows(slice(room, chunk * n, (chunk + 1) * n), dys,
+            m * chunk / chunks, m * (chunk + 1) / chunks, rows.row(worker, 0)));
         Chunks.run(pool, n, COLUMNS, (from, to) -> {
             for (long column = from; column < to; column++) {
                 double sum = dBiases.getAtIndex(ValueLayout.JAVA_FLOAT, column);
                 for (int chunk = 0; chunk < chunks; chunk++) {
-                    sum += sums.getAtIndex(ValueLayout.JAVA_FLOAT, chunk * n + column);
+                    sum += room.getAtIndex(ValueLayout.JAVA_FLOAT, chunk * n + column);
                 }
                 dBiases.setAtIndex(ValueLayout.JAVA_FLOAT, column, (float) sum);
             }
         });
     }
 
-    private static Matrix matrix(Tensor tensor, long columns) {
-        return Matrix.of(tensor, columns);
-    }
-
-    /** One tile of {@code c = a b} or {@code c += a b}; sums have {@code k} terms. */
-    private static void product(Matrix c, long k, Matrix a, Matrix b, Write write, Tiling.Tile tile) {
-        OneDnn.product(c.at(tile.row(), tile.column()), tile.height(), tile.width(), k, a.at(tile.row(), 0),
-            b.at(0, tile.column()), 1, write);
-    }
-
-    private static void addToRows(Tensor y, Tensor bias, Tiling.Tile tile) {
-        long n = bias.elements();
-        MemorySegment ys = HostStorage.of(y);
-        MemorySegment part = slice(HostStorage.of(bias), tile.column(), tile.column() + tile.width());
+    /** {@code y = GELU(x)}, from x as it is stored, so that the backward pass finds the same y again. */
+    private static void activate(Floats y, Floats x, long n, Tiling.Tile tile, MemorySegment scratch) {
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
-            long first = r * n + tile.column();
-            add(slice(ys, first, first + tile.width()), part);
+            long from = r * n + tile.column();
+            long to = from + tile.width();
+            MemorySegment output = y.room(scratch, from, to);
+            CpuGelu.forward(output, x.read(scratch, from, to));
+            y.keep(output, from, to);
         }
     }
 
-    private static void activate(Tensor y, Tensor x, long n, Tiling.Tile tile) {
-        MemorySegment ys = HostStorage.of(y);
-        MemorySegment xs = HostStorage.of(x);
-        for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
-            long first = r * n + tile.column();
-            CpuGelu.forward(slice(ys, first, first + tile.width()), slice(xs, first, first + tile.width()));
-        }
-    }
-
-    /** {@code sum} = sum over the rows of {@code x}, which are as long as {@code sum}. */
-    private static void addRows(MemorySegment sum, MemorySegment x) {
+    /** {@code sum} = sum over the rows {@code from} to {@code to} of {@code x}, which are as long as {@code sum}. */
+    private static void addRows(MemorySegment sum, Floats x, long from, long to, MemorySegment scratch) {
         sum.fill((byte) 0);
         long n = Lanes.count(sum);
-        for (long first = 0; first < Lanes.count(x); first += n) {
-            add(sum, slice(x, first, first + n));
+        for (long row = from; row < to; row++) {
+            add(sum, x.read(scratch, row * n, (row + 1) * n));
         }
     }
 

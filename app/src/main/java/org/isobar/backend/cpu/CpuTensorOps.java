@@ -8,7 +8,6 @@ import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
-import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** The operations of the CPU: each stands in the class of its kind. */
@@ -24,10 +23,10 @@ final class CpuTensorOps implements TensorOps {
     private final CpuAdam adam;
 
     CpuTensorOps(WorkerPool pool, Workspace workspace, Matmuls matmuls) {
-        elementwise = new CpuElementwise(pool);
+        elementwise = new CpuElementwise(pool, workspace);
         products = new CpuProducts(pool, workspace, matmuls);
         layerNorm = new CpuLayerNorm(pool, workspace);
-        gelu = new CpuGelu(pool);
+        gelu = new CpuGelu(pool, workspace);
         attention = new CpuAttention(pool, workspace, matmuls);
         patches = new CpuPatches(pool);
         losses = new CpuLoss(pool, workspace);
@@ -159,21 +158,15 @@ final class CpuTensorOps implements TensorOps {
         losses.weightedRmse(rmse, prediction, target);
     }
 
-    /** There is one type only. */
     @Override
     public void cast(Tensor y, Tensor x) {
-        if (y.dtype() != DType.F32 || x.dtype() != DType.F32) {
-            throw new UnsupportedOperationException("cast of " + x.dtype() + " to " + y.dtype());
-        }
-        elementwise.copy(y, x);
+        elementwise.cast(y, x);
     }
 
-    /** Two passes over memory: what is gained by one is small beside a product. */
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
-        residual(z, x, branch, dropPath);
-        layerNorm(y, mean, invStd, z, gamma, beta, epsilon);
+        layerNorm.residualLayerNorm(y, z, mean, invStd, x, branch, dropPath, gamma, beta, epsilon);
     }
 
     @Override
@@ -194,7 +187,6 @@ final class CpuTensorOps implements TensorOps {
     @Override
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
-        assert copy.aliases(parameter) : "a copy in " + copy.dtype();
-        adam.adam(parameter, gradient, moment1, moment2, control, constants);
+        adam.adam(parameter, copy, gradient, moment1, moment2, control, constants);
     }
 }

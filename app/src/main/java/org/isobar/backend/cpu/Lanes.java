@@ -67,6 +67,20 @@ final class Lanes {
         vector.intoMemorySegment(floats, (long) index << SHIFT, ORDER, mask);
     }
 
+    /** The first {@code count} lanes, which may be all; the others are zero. */
+    static FloatVector load(MemorySegment floats, int index, int count) {
+        return load(floats, index, below(0, count));
+    }
+
+    /** Stores the first {@code count} lanes, which may be all. */
+    static void store(MemorySegment floats, int index, FloatVector vector, int count) {
+        if (count == WIDTH) {
+            store(floats, index, vector);
+        } else {
+            store(floats, index, vector, below(0, count));
+        }
+    }
+
     /** {@code F64.length()} floats as doubles. */
     static DoubleVector widen(MemorySegment floats, int index) {
         return (DoubleVector) FloatVector.fromMemorySegment(HALF, floats, (long) index << SHIFT, ORDER)

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 
 import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.memory;
 import org.isobar.device.Write;
 import org.isobar.tensor.DType;
 
@@ -36,11 +37,26 @@ final class Matmuls implements AutoCloseable {
 
     /** Products {@code c = a b} or {@code c += a b} of m rows, of operands that lie as {@code a} and {@code c} do. */
     Matmul matmul(Packing packing, long m, Matrix a, Matrix c, Write write) {
+        return matmul(packing, m, a, c, Matmul.Finish.of(write));
+    }
+
+    /** Products of m rows, of operands that lie as {@code a} and {@code c} do. */
+    Matmul matmul(Packing packing, long m, Matrix a, Matrix c, Matmul.Finish finish) {
         assert a.dtype() == packing.key().dtype() && c.dtype() == packing.key().result() : a + ", " + c;
         assert !c.transposed();
+        return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
+            c.stride(), finish), key -> new Matmul(key, packing.description(), cpu, workers));
+    }
+
+    /** Products (m, n), with sums of k terms, of operands that lie as {@code a}, {@code b} and {@code c} do. */
+    Matmul plain(long m, long n, long k, Matrix a, Matrix b, Matrix c, Matmul.Finish finish) {
+        Packing.Key right = new Packing.Key(b.dtype(), c.dtype(), m, n, k, b.stride(), b.transposed());
         return matmuls.computeIfAbsent(
-            new Matmul.Key(packing.key(), m, a.stride(), a.transposed(), c.stride(), write),
-            key -> new Matmul(key, packing, cpu, workers));
+            new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
+                try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
+                    return new Matmul(key, layout, cpu, workers);
+                }
+            });
     }
 
     /** Frees all of them. */

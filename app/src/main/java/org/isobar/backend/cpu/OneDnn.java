@@ -27,12 +27,14 @@ import org.isobar.tensor.DType;
  *
  * <p>The AVX-512 kernel of {@code dnnl_sgemm} (oneDNN 3.11) leaves the stack pointer where a signal handler's frame
  * overwrites the heap: a profiler that interrupts the thread corrupts the process. So signals wait while it runs.
+ * Primitives survive profilers, and run unmasked.
  */
 final class OneDnn {
     /** Numbers of a primitive's operands. */
     static final int LEFT = dnnl.DNNL_ARG_SRC;
     static final int RIGHT = dnnl.DNNL_ARG_WEIGHTS;
     static final int RESULT = dnnl.DNNL_ARG_DST;
+    static final int BIAS = dnnl.DNNL_ARG_BIAS;
     static final int FROM = dnnl.DNNL_ARG_FROM;
     static final int TO = dnnl.DNNL_ARG_TO;
     static final int SCRATCH = dnnl.DNNL_ARG_SCRATCHPAD;

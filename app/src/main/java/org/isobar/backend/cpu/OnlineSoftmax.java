@@ -2,61 +2,94 @@ package org.isobar.backend.cpu;
 
 import static org.isobar.backend.cpu.Lanes.WIDTH;
 import static org.isobar.backend.cpu.Lanes.load;
-import static org.isobar.backend.cpu.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.tensor.DType;
+
 /**
- * Softmax over rows whose scores come in pieces: with the greatest score so far, m, and the sum of e^(score - m) so
- * far, both corrected when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
+ * Softmax over rows whose scores come in pieces: with a point of reference m and the sum of 2^(score - m) so far, both
+ * corrected when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). The first piece's
+ * greatest score is the reference. Numbers of floating point being as exact far above one as near it, it remains that
+ * until a score exceeds it by more than {@link #LEAP}: so later pieces are not searched for their greatest scores.
  */
 final class OnlineSoftmax {
-    private final float[] greatest;
+    /** Far from where sums of 2^LEAP, and products with them, overflow. */
+    private static final int LEAP = 40;
+    private static final int ANY = Integer.MAX_VALUE - Power.ZERO;
+
+    private final float factor;
+    private final float[] references;
     /** One vector of partial sums for each row. */
     private final float[] sums;
 
-    /** For {@code rows} rows, nothing seen yet. */
-    OnlineSoftmax(int rows) {
-        greatest = new float[rows];
-        Arrays.fill(greatest, Float.NEGATIVE_INFINITY);
+    /** For {@code rows} rows, nothing seen yet; scores are what is given times {@code scale}. */
+    OnlineSoftmax(int rows, double scale) {
+        factor = (float) (scale / Math.log(2));
+        references = new float[rows];
+        Arrays.fill(references, Float.NEGATIVE_INFINITY);
         sums = new float[rows * WIDTH];
     }
 
     /**
-     * Turns the next {@code count} scores of a row, from element {@code first} of {@code scores} on, into
-     * e^(score - m).
+     * Makes weights, 2^(score - m), of the next {@code count} scores of a row. Both lie in memory from element
+     * {@code first} on, whole vectors.
      *
      * @return the factor that corrects what was computed with the former m; 1 if m is the same
      */
-    float next(int row, MemorySegment scores, int first, int count) {
-        float former = greatest[row];
-        float m = greatest(former, scores, first, count);
-        float correction = m == former ? 1 : (float) Math.exp((double) former - m);
-        greatest[row] = m;
-        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction);
-        int i = 0;
-        for (; i <= count - WIDTH; i += WIDTH) {
-            FloatVector e = VectorMath.exp(load(scores, first + i).sub(m));
-            store(scores, first + i, e);
-            sum = sum.add(e);
+    float next(int row, MemorySegment scores, DType dtype, MemorySegment weights, int first, int count) {
+        float former = references[row];
+        if (former != Float.NEGATIVE_INFINITY
+            && weigh(row, former, 1, LEAP, scores, dtype, weights, first, count)) {
+            return 1;
         }
-        if (i < count) {
-            VectorMask<Float> rest = Lanes.below(i, count);
-            FloatVector e = VectorMath.exp(load(scores, first + i, rest).sub(m));
-            store(scores, first + i, e, rest);
-            sum = sum.add(e, rest);
-        }
-        sum.intoArray(sums, row * WIDTH);
+        float m = Math.max(former, greatest(scores, first, count) * factor);
+        float correction = (float) Math.exp(((double) former - m) * Math.log(2));
+        references[row] = m;
+        weigh(row, m, correction, ANY, scores, dtype, weights, first, count);
         return correction;
     }
 
+    /** Returns whether no score exceeds m by more than {@code leap}; else the row's sum is as before. */
+    private boolean weigh(int row, float m, float correction, int leap, MemorySegment scores, DType dtype,
+        MemorySegment weights, int first, int count) {
+        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction);
+        FloatVector reference = FloatVector.broadcast(Lanes.F32, 0f - m);
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        IntVector greatest = IntVector.broadcast(Power.I32, Integer.MIN_VALUE);
+        int i = 0;
+        for (; i <= count - WIDTH; i += WIDTH) {
+            FloatVector x = load(scores, first + i).fma(scale, reference);
+            FloatVector shifted = Power.shifted(x);
+            greatest = greatest.max(shifted.reinterpretAsInts());
+            FloatVector weight = Power.of(x, shifted);
+            AttentionElements.storeTile(dtype, weights, first + i, weight);
+            sum = sum.add(weight);
+        }
+        if (i < count) {
+            VectorMask<Float> rest = Lanes.below(i, count);
+            FloatVector x = load(scores, first + i).fma(scale, reference);
+            FloatVector shifted = Power.shifted(x);
+            greatest = greatest.lanewise(VectorOperators.MAX, shifted.reinterpretAsInts(), rest.cast(Power.I32));
+            FloatVector weight = Power.of(x, shifted);
+            AttentionElements.storeTile(dtype, weights, first + i, weight);
+            sum = sum.add(weight, rest);
+        }
+        if (greatest.reduceLanes(VectorOperators.MAX) > Power.ZERO + leap) {
+            return false;
+        }
+        sum.intoArray(sums, row * WIDTH);
+        return true;
+    }
+
     /** A score that is not a number is passed over here; its exponential spoils the row's sum all the same. */
-    private static float greatest(float former, MemorySegment scores, int first, int count) {
-        FloatVector top = FloatVector.broadcast(Lanes.F32, former);
+    private static float greatest(MemorySegment scores, int first, int count) {
+        FloatVector top = FloatVector.broadcast(Lanes.F32, Float.NEGATIVE_INFINITY);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
             FloatVector score = load(scores, first + i);
@@ -70,7 +103,7 @@ final class OnlineSoftmax {
         return top.reduceLanes(VectorOperators.MAX);
     }
 
-    /** Sum of e^(score - m) over all scores of a row. */
+    /** Sum of the weights of all scores of a row. */
     double sum(int row) {
         double sum = 0;
         for (int lane = 0; lane < WIDTH; lane++) {
@@ -81,6 +114,6 @@ final class OnlineSoftmax {
 
     /** Log of the sum of e^score over all scores of a row. */
     double logSum(int row) {
-        return greatest[row] + Math.log(sum(row));
+        return references[row] * Math.log(2) + Math.log(sum(row));
     }
 }

@@ -1,6 +1,7 @@
 package org.isobar.backend.cpu;
 
-import java.util.function.Consumer;
+import java.util.Arrays;
+import java.util.List;
 
 /**
  * How the result of a product is cut into tiles, one task each. The cut depends on the result's shape alone. Sums are
@@ -12,30 +13,63 @@ import java.util.function.Consumer;
  * @param width   columns of a tile, the last ones apart
  */
 record Tiling(long rows, long columns, int height, int width) {
-    /** Tiles as small as these cost a product three percent of its speed; those of half their sides, ten. */
-    private static final int HEIGHT = 64;
-    private static final int WIDTH = 192;
-    /** With fewer tasks, some of many threads would stand idle. */
-    private static final int FEWEST = 32;
+    /** Columns that oneDNN packs side by side; what is packed is filled up to a multiple of them. */
+    static final int PACKED = 64;
+
+    /** Sizes that tiles have: whole ones, and those of the last row and column. */
+    static final int KINDS = 4;
+
     /** Tile sides are multiples of this many elements: whole cache lines. */
     private static final int LINE = 16;
 
-    /** The tiles of a result of the given extents. */
-    static Tiling of(long rows, long columns) {
-        Tiling tiling = new Tiling(rows, columns, side(rows, HEIGHT), side(columns, WIDTH));
-        return tiling.count() >= FEWEST ? tiling
-            : new Tiling(rows, columns, side(rows, HEIGHT / 2), side(columns, WIDTH / 2));
+    /**
+     * The tiles of a product whose right operand is packed. Wide ones are the fastest; but threads pack together only
+     * where there are several panels, and threads wait for the last of few tiles.
+     */
+    static Tiling packed(long rows, long columns) {
+        return first(12, of(rows, columns, 64, 3 * PACKED, PACKED), of(rows, columns, 128, PACKED, PACKED),
+            of(rows, columns, 64, PACKED, PACKED));
+    }
+
+    /** The tiles of a product that takes both operands as they lie. */
+    static Tiling plain(long rows, long columns) {
+        return first(12, of(rows, columns, 128, 96, LINE), of(rows, columns, 64, 96, LINE));
+    }
+
+    /** The tiles of a product that transposes its left operand for each tile: larger ones, against that. */
+    static Tiling transposed(long rows, long columns) {
+        return first(8, of(rows, columns, 96, 192, LINE), of(rows, columns, 96, 96, LINE));
+    }
+
+    /** The first that has at least {@code fewest} tiles, or else the last. */
+    private static Tiling first(int fewest, Tiling... tilings) {
+        return Arrays.stream(tilings).filter(tiling -> tiling.count() >= fewest).findFirst()
+            .orElse(tilings[tilings.length - 1]);
+    }
+
+    private static Tiling of(long rows, long columns, int height, int width, int unit) {
+        return new Tiling(rows, columns, side(rows, height), side(columns, width, unit));
     }
 
     /** Length of the pieces when {@code extent} is cut into equal ones of about {@code most} elements at most. */
     static int side(long extent, int most) {
-        long even = Math.ceilDiv(extent, Math.ceilDiv(extent, most));
-        return Math.toIntExact(Math.ceilDiv(even, LINE) * LINE);
+        return side(extent, most, LINE);
     }
 
-    /** Runs {@code body} for each tile. */
-    void run(WorkerPool pool, Consumer<Tile> body) {
-        pool.run(count(), index -> body.accept(tile(index)));
+    private static int side(long extent, int most, int unit) {
+        long even = Math.ceilDiv(extent, Math.ceilDiv(extent, most));
+        return Math.toIntExact(Math.ceilDiv(even, unit) * unit);
+    }
+
+    /** A number, below {@link #KINDS}, that tiles of the same size share; zero is that of the first tile. */
+    int kind(Tile tile) {
+        return (tile.height < tile(0).height ? 2 : 0) + (tile.width < tile(0).width ? 1 : 0);
+    }
+
+    /** A tile of each size. */
+    List<Tile> kinds() {
+        int last = count() - 1;
+        return List.of(tile(0), tile(across() - 1), tile(last - across() + 1), tile(last));
     }
 
     /** Number of tiles. */
@@ -43,15 +77,16 @@ record Tiling(long rows, long columns, int height, int width) {
         return Math.toIntExact(Math.ceilDiv(rows, height) * across());
     }
 
-    /** A tile, by its number below {@link #count}. */
-    Tile tile(int index) {
-        long row = index / across() * height;
-        long column = index % across() * width;
-        return new Tile(row, column, Math.min(height, rows - row), Math.min(width, columns - column));
+    /** Number of tiles side by side. */
+    int across() {
+        return Math.toIntExact(Math.ceilDiv(columns, width));
     }
 
-    private long across() {
-        return Math.ceilDiv(columns, width);
+    /** A tile, by its number below {@link #count}. */
+    Tile tile(int index) {
+        long row = (long) (index / across()) * height;
+        long column = (long) (index % across()) * width;
+        return new Tile(row, column, Math.min(height, rows - row), Math.min(width, columns - column));
     }
 
     /**

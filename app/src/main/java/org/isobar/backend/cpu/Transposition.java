@@ -14,21 +14,10 @@ import jdk.incubator.vector.VectorMask;
  * gathered from it. Its rows are one element longer than a vector, so that a column's elements do not collide in cache.
  */
 final class Transposition {
-    /** Side of what one task copies. */
-    private static final int BLOCK = 64;
     private static final int STRIDE = WIDTH + 1;
     private static final int[] COLUMN = IntStream.range(0, WIDTH).map(row -> row * STRIDE).toArray();
 
     private Transposition() { }
-
-    /** {@code to = from^T}, with {@code from} (rows, columns) and {@code to} (columns, rows). */
-    static void run(WorkerPool pool, MemorySegment to, MemorySegment from, long rows, long columns) {
-        Chunks.run(pool, Math.ceilDiv(rows, BLOCK), columns, BLOCK, (block, first, end) -> {
-            long row = (long) block * BLOCK;
-            copy(to, first * rows + row, rows, from, row * columns + first, columns,
-                (int) Math.min(BLOCK, rows - row), (int) (end - first));
-        });
-    }
 
     /**
      * Copies a matrix of {@code rows} rows and {@code columns} columns that begins at element {@code fromFirst} of

@@ -1,6 +1,7 @@
 package org.isobar.backend.cpu;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -17,7 +18,7 @@ final class WorkerPool implements AutoCloseable {
     /** How long an idle thread stays awake. */
     private static final long SPIN_NANOS = 50_000;
     private static final int SPINS_BETWEEN_CLOCK_READS = 32;
-    private static final Job END = new Job(0, (worker, task) -> { });
+    private static final Job END = new Job(0, (worker, task) -> { }, 1);
 
     private final Thread[] helpers;
     private volatile Job current;
@@ -58,8 +59,20 @@ final class WorkerPool implements AutoCloseable {
      * in the order of their numbers, so that one may wait for what a lower one does.
      */
     void run(int tasks, Task body) {
-        Job job = new Job(tasks, body);
-        if (helpers.length > 0 && tasks > 1) {
+        run(new Job(tasks, body, 1));
+    }
+
+    /**
+     * {@link #run(int, Task)} where no task waits for another. Each worker begins with a range of its own, the same in
+     * each operation with as many tasks, so that it finds in its cache what it left there; whoever has finished his
+     * range helps others with theirs.
+     */
+    void runApart(int tasks, Task body) {
+        run(new Job(tasks, body, Math.min(tasks, threads())));
+    }
+
+    private void run(Job job) {
+        if (helpers.length > 0 && job.tasks > 1) {
             current = job;
             for (Thread helper : helpers) {
                 LockSupport.unpark(helper); // costs next to nothing while it is awake
@@ -125,29 +138,50 @@ final class WorkerPool implements AutoCloseable {
 
     /** The tasks of one operation. A thread that comes late finds none left, and no harm is done. */
     private static final class Job {
+        private static final int LINE = 16; // ints in a cache line, so that workers do not fight over one
         private final Thread caller = Thread.currentThread();
         private final Task body;
         private final int tasks;
-        private final AtomicInteger next = new AtomicInteger();
+        private final int ranges;
+        /** The next task of each range. */
+        private final AtomicIntegerArray next;
         private final AtomicInteger unfinished;
         private final AtomicReference<Throwable> failure = new AtomicReference<>();
 
-        Job(int tasks, Task body) {
+        Job(int tasks, Task body, int ranges) {
             this.tasks = tasks;
             this.body = body;
+            this.ranges = ranges;
+            next = new AtomicIntegerArray(ranges * LINE);
+            for (int range = 1; range < ranges; range++) {
+                next.setPlain(range * LINE, first(range));
+            }
             unfinished = new AtomicInteger(tasks);
         }
 
+        private int first(int range) {
+            return (int) ((long) tasks * range / ranges);
+        }
+
         void work(int worker) {
-            for (int task = next.getAndIncrement(); task < tasks; task = next.getAndIncrement()) {
-                try {
-                    body.run(worker, task); // after a failure too: another task may wait for this one
-                } catch (Throwable thrown) { // rethrown by the caller
-                    failure.compareAndSet(null, thrown);
+            for (int i = 0; i < ranges; i++) {
+                int range = (worker + i) % ranges;
+                int end = first(range + 1);
+                for (int task = next.getAndIncrement(range * LINE); task < end;
+                    task = next.getAndIncrement(range * LINE)) {
+                    run(worker, task);
                 }
-                if (unfinished.decrementAndGet() == 0) {
-                    LockSupport.unpark(caller);
-                }
+            }
+        }
+
+        private void run(int worker, int task) {
+            try {
+                body.run(worker, task); // after a failure too: another task may wait for this one
+            } catch (Throwable thrown) { // rethrown by the caller
+                failure.compareAndSet(null, thrown);
+            }
+            if (unfinished.decrementAndGet() == 0) {
+                LockSupport.unpark(caller);
             }
         }
 

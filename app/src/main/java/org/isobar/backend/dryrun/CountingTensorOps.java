@@ -106,7 +106,8 @@ final class CountingTensorOps implements TensorOps {
             moves(preActivation);
         }
         see(y, x, weight);
-        largestWeight = Math.max(largestWeight, weight.elements());
+        long n = weight.shape().extent(0);
+        largestWeight = Math.max(largestWeight, Footprint.packed(n) * Footprint.packed(weight.elements() / n));
         product(x.shape().rows(), weight.shape().rows(), x.shape().extent(-1));
     }
 

@@ -2,6 +2,7 @@ package org.isobar.backend.host;
 
 import static java.lang.foreign.ValueLayout.JAVA_DOUBLE_UNALIGNED;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT_UNALIGNED;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
@@ -42,9 +43,20 @@ final class Combiner {
 
     private void apply(MemorySegment out, MemorySegment a, MemorySegment b, double factor) {
         switch (dtype) {
+            case BF16 -> applyBf16(out, a, b, (float) factor);
             case F32 -> applyF32(out, a, b, (float) factor);
             case F64 -> applyF64(out, a, b, factor);
             default -> throw new IllegalArgumentException("cannot reduce " + dtype);
+        }
+    }
+
+    /** In single precision, rounded each time that it is stored. */
+    private void applyBf16(MemorySegment out, MemorySegment a, MemorySegment b, float factor) {
+        for (long i = 0; i < out.byteSize(); i += Short.BYTES) {
+            float x = Float.intBitsToFloat(a.get(JAVA_SHORT_UNALIGNED, i) << Short.SIZE);
+            float y = Float.intBitsToFloat(b.get(JAVA_SHORT_UNALIGNED, i) << Short.SIZE);
+            float result = (max ? Math.max(x, y) : x + y) * factor;
+            out.set(JAVA_SHORT_UNALIGNED, i, (short) DType.BF16.bits(result));
         }
     }
 

@@ -133,11 +133,10 @@ abstract class HostCommunicator implements Communicator {
         return MemorySegment.ofAddress(tensor.address()).reinterpret(tensor.bytes());
     }
 
-    /** Half precision is of GPUs, whose memory a host cannot reach anyway. */
+    /** F16 is of GPUs, whose memory a host cannot reach anyway. */
     private static Tensor known(Tensor tensor) {
-        if (tensor.dtype() != DType.F32 && tensor.dtype() != DType.F64) {
-            throw new IllegalArgumentException("communicators of the host's memory know F32 and F64, not "
-                + tensor.dtype());
+        if (tensor.dtype() == DType.F16) {
+            throw new IllegalArgumentException("communicators of the host's memory know BF16, F32 and F64, not F16");
         }
         return tensor;
     }

@@ -12,6 +12,7 @@ import org.isobar.device.Span;
 import org.isobar.device.TensorOps;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
@@ -22,6 +23,7 @@ import org.isobar.tensor.Tensor;
 final class CpuBenchmark {
     private static final int WARM_UP = 5;
     private static final int REPETITIONS = 15;
+    private static final long SPAN_NANOS = 250_000_000; // at least; others may be at work
     private static final double GIGA = 1e9;
 
     private final TensorOps ops;
@@ -39,9 +41,11 @@ final class CpuBenchmark {
         try (CpuDevice device = new CpuDevice(threads); Arena arena = device.arena("benchmark", 1L << 30)) {
             System.out.println(device.description());
             CpuBenchmark benchmark = new CpuBenchmark(device.ops(), arena);
-            for (long[] shape : new long[][] {{4050, 1536, 384}, {4050, 384, 1536}, {4050, 384, 384},
-                {512, 192, 192}, {512, 768, 192}}) {
-                benchmark.products(shape[0], shape[1], shape[2]);
+            for (DType dtype : new DType[] {DType.F32, DType.BF16}) {
+                for (long[] shape : new long[][] {{4050, 1536, 384}, {4050, 384, 1536}, {4050, 384, 384},
+                    {512, 192, 192}, {512, 768, 192}, {512, 192, 768}}) {
+                    benchmark.products(dtype, shape[0], shape[1], shape[2]);
+                }
             }
             AttentionShape base = new AttentionShape(1, 4050, 4050, 8, 48);
             benchmark.attention(base, Dropout.NONE);
@@ -52,23 +56,25 @@ final class CpuBenchmark {
         }
     }
 
-    private void products(long m, long n, long k) {
+    private void products(DType dtype, long m, long n, long k) {
         try (Arena.Scope scope = arena.scope()) {
-            Tensor x = random(scope.f32(m, k));
-            Tensor y = random(scope.f32(m, n));
-            Tensor u = scope.f32(m, n);
-            Tensor weight = random(scope.f32(n, k));
-            Tensor bias = random(scope.f32(n));
+            Tensor x = random(scope.allocate(dtype, m, k));
+            Tensor y = random(scope.allocate(dtype, m, n));
+            Tensor u = scope.allocate(dtype, m, n);
+            Tensor weight = random(scope.allocate(dtype, n, k));
+            Tensor bias = random(scope.allocate(dtype, n));
+            Tensor dWeight = random(scope.f32(n, k));
+            Tensor dBias = random(scope.f32(n));
             double flops = 2.0 * m * n * k;
-            String shape = m + " x " + n + " x " + k;
-            time("linear " + shape, flops, () -> ops.linear(y, x, weight, Epilogue.NONE));
+            time("linear " + m + " x " + n + " x " + k + ", " + dtype, flops,
+                () -> ops.linear(y, x, weight, Epilogue.NONE));
             time("  with bias", flops, () -> ops.linear(y, x, weight, new Epilogue.Bias(bias)));
             time("  with bias and GELU", flops, () -> ops.linear(y, x, weight, new Epilogue.BiasGelu(bias, u)));
             time("  backward, input", flops, () -> ops.linearBackwardInput(x, y, weight, Write.OVERWRITE));
             random(x);
             random(y);
-            time("  backward, weight", flops, () -> ops.linearBackwardWeight(weight, y, x));
-            time("  backward, bias", m * n, () -> ops.biasBackward(bias, y));
+            time("  backward, weight", flops, () -> ops.linearBackwardWeight(dWeight, y, x));
+            time("  backward, bias", m * n, () -> ops.biasBackward(dBias, y));
         }
     }
 
@@ -91,7 +97,8 @@ final class CpuBenchmark {
 
     private static void time(String name, double flops, Runnable operation) {
         double best = Double.POSITIVE_INFINITY;
-        for (int i = 0; i < WARM_UP + REPETITIONS; i++) {
+        long end = System.nanoTime() + SPAN_NANOS;
+        for (int i = 0; i < WARM_UP + REPETITIONS || System.nanoTime() < end; i++) {
             long start = System.nanoTime();
             operation.run();
             if (i >= WARM_UP) {
@@ -104,8 +111,12 @@ final class CpuBenchmark {
     private static Tensor random(Tensor tensor) {
         Philox.Key key = Philox.Key.of(1, tensor.toString());
         for (long i = 0; i < tensor.elements(); i++) {
-            HostStorage.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i,
-                (float) Philox.uniform(key, i) - 0.5f);
+            double value = Philox.uniform(key, i) - 0.5;
+            if (tensor.dtype() == DType.F32) {
+                HostStorage.of(tensor).setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) value);
+            } else {
+                HostStorage.of(tensor).setAtIndex(ValueLayout.JAVA_SHORT, i, (short) tensor.dtype().bits(value));
+            }
         }
         return tensor;
     }

@@ -45,9 +45,21 @@ final class CpuFixture implements AutoCloseable {
         return tensor;
     }
 
+    /** The same numbers, rounded to another type. */
+    Tensor cast(Tensor tensor, DType dtype) {
+        Tensor copy = arena.allocate(dtype, tensor.shape().extents());
+        ops().cast(copy, tensor);
+        return copy;
+    }
+
     /** What an operation must overwrite and never read. */
     Tensor poisoned(long... extents) {
-        Tensor tensor = arena.f32(extents);
+        return poisoned(DType.F32, extents);
+    }
+
+    /** What an operation must overwrite and never read. */
+    Tensor poisoned(DType dtype, long... extents) {
+        Tensor tensor = arena.allocate(dtype, extents);
         ops().fill(tensor, Double.NaN);
         return tensor;
     }

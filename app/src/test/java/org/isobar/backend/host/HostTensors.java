@@ -19,10 +19,11 @@ public final class HostTensors {
     public static Tensor of(DType dtype, long elements, LongToDoubleFunction value) {
         HostStorage memory = new HostStorage(Arena.ofAuto().allocate(elements * dtype.bytes(), 64));
         for (long i = 0; i < elements; i++) {
-            if (dtype == DType.F32) {
-                memory.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) value.applyAsDouble(i));
-            } else {
-                memory.segment().setAtIndex(ValueLayout.JAVA_DOUBLE, i, value.applyAsDouble(i));
+            double element = value.applyAsDouble(i);
+            switch (dtype) {
+                case BF16 -> memory.segment().setAtIndex(ValueLayout.JAVA_SHORT, i, (short) dtype.bits(element));
+                case F32 -> memory.segment().setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) element);
+                default -> memory.segment().setAtIndex(ValueLayout.JAVA_DOUBLE, i, element);
             }
         }
         return new Tensor(memory, 0, dtype, Shape.of(elements));
@@ -37,8 +38,11 @@ public final class HostTensors {
     public static double[] values(Tensor tensor) {
         MemorySegment memory = HostStorage.of(tensor);
         double[] values = new double[(int) tensor.elements()];
-        Arrays.setAll(values, i -> tensor.dtype() == DType.F32 ? memory.getAtIndex(ValueLayout.JAVA_FLOAT, i)
-            : memory.getAtIndex(ValueLayout.JAVA_DOUBLE, i));
+        Arrays.setAll(values, i -> switch (tensor.dtype()) {
+            case BF16 -> Float.intBitsToFloat(memory.getAtIndex(ValueLayout.JAVA_SHORT, i) << Short.SIZE);
+            case F32 -> memory.getAtIndex(ValueLayout.JAVA_FLOAT, i);
+            default -> memory.getAtIndex(ValueLayout.JAVA_DOUBLE, i);
+        });
         return values;
     }
 }

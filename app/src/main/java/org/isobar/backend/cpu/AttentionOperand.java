@@ -1,0 +1,89 @@
+package org.isobar.backend.cpu;
+
+import org.isobar.tensor.DType;
+
+/**
+ * Right operands of attention's products: the queries, or keys, or what is shaped like them, of all heads, each block
+ * packed for itself. In the tensor the rows of a head lie far apart, and each product would pack them anew.
+ */
+final class AttentionOperand {
+    /** Extents of a packed operand are multiples of this many elements at most. */
+    private static final int GRAIN = 64;
+
+    private final Cut cut;
+    private final Source source;
+    private final long address;
+    private final long room;
+    private final Packing whole;
+    private final Packing last;
+
+    /** Where a block of a head lies. */
+    @FunctionalInterface
+    interface Source {
+        /** (tokens, D), or transposed. */
+        Matrix at(int head, int block);
+
+        /** The same, transposed. */
+        default Source transposed() {
+            return (head, block) -> at(head, block).transpose();
+        }
+    }
+
+    /**
+     * An operand that is yet to be packed.
+     *
+     * @param matmuls compiles what packs it
+     * @param headDim D
+     * @param source  (tokens, D), or transposed
+     * @param cut     of the tokens
+     * @param rows    rows of the left operands, about
+     * @param address of {@link #bytes} bytes
+     */
+    AttentionOperand(Matmuls matmuls, long headDim, Source source, Cut cut, long rows, long address) {
+        this.cut = cut;
+        this.source = source;
+        this.address = address;
+        Matrix first = source.at(0, 0);
+        room = room(first.dtype(), cut, headDim);
+        whole = packing(matmuls, first, cut.length(0), headDim, rows);
+        last = packing(matmuls, first, cut.length(cut.blocks() - 1), headDim, rows);
+    }
+
+    private Packing packing(Matmuls matmuls, Matrix matrix, long tokens, long headDim, long rows) {
+        Packing packing = matrix.transposed() ? matmuls.packing(matrix, headDim, tokens, rows, DType.F32)
+            : matmuls.packing(matrix, tokens, headDim, rows, DType.F32);
+        if (packing.bytes() > room) {
+            throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
+        }
+        return packing;
+    }
+
+    /** Bytes that the operand takes at most for all of {@code heads} heads. */
+    static long bytes(DType dtype, Cut cut, long headDim, int heads) {
+        return heads * cut.blocks() * room(dtype, cut, headDim);
+    }
+
+    private static long room(DType dtype, Cut cut, long headDim) {
+        return Math.ceilDiv(cut.side(), GRAIN) * Math.ceilDiv(headDim, GRAIN) * GRAIN * GRAIN * dtype.bytes();
+    }
+
+    /** How the given block is packed. */
+    Packing packing(int block) {
+        return block == cut.blocks() - 1 ? last : whole;
+    }
+
+    /** Blocks of a head. */
+    int blocks() {
+        return cut.blocks();
+    }
+
+    /** Address of a packed block. */
+    long at(int head, int block) {
+        return address + ((long) head * cut.blocks() + block) * room;
+    }
+
+    /** Packs a block on the calling thread, which is the pool's {@code worker}. */
+    void pack(int worker, int head, int block) {
+        packing(block).pack(worker, at(head, block), source.at(head, block));
+    }
+}

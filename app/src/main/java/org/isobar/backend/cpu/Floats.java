@@ -1,0 +1,74 @@
+package org.isobar.backend.cpu;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * A tensor of F32 or BF16 as kernels see it: in floats. F32 is seen where it lies; of BF16, parts are widened into
+ * scratch memory, or written there and rounded once they are complete. The scratch is to be small enough for the
+ * innermost cache, so that memory sees only what the tensor holds.
+ *
+ * @param memory all of the tensor
+ * @param dtype  F32 or BF16
+ */
+record Floats(MemorySegment memory, DType dtype) {
+    /** As many elements of BF16 as are gone over at once: widened, two of these fill half of an innermost cache. */
+    private static final long NARROW_CHUNK = 1 << 12;
+
+    /**
+     * Makes room for what operations take of scratch: two chunks of elements for each worker, or a row beside the sums
+     * over each of its columns.
+     */
+    static void reserve(Workspace workspace, WorkerPool pool, long widestRow) {
+        workspace.floats(pool.threads() * Math.max(2 * NARROW_CHUNK, widestRow) + 2 * Workspace.CHUNKS * widestRow);
+    }
+
+    /** The elements of {@code tensor}; shares memory. */
+    static Floats of(Tensor tensor) {
+        assert tensor.dtype() == DType.F32 || tensor.dtype() == DType.BF16 : tensor;
+        return new Floats(HostStorage.of(tensor), tensor.dtype());
+    }
+
+    /** How many elements are worked on at once where it does not matter how many. */
+    long chunk() {
+        return dtype == DType.F32 ? Chunks.ELEMENTS : NARROW_CHUNK;
+    }
+
+    /** Floats of scratch for parts of {@code elements} elements. */
+    long scratch(long elements) {
+        return dtype == DType.F32 ? 0 : elements;
+    }
+
+    /** Elements {@code from} to {@code to}, to be read: themselves, or in {@code scratch}. */
+    MemorySegment read(MemorySegment scratch, long from, long to) {
+        MemorySegment room = room(scratch, from, to);
+        if (dtype == DType.BF16) {
+            Bfloat16.widen(room, halves(from, to));
+        }
+        return room;
+    }
+
+    /** Where elements {@code from} to {@code to} are to be written before {@link #keep} is called. */
+    MemorySegment room(MemorySegment scratch, long from, long to) {
+        return dtype == DType.F32 ? Lanes.slice(memory, from, to) : Lanes.slice(scratch, 0, to - from);
+    }
+
+    /** Sees to it that elements {@code from} to {@code to} are what was written to their room. */
+    void keep(MemorySegment room, long from, long to) {
+        if (dtype == DType.BF16) {
+            Bfloat16.narrow(halves(from, to), room);
+        }
+    }
+
+    /** Elements {@code from} to {@code to}; shares memory. */
+    Floats part(long from, long to) {
+        return new Floats(memory.asSlice(from * dtype.bytes(), (to - from) * dtype.bytes()), dtype);
+    }
+
+    private MemorySegment halves(long from, long to) {
+        return memory.asSlice(from * Short.BYTES, (to - from) * Short.BYTES);
+    }
+}

@@ -1,0 +1,52 @@
+package org.isobar.backend.cpu;
+
+import static org.isobar.backend.cpu.Lanes.WIDTH;
+import static org.isobar.backend.cpu.Lanes.load;
+
+import java.lang.foreign.MemorySegment;
+import jdk.incubator.vector.FloatVector;
+
+import org.isobar.tensor.DType;
+
+/**
+ * The way back through a softmax, for transposed tiles: rows belong to keys, columns to queries. Everything lies in one
+ * piece of memory, whose bounds are so found good once in a loop: as segments of their own, the operands cost twice the
+ * time. Where they lie is said in bytes.
+ *
+ * @param memory     what they all lie in
+ * @param scores     before they are scaled
+ * @param dWeights   gradients of the weights
+ * @param weightType of the weights
+ * @param weights    where they go to; may be where the scores are
+ * @param dtype      of the gradients of the scores
+ * @param dScores    where they go to; may be where the gradients of the weights are
+ * @param references for each query, what is added to its scaled scores to make them exponents of two
+ * @param deltas     for each query, what is subtracted from the gradients of its weights
+ * @param factor     scales scores
+ */
+record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType weightType, long weights,
+    DType dtype, long dScores, long references, long deltas, float factor) {
+
+    /** Does it for the row that begins at element {@code first}: {@code count} queries, rounded up to vectors. */
+    void row(int first, int count) {
+        run(memory, index(scores, DType.F32) + first, index(dWeights, DType.F32) + first, weightType,
+            index(weights, weightType) + first, dtype, index(dScores, dtype) + first,
+            index(references, DType.F32), index(deltas, DType.F32), Math.ceilDiv(count, WIDTH) * WIDTH, factor);
+    }
+
+    private static int index(long offset, DType dtype) {
+        return Math.toIntExact(offset / dtype.bytes());
+    }
+
+    @SuppressWarnings("checkstyle:ParameterNumber") // in registers: fields would be read again after each store
+    private static void run(MemorySegment memory, int scores, int dWeights, DType weightType, int weights,
+        DType dtype, int dScores, int references, int deltas, int count, float factor) {
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
+            AttentionElements.storeTile(weightType, memory, weights + i, weight);
+            AttentionElements.storeTile(dtype, memory, dScores + i, dScore);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package org.isobar.backend.cpu;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import jdk.incubator.vector.FloatVector;
+
+import org.junit.jupiter.api.Test;
+
+/** Powers of two against double precision. */
+final class PowerTest {
+    private static float power(float x) {
+        return Power.of(FloatVector.broadcast(Lanes.F32, x)).lane(0);
+    }
+
+    @Test
+    void powersAreWithinThreeUnits() {
+        double worst = 0;
+        for (int i = -125 * 4096; i <= 127 * 4096; i++) {
+            float x = i / 4096f + 1e-5f * (i % 7);
+            double exact = Math.pow(2, x);
+            worst = Math.max(worst, Math.abs(power(x) - exact) / Math.ulp((float) exact));
+        }
+        assertTrue(worst <= 3, "units: " + worst);
+    }
+
+    @Test
+    void wholePowersAreExactAndSmallOnesNextToNothing() {
+        assertEquals(1, power(0));
+        assertEquals(0x1p-100f, power(-100));
+        assertEquals(0x1p40f, power(40));
+        for (float x : new float[] {-126, -200.5f, -1e6f, -1e30f}) {
+            assertTrue(power(x) > 0 && power(x) <= 0x1p-124f, x + ": " + power(x));
+        }
+        assertTrue(Float.isNaN(power(Float.NaN)));
+    }
+}
