@@ -6,7 +6,8 @@
 
 ISOBAR.json is what `isobar bench step` wrote; FILE gets the same fields. PyTorch is given its best: fused Adam,
 gradients set to None, TF32 where fp32 is asked for, the fastest attention that it has for these heads, no wait for the
-device between steps. PyTorch 2.9 or newer is meant; without torch.compile and fused attention (1.13) a rehearsal runs.
+device between steps. On a GPU PyTorch 2.9 or newer is meant, on a CPU any that is there, in the environment that
+`bench/pytorch.sh --python PYTHON step ...` makes for it; one without fused attention (1.13) stores T x T scores.
 Shapes stand behind the lines: B samples, C channels, T tokens, E embedding, h heads, D = E / h.
 """
 import argparse
@@ -14,6 +15,7 @@ import contextlib
 import json
 import math
 import os
+import resource
 import statistics
 import sys
 import time
@@ -27,6 +29,7 @@ HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 WEIGHT_DEVIATION = 0.02
 MASK = 0xFFFFFFFF
 CHUNK = 1 << 24
+TOLD = ("LD_PRELOAD", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")
 
 
 # ---- the model: pre-norm blocks, GELU by erf, a head without bias; docs/numerics.md has the mathematics ----
@@ -43,9 +46,17 @@ class Attention(nn.Module):
 
 
 def attend(q, k, v):  # (B, h, T, D)
+    if q.device.type == "cpu":  # in fp32: PyTorch's bf16 attention takes many times as long there
+        with torch.autocast("cpu", enabled=False):
+            return attention(q.float(), k.float(), v.float())
+    return attention(q, k, v)
+
+
+def attention(q, k, v):
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v)
-    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).softmax(-1) @ v
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-1, -2)  # the only other tensor of T x T is what comes of it
+    return scores.softmax(-1) @ v
 
 
 class Mlp(nn.Module):
@@ -106,7 +117,13 @@ class VisionTransformer(nn.Module):
 def relative_l2_loss(prediction, target):
     """Mean over the samples of ||prediction - target|| / ||target||."""
     difference = (prediction.float() - target).flatten(1)
-    return (torch.linalg.vector_norm(difference, dim=1) / torch.linalg.vector_norm(target.flatten(1), dim=1)).mean()
+    return (norms(difference) / norms(target.flatten(1))).mean()
+
+
+def norms(samples):
+    if samples.device.type == "cpu":  # there, vector_norm's sum of 20 million fp32 squares is off by 1e-5
+        return samples.square().sum(1).sqrt()
+    return torch.linalg.vector_norm(samples, dim=1)
 
 
 # ---- weights and images, as org.isobar.bench.SeededNumbers has them ----
@@ -184,6 +201,9 @@ def repeat(operation, warmup, count, device):
 
 def fastest_attention(like, dtype, device):
     """The fastest of PyTorch's fused kernels for these extents, as a context, and what there was to choose from."""
+    if device == "cpu":
+        fused = hasattr(F, "scaled_dot_product_attention")
+        return contextlib.nullcontext, {"attention": "fp32, fused" if fused else "fp32, T x T scores stored"}
     try:
         from torch.nn.attention import SDPBackend, sdpa_kernel
     except ImportError:
@@ -216,6 +236,10 @@ def grad_scaler(enabled):
     return torch.cuda.amp.GradScaler(enabled=enabled)
 
 
+def has_fused_adam(device):
+    return device == "cuda" or tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 4)
+
+
 def trainer(like, mode, device):
     """A function that takes one step and returns its loss, still on the device."""
     half = HALF.get(like["products"])
@@ -224,7 +248,7 @@ def trainer(like, mode, device):
     image = seeded((batch, channels["in_channels"], *channels["img_size"]), "input", 0, 1, device)
     target = seeded((batch, channels["out_channels"], *channels["img_size"]), "target", 0, 1, device)
     optimizer = torch.optim.Adam(model.parameters(), lr=like["learning_rate"], betas=(0.9, 0.95), eps=1e-8,
-                                 **({"fused": True} if device == "cuda" else {}))
+                                 **({"fused": True} if has_fused_adam(device) else {}))
     scaler = grad_scaler(half == torch.float16)
 
     def forward(x, y):
@@ -261,13 +285,15 @@ def measure_step(args):
     with context():
         step = trainer(like, args.mode, args.device)
         losses = [step() for _ in range(like["warmup"])]
-        laps = repeat(step, 0, like["steps"], args.device)
+        laps = repeat(lambda: losses.append(step()), 0, like["steps"], args.device)
     told = len(like["losses"]) or 3
     memory = dict(own=0, device=0)
     if args.device == "cuda":
         free, total = torch.cuda.mem_get_info()
         memory = dict(own=torch.cuda.max_memory_allocated(), device=total - free)
         facts["reserved by PyTorch's allocator, GB"] = "%.2f" % (torch.cuda.max_memory_reserved() / 1e9)
+    else:
+        memory = dict(own=0, device=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
     return dict(like, program="pytorch", mode=args.mode, losses=[loss.item() for loss in losses[:told]],
                 step_seconds=None if args.rehearse else spread(laps), memory=memory, operations=[],
                 facts={**versions(args.device), **({} if args.rehearse else facts)})
@@ -295,11 +321,13 @@ def versions(device):
     if device == "cuda":
         facts.update(device=torch.cuda.get_device_name(), cuda=str(torch.version.cuda),
                      cudnn=str(torch.backends.cudnn.version()))
+    else:
+        facts.update(threads=str(torch.get_num_threads()), **{name: os.environ.get(name, "not set") for name in TOLD})
     return facts
 
 
 def main():
-    parser = argparse.ArgumentParser(description="PyTorch's half of Isobar's GPU benchmark.")
+    parser = argparse.ArgumentParser(description="PyTorch's half of Isobar's benchmarks.")
     commands = parser.add_subparsers(dest="command", required=True)
     step = commands.add_parser("step")
     step.add_argument("--like", required=True, help="what isobar bench step wrote")
@@ -312,7 +340,10 @@ def main():
         command.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
         command.add_argument("--rehearse", action="store_true", help="note no times")
     args = parser.parse_args()
-    torch.set_float32_matmul_precision("high")  # TF32, as Isobar
+    if args.device == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32, as Isobar
+    else:
+        torch.set_flush_denormal(True)
     torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
     result = measure_step(args) if args.command == "step" else measure_ceilings(args)

@@ -26,9 +26,13 @@ import org.isobar.os.AtomicFile;
  * @param parts    in the order in which they ran
  * @param ceilings of each program that measured them, by part
  * @param steps    training steps by part, in the order of their names
+ * @param growth   training steps of models that differ in one extent, likewise
+ * @param loaders  ways of reading samples, likewise
+ * @param traces   runs that were watched, likewise
  */
 public record BenchFiles(Map<String, String> facts, List<Part> parts, Map<String, CeilingsResult> ceilings,
-    Map<String, StepResult> steps) {
+    Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
+    Map<String, TrainingTrace> traces) {
     private static final String SUFFIX = ".json";
     private static final ObjectMapper JSON = JsonMapper.builder()
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
@@ -46,6 +50,19 @@ public record BenchFiles(Map<String, String> facts, List<Part> parts, Map<String
     }
 
     /**
+     * Reads one result.
+     *
+     * @throws UserException if it cannot be read
+     */
+    public static <T> T read(Path file, Class<T> type) {
+        try {
+            return JSON.readValue(file.toFile(), type);
+        } catch (IOException failure) {
+            throw new UserException("cannot read the results in " + file + ": " + failure.getMessage());
+        }
+    }
+
+    /**
      * Reads a directory.
      *
      * @throws UserException if it cannot be read, or if a file in it is not what its name says
@@ -58,10 +75,12 @@ public record BenchFiles(Map<String, String> facts, List<Part> parts, Map<String
                 facts.put(columns[0], columns.length > 1 ? columns[1] : "");
             }
             return new BenchFiles(facts, lines(directory.resolve("parts.tsv")).stream().map(Part::of).toList(),
-                results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class));
+                results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class),
+                results(directory, "growth-", StepResult.class), results(directory, "loader-", LoaderResult.class),
+                results(directory, "trace-", TrainingTrace.class));
         } catch (IOException | IndexOutOfBoundsException | NumberFormatException failure) {
             throw new UserException("cannot read the results in " + directory + ": " + failure.getMessage()
-                + "; name a directory that bench/gpu.sh has written");
+                + "; name a directory that bench cpu or bench/gpu.sh has written");
         }
     }
 

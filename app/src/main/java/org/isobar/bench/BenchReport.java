@@ -5,135 +5,84 @@ import static org.isobar.bench.MarkdownTable.number;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 
 import org.isobar.os.AtomicFile;
 
 /** The results of a benchmark as one JSON file and one Markdown page, {@code report.json} and {@code report.md}. */
 public final class BenchReport {
-    private static final double MILLI = 1e-3;
-    private static final double GIGA = 1e9;
-    private static final double TERA = 1e12;
-    private static final double MIB_PER_GB = 1e9 / (1 << 20);
+    private static final String PLOT = "growth.svg";
 
     private final BenchFiles files;
     private final List<Comparison> comparisons;
+    private final List<GrowthSeries> growth;
+    private final String plot;
 
     /** The report of what {@code files} has so far. */
     public BenchReport(BenchFiles files) {
         this.files = files;
         comparisons = Comparison.of(files);
+        growth = GrowthSeries.of(files);
+        plot = new GrowthPlot(growth).svg();
     }
 
     /** Everything, for programs. */
     private record Whole(Map<String, String> facts, List<Part> parts, Map<String, CeilingsResult> ceilings,
-        List<Comparison> comparisons, Map<String, StepResult> steps) { }
+        List<Comparison> comparisons, Map<String, StepResult> steps, Map<String, LoaderResult> loaders,
+        List<GrowthSeries> growth, Map<String, TrainingTrace> traces) { }
 
     /** Writes both files into {@code directory}. */
     public void write(Path directory) {
         BenchFiles.write(directory.resolve("report.json"),
-            new Whole(files.facts(), files.parts(), files.ceilings(), comparisons, files.steps()));
-        new AtomicFile("report", directory.resolve("report.md"), "DIR")
-            .write(markdown().getBytes(StandardCharsets.UTF_8));
+            new Whole(files.facts(), files.parts(), files.ceilings(), comparisons, files.steps(), files.loaders(),
+                growth, files.traces()));
+        if (!plot.isEmpty()) {
+            write(directory.resolve(PLOT), plot);
+        }
+        write(directory.resolve("report.md"), markdown());
     }
 
-    /** The page. */
+    private static void write(Path file, String text) {
+        new AtomicFile("report", file, "DIR").write(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** The page: what there is. */
     String markdown() {
+        LoaderRates loader = new LoaderRates(files.loaders().values());
+        TraceTables traces = new TraceTables(files);
+        CeilingsTable ceilings = new CeilingsTable(files.ceilings().values());
         StringBuilder page = new StringBuilder("# Isobar beside PyTorch\n\n");
         files.facts().forEach((key, value) -> page.append("- ").append(key).append(": ").append(value).append('\n'));
-        page.append("\n## Training steps\n\n").append(steps());
-        page.append("## Whether all compute the same\n\n").append(agreement());
-        page.append("## Ceilings\n\n").append(ceilings());
-        files.steps().values().stream().filter(step -> !step.operations().isEmpty())
-            .collect(Collectors.toMap(step -> step.config() + ", " + step.products(), step -> step,
-                (first, later) -> first, TreeMap::new))
-            .forEach((setting, step) -> page.append("## Isobar's operations: ").append(setting).append("\n\n")
-                .append(operations(step)));
-        return page.append("## Parts of this run\n\n").append(parts()).toString();
+        page.append('\n').append(section("Goals", "", new Goals(comparisons, loader, traces).table()))
+            .append(section("Training steps", "", comparisons.isEmpty() ? "" : StepTables.steps(comparisons)))
+            .append(section("Whether all compute the same", "", comparisons.isEmpty() ? ""
+                : StepTables.agreement(comparisons)))
+            .append(section("Ceilings", "", files.ceilings().isEmpty() ? "" : ceilings.toString()))
+            .append(section("Loader", "Samples of two fields of 20 x 360 x 720 numbers, 41.5 MB, from files in the "
+                + "system's cache. Isobar and the tutorial normalize them.", loader.table()))
+            .append(section("Start", "With data that are there. The second step is the first that the log tells of.",
+                traces.startupTable()))
+            .append(section("Growth", "One sample, fp32. Where both axes are logarithmic, *power* is the slope from "
+                + "the row before: 1 is proportional, 2 quadratic." + (plot.isEmpty() ? ""
+                : "\n\n![Time and memory of a step as tokens, width, depth and ranks grow](" + PLOT + ")"),
+                GrowthTable.models(growth)))
+            .append(section("Ranks", "Processes that share the cores and the step of `demo` with four heads, its "
+                + "loader included.", GrowthTable.ranks(growth)))
+            .append(section("Ten thousand steps", "Of `tiny`, its loader included.", traces.flatTable()));
+        OperationsTable.all(files.steps().values(), ceilings).forEach((setting, table) ->
+            page.append(section("Isobar's operations: " + setting, "", table)));
+        return page.append(section("Parts of this run", "", parts())).toString();
     }
 
-    private MarkdownTable steps() {
-        MarkdownTable table = new MarkdownTable("preset", "products", "program", "step, ms", "quartiles of rounds, ms",
-            "samples/s", "TFLOP/s", "Isobar's time / this", "tensors, GB", "nvidia-smi, GB");
-        for (Comparison way : comparisons) {
-            String quartiles = way.rounds().stream().map(round -> String.format(Locale.ROOT, "%.2f-%.2f",
-                round.lowerQuartile() / MILLI, round.upperQuartile() / MILLI)).collect(Collectors.joining(", "));
-            table.row(way.config(), way.products(), way.program() + " " + way.mode(),
-                number("%.2f", way.seconds(), MILLI), quartiles.isEmpty() ? "not measured" : quartiles,
-                number("%.1f", way.samplesPerSecond(), 1), number("%.1f", way.flopsPerSecond(), TERA),
-                number("%.3f", way.isobarRatio(), 1), number("%.2f", (double) way.ownBytes(), GIGA),
-                number("%.2f", way.peakMib(), MIB_PER_GB));
-        }
-        return table;
+    /** Nothing where there is no table. */
+    private static String section(String heading, String text, String table) {
+        return table.isEmpty() ? "" : "## " + heading + "\n\n" + text + (text.isEmpty() ? "" : "\n\n") + table;
     }
 
-    private MarkdownTable agreement() {
-        MarkdownTable table = new MarkdownTable("preset", "products", "program", "first losses",
-            "largest relative difference", "allowed", "same");
-        for (Comparison way : comparisons) {
-            String losses = way.losses().stream().map(loss -> String.format(Locale.ROOT, "%.7f", loss))
-                .collect(Collectors.joining(", "));
-            table.row(way.config(), way.products(), way.program() + " " + way.mode(), losses,
-                way.lossDifference() == null ? "unknown" : number("%.1e", way.lossDifference(), 1),
-                number("%.1e", way.lossTolerance(), 1), way.agrees() ? "yes" : "NO");
-        }
-        return table;
-    }
-
-    private MarkdownTable ceilings() {
-        MarkdownTable table = new MarkdownTable("what", "measured by", "median", "quartiles");
-        for (CeilingsResult result : files.ceilings().values()) {
-            ceiling(table, String.format(Locale.ROOT, "copy of %.2f GB, GB/s", result.copied() / GIGA), result,
-                result.copy(), GIGA);
-            result.products().forEach((name, spread) -> ceiling(table,
-                "product of %d x %d, %s, TFLOP/s".formatted(result.size(), result.size(), name), result, spread, TERA));
-        }
-        return table;
-    }
-
-    private static void ceiling(MarkdownTable table, String what, CeilingsResult result, Spread spread, double unit) {
-        table.row(what, result.program(), number("%.1f", spread == null ? null : spread.median(), unit),
-            spread == null ? "not measured" : String.format(Locale.ROOT, "%.1f-%.1f", spread.lowerQuartile() / unit,
-                spread.upperQuartile() / unit));
-    }
-
-    private MarkdownTable operations(StepResult step) {
-        MarkdownTable table = new MarkdownTable("operation", "part of the step", "calls", "ms",
-            "useful work per second", "of the ceiling");
-        Double product = highest(step.products());
-        Double copy = highest(null);
-        for (OperationGroup group : step.operations()) {
-            boolean computes = group.flops() > 0;
-            double work = computes ? group.flops() : group.bytes();
-            Double rate = group.seconds() == null ? null : Double.valueOf(work / group.seconds());
-            Double ceiling = computes ? product : copy;
-            table.row(group.name(), group.phase().toString(), String.valueOf(group.calls()),
-                number("%.3f", group.seconds(), MILLI),
-                computes && (rate == null || rate >= TERA) ? number("%.1f TFLOP/s", rate, TERA)
-                    : number(computes ? "%.1f GFLOP/s" : "%.1f GB/s", rate, GIGA),
-                number("%.0f %%", rate == null || ceiling == null ? null : Double.valueOf(rate / ceiling), MILLI * 10));
-        }
-        Double all = step.operations().stream().anyMatch(group -> group.seconds() == null) ? null
-            : Double.valueOf(step.operations().stream().mapToDouble(OperationGroup::seconds).sum());
-        table.row("all", "", "", number("%.3f", all, MILLI), "", "");
-        return table;
-    }
-
-    /** The highest rate that anybody measured: of products of that name or, without one, of copies. */
-    private Double highest(String products) {
-        return files.ceilings().values().stream()
-            .map(result -> products == null ? result.copy() : result.products().get(products))
-            .filter(Objects::nonNull).map(Spread::median).max(Double::compare).orElse(null);
-    }
-
-    private MarkdownTable parts() {
+    private String parts() {
         MarkdownTable table = new MarkdownTable("part", "result", "seconds", "reason");
         files.parts().forEach(part -> table.row(part.name(), part.result(), number("%.0f", part.seconds(), 1),
             part.reason()));
-        return table;
+        return table.toString();
     }
 }

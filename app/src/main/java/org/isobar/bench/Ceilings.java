@@ -43,7 +43,7 @@ public final class Ceilings {
                 products.put(Products.name(device, dtype), product(dtype, size));
             }
         }
-        return new CeilingsResult("isobar", bytes, copy(bytes), size, products);
+        return new CeilingsResult("isobar", device.description(), bytes, copy(bytes), size, products);
     }
 
     private Spread copy(long bytes) {

@@ -9,6 +9,8 @@ import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.os.ProcessMemory;
+
 /**
  * One way of taking the same step, beside Isobar's ordinary one in the same run.
  *
@@ -16,20 +18,36 @@ import java.util.stream.Stream;
  * @param products        what products take in
  * @param program         isobar or pytorch
  * @param mode            how it was run
+ * @param version         the program's, where it has told; else empty
  * @param rounds          seconds of a step: median and spread of each round; empty where nothing was measured
  * @param seconds         the median of the rounds' medians; null likewise
  * @param isobarRatio     Isobar's ordinary step over this one: below 1 where Isobar is faster; null likewise
+ * @param ratioRange      the same of each round by itself; null where they cannot be paired, or there is one alone
  * @param samplesPerSecond what the step comes to; null likewise
  * @param flopsPerSecond  useful ones; null likewise
  * @param ownBytes        most that the program took for tensors
  * @param peakMib         most of the device's memory, as nvidia-smi has it; null where nobody looked
+ * @param memory          most of the program's processes; null where nobody looked
  * @param losses          of the first steps
  * @param lossDifference  largest relative difference of the first losses from Isobar's; null where there are none
  * @param lossTolerance   most that it may be, by what products take in
  */
-public record Comparison(String config, String products, String program, String mode, List<Spread> rounds,
-    Double seconds, Double isobarRatio, Double samplesPerSecond, Double flopsPerSecond, long ownBytes, Double peakMib,
-    List<Double> losses, Double lossDifference, double lossTolerance) {
+public record Comparison(String config, String products, String program, String mode, String version,
+    List<Spread> rounds, Double seconds, Double isobarRatio, Spread ratioRange, Double samplesPerSecond,
+    Double flopsPerSecond, long ownBytes, Double peakMib, ProcessMemory memory, List<Double> losses,
+    Double lossDifference, double lossTolerance) {
+    private static final String ISOBAR = "isobar";
+    private static final String VERSION = "torch";
+
+    /** Who took the step, and how. */
+    public String name() {
+        return version.isEmpty() ? program + " " + mode : program + " " + version + " " + mode;
+    }
+
+    /** Whether it is Isobar. */
+    boolean ofIsobar() {
+        return program.equals(ISOBAR);
+    }
 
     /** Whether both computed the same; false, too, where one has not told its losses. */
     public boolean agrees() {
@@ -41,10 +59,11 @@ public record Comparison(String config, String products, String program, String 
         Map<List<String>, Map<List<String>, List<String>>> settings = new LinkedHashMap<>();
         files.steps().forEach((part, step) -> settings
             .computeIfAbsent(List.of(step.config(), step.products()), setting -> new LinkedHashMap<>())
-            .computeIfAbsent(List.of(step.program(), step.mode()), way -> new ArrayList<>()).add(part));
+            .computeIfAbsent(List.of(step.program(), step.mode(), version(step)), way -> new ArrayList<>())
+            .add(part));
         List<Comparison> comparisons = new ArrayList<>();
         settings.values().forEach(ways -> {
-            List<String> base = ways.getOrDefault(List.of("isobar", "steps"), List.of());
+            List<String> base = ways.getOrDefault(List.of(ISOBAR, "steps", ""), List.of());
             Stream.concat(Stream.of(base), ways.values().stream().filter(parts -> parts != base))
                 .filter(parts -> !parts.isEmpty()).forEach(parts -> comparisons.add(of(files, parts, base)));
         });
@@ -55,15 +74,19 @@ public record Comparison(String config, String products, String program, String 
         StepResult step = files.steps().get(parts.getFirst());
         List<Spread> rounds = rounds(files, parts);
         Double seconds = median(rounds);
-        Double isobar = median(rounds(files, base));
-        OptionalDouble peak = files.parts().stream().filter(part -> parts.contains(part.name()))
-            .map(Part::peakMib).filter(Objects::nonNull).mapToDouble(Double::doubleValue).max();
-        return new Comparison(step.config(), step.products(), step.program(), step.mode(), rounds, seconds,
-            seconds == null || isobar == null ? null : Double.valueOf(isobar / seconds),
+        List<Spread> isobars = rounds(files, base);
+        Double isobar = median(isobars);
+        List<Part> noted = files.parts().stream().filter(part -> parts.contains(part.name())).toList();
+        OptionalDouble peak = noted.stream().map(Part::peakMib).filter(Objects::nonNull)
+            .mapToDouble(Double::doubleValue).max();
+        return new Comparison(step.config(), step.products(), step.program(), step.mode(), version(step), rounds,
+            seconds, seconds == null || isobar == null ? null : Double.valueOf(isobar / seconds),
+            range(isobars, rounds),
             seconds == null ? null : Double.valueOf(step.batch() / seconds),
             seconds == null ? null : Double.valueOf(step.flops() / seconds),
             parts.stream().mapToLong(part -> files.steps().get(part).memory().own()).max().orElseThrow(),
             peak.isPresent() ? Double.valueOf(peak.getAsDouble()) : null,
+            noted.stream().map(Part::memory).filter(Objects::nonNull).reduce(ProcessMemory::max).orElse(null),
             step.losses(),
             base.isEmpty() ? null : difference(step.losses(), files.steps().get(base.getFirst()).losses()),
             tolerance(step.products()));
@@ -73,16 +96,27 @@ public record Comparison(String config, String products, String program, String 
         return parts.stream().map(part -> files.steps().get(part).stepSeconds()).filter(Objects::nonNull).toList();
     }
 
+    private static String version(StepResult step) {
+        return step.facts().getOrDefault(VERSION, "");
+    }
+
+    private static Spread range(List<Spread> isobar, List<Spread> other) {
+        return isobar.size() != other.size() || other.size() < 2 ? null : Spread.of(IntStream.range(0, other.size())
+            .mapToDouble(round -> isobar.get(round).median() / other.get(round).median()).toArray());
+    }
+
     private static Double median(List<Spread> rounds) {
         return rounds.isEmpty() ? null
             : Double.valueOf(Spread.of(rounds.stream().mapToDouble(Spread::median).toArray()).median());
     }
 
+    /** Of those that both have told. */
     private static Double difference(List<Double> losses, List<Double> expected) {
-        if (losses.isEmpty() || losses.size() != expected.size()) {
+        int both = Math.min(losses.size(), expected.size());
+        if (both == 0) {
             return null;
         }
-        return IntStream.range(0, losses.size())
+        return IntStream.range(0, both)
             .mapToDouble(i -> Math.abs(losses.get(i) - expected.get(i)) / Math.abs(expected.get(i))).max()
             .orElseThrow();
     }

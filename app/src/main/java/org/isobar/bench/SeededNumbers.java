@@ -11,16 +11,16 @@ import java.util.zip.CRC32;
  * name is {@code centre + deviation sqrt(3) (h / 2^23 - 1)}, in double and then cast, where h is 24 bits of a hash of
  * {@code i} and the CRC-32 of the name. So they are uniform, look random, and need no file.
  */
-final class SeededNumbers {
+public final class SeededNumbers {
     /** Standard deviation of all weights. */
-    static final double WEIGHT_DEVIATION = 0.02;
+    public static final double WEIGHT_DEVIATION = 0.02;
     private static final int GOLDEN = 0x9E3779B1;
     private static final long BLOCK = 1 << 16;
 
     private SeededNumbers() { }
 
     /** Fills {@code host} with single-precision numbers of that mean and standard deviation. */
-    static void fill(MemorySegment host, String name, double centre, double deviation) {
+    public static void fill(MemorySegment host, String name, double centre, double deviation) {
         CRC32 crc = new CRC32();
         crc.update(name.getBytes(StandardCharsets.UTF_8));
         int key = (int) crc.getValue();
@@ -35,7 +35,7 @@ final class SeededNumbers {
     }
 
     /** Weights of norms lie about 1, all others about 0. */
-    static double centre(String weight) {
+    public static double centre(String weight) {
         return weight.contains("norm") && weight.endsWith("weight") ? 1 : 0;
     }
 

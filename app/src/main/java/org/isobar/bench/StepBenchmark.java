@@ -34,7 +34,7 @@ import org.isobar.vit.VitConfig;
  */
 public final class StepBenchmark {
     private static final int LOSSES = 3; // that are told: the update is in the second
-    private static final int OBSERVED_STEPS = 5; // besides one to warm up
+    private static final int OBSERVED_STEPS = 5; // at most, besides one to warm up
 
     private final RunConfig config;
     private final VitConfig model;
@@ -47,16 +47,24 @@ public final class StepBenchmark {
     /**
      * How much is measured.
      *
-     * @param warmup steps before that, at least as many as losses are told of
+     * @param warmup steps before that
      * @param steps  steps that are
      */
-    public record Plan(int warmup, int steps, Timing timing) {
+    public record Plan(int warmup, int steps, Timing timing, Detail detail) {
         public Plan {
-            if (warmup < LOSSES || steps < 1) {
-                throw new UserException("--warmup_steps must be at least " + LOSSES
-                    + ", for so many losses are reported, and --steps at least 1");
+            if (warmup < 1 || steps < 1 || warmup + steps < LOSSES) {
+                throw new UserException("--warmup_steps and --steps must be at least 1 each and " + LOSSES
+                    + " together, for so many losses are reported");
             }
         }
+    }
+
+    /** How closely steps are looked at. */
+    public enum Detail {
+        /** Whole steps alone. */
+        STEPS,
+        /** Each operation as well, in further steps. */
+        OPERATIONS
     }
 
     /**
@@ -98,7 +106,7 @@ public final class StepBenchmark {
                 + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
             StepResult whole = start.with(losses, seconds, memory, List.of());
             partial.accept(whole);
-            return whole.with(losses, seconds, memory, operations(data));
+            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory, operations(data));
         }
     }
 
@@ -111,10 +119,7 @@ public final class StepBenchmark {
             Replica replica = replica(device, memory, options.steps())) {
             load(replica);
             for (int step = 0; step < plan.warmup; step++) {
-                double loss = replica.trainStep(data.input, data.target, context(step));
-                if (step < LOSSES) {
-                    losses.add(loss);
-                }
+                losses.add(replica.trainStep(data.input, data.target, context(step)));
             }
             stopwatch.mark();
             Supplier<BatchLoss> last = replica.issue(data.input, data.target, context(plan.warmup));
@@ -122,10 +127,11 @@ public final class StepBenchmark {
             for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
                 Supplier<BatchLoss> next = replica.issue(data.input, data.target, context(step));
                 stopwatch.mark();
-                last.get(); // a step late, as in training
+                losses.add(last.get().mean()); // a step late, as in training
                 last = next;
             }
-            last.get();
+            losses.add(last.get().mean());
+            losses.subList(LOSSES, losses.size()).clear();
             return Spread.of(stopwatch.laps(), plan.timing, seconds -> seconds);
         }
     }
@@ -147,7 +153,7 @@ public final class StepBenchmark {
             Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
                 Replica.Steps.ISSUED)) {
             load(replica);
-            for (int step = 0; step <= OBSERVED_STEPS; step++) {
+            for (int step = 0; step <= Math.min(OBSERVED_STEPS, plan.steps); step++) {
                 stopwatch.laps();
                 replica.trainStep(data.input, data.target, context(step));
                 if (step > 0) {

@@ -39,6 +39,12 @@ public record StepResult(String program, String mode, String config, String prod
      */
     public record Memory(long own, long device) { }
 
+    /** The same to be done with other numbers of steps. */
+    public StepResult withSteps(int others, int measured) {
+        return new StepResult(program, mode, config, products, model, batch, learningRate, others, measured, flops,
+            losses, stepSeconds, memory, operations, facts);
+    }
+
     /** This with what came of it. */
     StepResult with(List<Double> firstLosses, Spread seconds, Memory taken, List<OperationGroup> groups) {
         return new StepResult(program, mode, config, products, model, batch, learningRate, warmup, steps, flops,

@@ -10,7 +10,6 @@ import org.isobar.bench.BenchFiles;
 import org.isobar.bench.BenchReport;
 import org.isobar.bench.Ceilings;
 import org.isobar.bench.StepBenchmark;
-import org.isobar.bench.Timing;
 import org.isobar.config.RunConfig;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
@@ -26,7 +25,7 @@ import picocli.CommandLine.Spec;
 
 /**
  * {@code isobar bench}: measures this machine. Results are JSON files, which {@code bench report} gathers;
- * {@code bench/gpu.sh} runs all of it beside PyTorch.
+ * {@code bench cpu} and {@code bench/gpu.sh} run all of it beside PyTorch.
  */
 @Command(name = "bench", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
     description = "Measure what this machine makes of a training step.")
@@ -41,26 +40,15 @@ final class BenchCommand implements Runnable {
         CommandLine step = new CommandLine(new Step(launch));
         ConfigOptions.declare(step.getCommandSpec());
         return new CommandLine(new BenchCommand()).addSubcommand(step)
-            .addSubcommand(new MeasureCeilings(launch)).addSubcommand(new Report());
+            .addSubcommand(new MeasureCeilings(launch)).addSubcommand(new BenchCpuCommand(launch))
+            .addSubcommand(new BenchLoaderCommand(launch))
+            .addSubcommand(new Report());
     }
 
     @Override
     public void run() {
         throw new ParameterException(spec.commandLine(),
             "Name a command: " + String.join(", ", spec.subcommands().keySet()));
-    }
-
-    /** Where results go, and whether there are any. */
-    private static final class Outcome {
-        @Option(names = "--json", paramLabel = "FILE", required = true, description = "Where the results go.")
-        private Path json;
-        @Option(names = "--rehearse",
-            description = "Do everything and note no times, as on the simulated machine, where they mean nothing.")
-        private boolean rehearse;
-
-        Timing timing() {
-            return rehearse ? Timing.REHEARSED : Timing.MEASURED;
-        }
     }
 
     @Command(name = "step", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
@@ -71,11 +59,13 @@ final class BenchCommand implements Runnable {
         @Spec
         private CommandSpec spec;
         @CommandLine.Mixin
-        private Outcome outcome;
+        private BenchOutcome outcome;
         @Option(names = "--warmup_steps", paramLabel = "N", defaultValue = "5", description = "Steps before.")
         private int warmup;
         @Option(names = "--steps", paramLabel = "N", defaultValue = "20", description = "Steps that are measured.")
         private int steps;
+        @Option(names = "--whole_steps", description = "Do not look at single operations in further steps.")
+        private boolean wholeSteps;
 
         private Step(Launch launch) {
             this.launch = launch;
@@ -87,8 +77,9 @@ final class BenchCommand implements Runnable {
             try (Device device = config.device().open(config.deviceOptions(launch.environment()),
                 spec.commandLine().getOut()::println)) {
                 StepBenchmark benchmark = new StepBenchmark(config, device,
-                    new StepBenchmark.Plan(warmup, steps, outcome.timing()));
-                BenchFiles.write(outcome.json, benchmark.run(partial -> BenchFiles.write(outcome.json, partial)));
+                    new StepBenchmark.Plan(warmup, steps, outcome.timing(), wholeSteps
+                        ? StepBenchmark.Detail.STEPS : StepBenchmark.Detail.OPERATIONS));
+                BenchFiles.write(outcome.json(), benchmark.run(partial -> BenchFiles.write(outcome.json(), partial)));
             }
         }
     }
@@ -102,7 +93,7 @@ final class BenchCommand implements Runnable {
         @Spec
         private CommandSpec spec;
         @CommandLine.Mixin
-        private Outcome outcome;
+        private BenchOutcome outcome;
         @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto",
             description = "What to measure.")
         private Backend backend;
@@ -127,7 +118,7 @@ final class BenchCommand implements Runnable {
                 launch.environment()), RankEnvironment.of(launch.environment()), CommBackend.AUTO,
                 launch.environment());
             try (Device device = backend.open(options, spec.commandLine().getOut()::println)) {
-                BenchFiles.write(outcome.json, new Ceilings(device, outcome.timing()).run(megabytes * MIB, size));
+                BenchFiles.write(outcome.json(), new Ceilings(device, outcome.timing()).run(megabytes * MIB, size));
             }
         }
     }
@@ -135,7 +126,7 @@ final class BenchCommand implements Runnable {
     @Command(name = "report", mixinStandardHelpOptions = true,
         description = "Gather the results in a directory into report.json and report.md.")
     private static final class Report implements Runnable {
-        @Parameters(paramLabel = "DIR", description = "What bench/gpu.sh has written.")
+        @Parameters(paramLabel = "DIR", description = "What bench cpu or bench/gpu.sh has written.")
         private Path directory;
 
         @Override

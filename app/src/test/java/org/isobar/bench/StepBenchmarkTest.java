@@ -64,8 +64,9 @@ class StepBenchmarkTest {
     @Test
     void tooFewStepsToTellLossesOf() {
         UserException refused = assertThrows(UserException.class,
-            () -> new StepBenchmark.Plan(2, 1, Timing.MEASURED));
-        assertTrue(refused.getMessage().startsWith("--warmup_steps must be at least 3"), refused.getMessage());
+            () -> new StepBenchmark.Plan(1, 1, Timing.MEASURED, StepBenchmark.Detail.STEPS));
+        assertTrue(refused.getMessage().startsWith("--warmup_steps and --steps must be at least 1 each and 3"),
+            refused.getMessage());
     }
 
     private static int calls(List<OperationGroup> groups, String name, Operation.Phase phase) {
@@ -75,7 +76,8 @@ class StepBenchmarkTest {
 
     private static StepResult run(Timing timing, List<StepResult> partial) {
         try (Device device = new CpuDevice(1)) {
-            return new StepBenchmark(tiny(), device, new StepBenchmark.Plan(3, STEPS, timing)).run(partial::add);
+            return new StepBenchmark(tiny(), device, new StepBenchmark.Plan(2, STEPS, timing,
+                StepBenchmark.Detail.OPERATIONS)).run(partial::add);
         }
     }
 

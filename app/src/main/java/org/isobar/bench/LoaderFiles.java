@@ -1,0 +1,90 @@
+package org.isobar.bench;
+
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+import org.isobar.data.DatasetConfig;
+import org.isobar.data.Era5Variable;
+import org.isobar.data.synthetic.SyntheticConfig;
+import org.isobar.data.synthetic.SyntheticEra5;
+
+/**
+ * One year of synthetic weather in three layouts: {@code contiguous/train}, {@code chunked} and {@code gzip}. The first
+ * is written by this program, the others from it by {@code bench/loader_h5py.py}, a chunk for each field.
+ *
+ * @param directory where they lie
+ * @param height    latitudes
+ * @param width     longitudes
+ * @param frames    of the year
+ */
+public record LoaderFiles(Path directory, int height, int width, int frames) {
+    /** Names of the layouts. */
+    static final List<String> LAYOUTS = List.of("contiguous", "chunked", "gzip");
+    private static final String CONTIGUOUS = LAYOUTS.getFirst();
+    private static final int COMPRESSED_SAMPLES = 4; // that are read: they take long
+    private static final int PATIENCE_SECONDS = 120;
+
+    /** Files of the size that preset {@code base} reads, together of less than a gigabyte. */
+    public static LoaderFiles ofBase(Path directory) {
+        return new LoaderFiles(directory, 360, 720, 12);
+    }
+
+    /** Makes those that are missing, without the Python script only the first layout. */
+    public void make(List<String> script, Consumer<String> progress) {
+        SyntheticEra5.write(new SyntheticConfig(height, width, 1, 1, 0, frames, 1), directory.resolve(CONTIGUOUS),
+            SyntheticEra5.Existing.KEEP, progress);
+        if (Files.isDirectory(directory.resolve(LAYOUTS.getLast()))) {
+            return;
+        }
+        if (script.isEmpty()) {
+            progress.accept("No python3 here has h5py and numpy: no chunked and no compressed files");
+        } else if (!runs(script)) {
+            progress.accept("Chunked and compressed files could not be made: " + String.join(" ", script));
+        }
+    }
+
+    private boolean runs(List<String> script) {
+        try {
+            Process process = new ProcessBuilder(List.of(script.get(0), script.get(1), "make", directory.toString()))
+                .redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT).start();
+            try {
+                return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
+            } finally {
+                process.destroyForcibly();
+            }
+        } catch (IOException absent) {
+            return false;
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** The layouts that are there. */
+    List<String> layouts() {
+        return LAYOUTS.stream().filter(layout -> Files.isDirectory(files(layout))).toList();
+    }
+
+    /** How the year is read in a layout. */
+    DatasetConfig dataset(String layout) {
+        Path stats = directory.resolve(CONTIGUOUS).resolve("stats");
+        return new DatasetConfig(files(layout), stats.resolve("global_means.npy"), stats.resolve("global_stds.npy"),
+            height, width, Era5Variable.COUNT, Era5Variable.COUNT, 1, layout.equals(LAYOUTS.getLast())
+                ? OptionalLong.of(COMPRESSED_SAMPLES) : OptionalLong.empty());
+    }
+
+    /** Bytes of a sample: two frames. */
+    long sampleBytes() {
+        return 2L * Era5Variable.COUNT * height * width * Float.BYTES;
+    }
+
+    private Path files(String layout) {
+        return layout.equals(CONTIGUOUS) ? directory.resolve(layout).resolve("train") : directory.resolve(layout);
+    }
+}

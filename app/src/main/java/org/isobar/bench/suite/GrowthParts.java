@@ -1,0 +1,67 @@
+package org.isobar.bench.suite;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.bench.Timing;
+
+/**
+ * Steps of models that differ from one in the middle by tokens, width or depth. Heads keep their size, and the batch is
+ * one sample.
+ */
+final class GrowthParts {
+    private static final Duration LIMIT = Duration.ofSeconds(240);
+    private static final int HEAD = 32; // channels
+
+    private final Setup setup;
+    private final Parts parts;
+    private final Model middle;
+
+    /** Extents of a model. */
+    private record Model(int height, int patch, int embed, int depth) {
+        Model withPatch(int other) {
+            return new Model(height, other, embed, depth);
+        }
+
+        Model withEmbed(int other) {
+            return new Model(height, patch, other, depth);
+        }
+
+        Model withDepth(int other) {
+            return new Model(height, patch, embed, other);
+        }
+    }
+
+    GrowthParts(Setup setup, Parts parts) {
+        this.setup = setup;
+        this.parts = parts;
+        middle = setup.extent() == Extent.REHEARSED ? new Model(32, 8, 64, 1) : new Model(128, 8, 192, 6);
+    }
+
+    void run() {
+        measure("growth-middle", middle);
+        boolean all = setup.extent() == Extent.WHOLE;
+        for (int patch : all ? new int[] {16, 4} : new int[] {16}) {
+            measure("growth-patch-" + patch, middle.withPatch(patch));
+        }
+        for (int times : all ? new int[] {2, 4} : new int[] {2}) {
+            measure("growth-embed-" + times * middle.embed, middle.withEmbed(times * middle.embed));
+            measure("growth-depth-" + times * middle.depth, middle.withDepth(times * middle.depth));
+        }
+    }
+
+    private void measure(String name, Model model) {
+        boolean rehearsed = parts.timing() == Timing.REHEARSED;
+        List<String> command = new ArrayList<>(setup.isobar());
+        command.addAll(List.of("bench", "step", "--device=cpu", "--config=demo", "--local_batch_size=1",
+            "--set", "img_size=[" + model.height + ", " + 2 * model.height + "]", "--set", "patch_size=" + model.patch,
+            "--set", "embed_dim=" + model.embed, "--set", "num_heads=" + model.embed / HEAD,
+            "--set", "depth=" + model.depth, "--whole_steps", "--json=" + parts.json(name),
+            rehearsed ? "--warmup_steps=1" : "--warmup_steps=30", rehearsed ? "--steps=2" : "--steps=15"));
+        if (rehearsed) {
+            command.add("--rehearse");
+        }
+        parts.run(new Parts.Plan(name, command, LIMIT));
+    }
+}

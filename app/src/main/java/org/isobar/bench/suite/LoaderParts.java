@@ -1,0 +1,50 @@
+package org.isobar.bench.suite;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.bench.Timing;
+
+/** Samples from files: Isobar, h5py, and again. */
+final class LoaderParts {
+    private static final Duration LIMIT = Duration.ofSeconds(180); // the first makes the files
+
+    private final Setup setup;
+    private final Parts parts;
+    private final Path data;
+
+    /** @param data takes the files */
+    LoaderParts(Setup setup, Parts parts, Path data) {
+        this.setup = setup;
+        this.parts = parts;
+        this.data = data;
+    }
+
+    void run() {
+        Optional<String> python = Python.with("h5py, numpy", setup.python());
+        String script = setup.scripts().resolve("loader_h5py.py").toString();
+        for (int round = 1; round <= (setup.extent() == Extent.WHOLE ? 3 : 1); round++) {
+            String isobar = "loader-isobar-" + round;
+            List<String> command = new ArrayList<>(setup.isobar());
+            command.addAll(List.of("bench", "loader", "--data=" + data, "--json=" + parts.json(isobar)));
+            run(isobar, command);
+            String h5py = "loader-h5py-" + round;
+            if (python.isPresent()) {
+                run(h5py, new ArrayList<>(List.of(python.get(), script, "measure", data.toString(),
+                    "--json=" + parts.json(h5py))));
+            } else if (round == 1) {
+                parts.skip(h5py, "no python3 here has h5py and numpy");
+            }
+        }
+    }
+
+    private void run(String name, List<String> command) {
+        if (parts.timing() == Timing.REHEARSED) {
+            command.add("--rehearse");
+        }
+        parts.run(new Parts.Plan(name, command, LIMIT));
+    }
+}

@@ -1,0 +1,64 @@
+package org.isobar.bench.suite;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.isobar.bench.Timing;
+import org.isobar.bench.TrainingTrace;
+import org.isobar.os.ProcessMemory;
+import org.isobar.telemetry.TutorialLines;
+
+/** Reads the log of a run as it is written. */
+final class TraceReader implements Watched.Listener {
+    private static final Pattern EPOCH = Pattern.compile("Time taken for epoch (\\d+) is [\\d.]+ sec, avg ([\\d.]+) ");
+    private static final String SECOND_STEP = " Memory usage after forward pass: ";
+
+    private final Run run;
+    private final Timing timing;
+    private final List<TrainingTrace.Epoch> epochs = new ArrayList<>();
+    private Double loopSeconds;
+    private Double stepSeconds;
+
+    /**
+     * What is known of a run beforehand.
+     *
+     * @param split what its ranks share
+     * @param batch samples of a step
+     * @param steps of an epoch
+     */
+    record Run(String config, String split, int ranks, int batch, int steps) { }
+
+    TraceReader(Run run, Timing timing) {
+        this.run = run;
+        this.timing = timing;
+    }
+
+    @Override
+    public synchronized void line(String text, double seconds, Supplier<ProcessMemory> memory) {
+        if (text.endsWith(TutorialLines.trainingStarts())) {
+            loopSeconds = measured(seconds);
+        } else if (text.contains(SECOND_STEP) && stepSeconds == null) {
+            stepSeconds = measured(seconds);
+        }
+        Matcher epoch = EPOCH.matcher(text);
+        if (epoch.find()) {
+            int number = Integer.parseInt(epoch.group(1));
+            boolean noted = timing == Timing.MEASURED;
+            epochs.add(new TrainingTrace.Epoch(number, (long) number * run.steps,
+                measured(run.batch / Double.parseDouble(epoch.group(2))),
+                noted ? Long.valueOf(memory.get().anonymous()) : null));
+        }
+    }
+
+    private Double measured(double seconds) {
+        return timing == Timing.MEASURED ? Double.valueOf(seconds) : null;
+    }
+
+    /** What has been read so far. */
+    synchronized TrainingTrace trace() {
+        return new TrainingTrace(run.config, run.split, run.ranks, loopSeconds, stepSeconds, List.copyOf(epochs));
+    }
+}

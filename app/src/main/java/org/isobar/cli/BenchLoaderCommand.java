@@ -1,0 +1,66 @@
+package org.isobar.cli;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
+import org.isobar.backend.DeviceOptions;
+import org.isobar.bench.BenchFiles;
+import org.isobar.bench.LoaderBenchmark;
+import org.isobar.bench.LoaderFiles;
+import org.isobar.bench.Timing;
+import org.isobar.bench.suite.Python;
+import org.isobar.bench.suite.Scratch;
+import org.isobar.config.ThreadCount;
+import org.isobar.device.Device;
+import org.isobar.distributed.RankEnvironment;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code isobar bench loader}: how fast samples come out of files that lie in the system's cache. */
+@Command(name = "loader", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Measure how fast samples of preset base are read from files in the system's cache.")
+final class BenchLoaderCommand implements Runnable {
+    private final Launch launch;
+    @Spec
+    private CommandSpec spec;
+    @CommandLine.Mixin
+    private BenchOutcome outcome;
+    @Option(names = "--data", paramLabel = "DIR", description = "Where the files are, or are made and left: 1.3 GB "
+        + "(default: a temporary directory). --rehearse makes small ones.")
+    private Path data;
+
+    BenchLoaderCommand(Launch launch) {
+        this.launch = launch;
+    }
+
+    @Override
+    public void run() {
+        if (data != null) {
+            measure(data);
+            return;
+        }
+        try (Scratch scratch = new Scratch()) {
+            measure(scratch.directory());
+        }
+    }
+
+    private void measure(Path directory) {
+        LoaderFiles files = outcome.timing() == Timing.REHEARSED ? new LoaderFiles(directory, 32, 64, 4)
+            : LoaderFiles.ofBase(directory);
+        List<String> script = Python.with("h5py, numpy", Optional.ofNullable(launch.environment().get("PYTHON")))
+            .map(python -> List.of(python, launch.home().resolve("bench/loader_h5py.py").toString()))
+            .orElse(List.of());
+        files.make(script, spec.commandLine().getOut()::println);
+        DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.empty(), launch.environment()),
+            RankEnvironment.of(launch.environment()), CommBackend.AUTO, launch.environment());
+        try (Device device = Backend.CPU.open(options, spec.commandLine().getOut()::println)) {
+            BenchFiles.write(outcome.json(), new LoaderBenchmark(device, files, outcome.timing()).run());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package org.isobar.os;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.fault.UserException;
+
+/**
+ * Memory of a process in bytes, as Linux counts it (proc(5)).
+ *
+ * @param anonymous resident and without a file behind it: heap, arenas, stacks (RssAnon)
+ * @param files     resident pages of mapped files (RssFile)
+ * @param peak      the most that was ever resident, pages of files included (VmHWM)
+ */
+public record ProcessMemory(long anonymous, long files, long peak) {
+
+    /** That of a process; empty if it has ended. */
+    public static Optional<ProcessMemory> of(long pid) {
+        Path file = Path.of("/proc", String.valueOf(pid), "status");
+        try {
+            List<String> lines = Files.readAllLines(file);
+            return Optional.of(new ProcessMemory(HostMachine.size(file, lines, "RssAnon"),
+                HostMachine.size(file, lines, "RssFile"), HostMachine.size(file, lines, "VmHWM")));
+        } catch (IOException | UserException ended) { // a zombie has a status without sizes
+            return Optional.empty();
+        }
+    }
+
+    /** The larger of each. */
+    public ProcessMemory max(ProcessMemory other) {
+        return new ProcessMemory(Math.max(anonymous, other.anonymous), Math.max(files, other.files),
+            Math.max(peak, other.peak));
+    }
+
+    /** Of two processes together. */
+    public ProcessMemory plus(ProcessMemory other) {
+        return new ProcessMemory(anonymous + other.anonymous, files + other.files, peak + other.peak);
+    }
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Samples out of HDF5 files by h5py, beside Isobar's loader.
+
+    loader_h5py.py make DIR                          chunked and compressed copies of DIR/contiguous
+    loader_h5py.py measure DIR --json FILE [--rehearse]
+
+A sample is two frames, (channels, latitudes, longitudes) in single precision. It is read in two ways: into a buffer
+that is used again, and as the tutorial does: both frames into new arrays, cropped, then (x - mean) / std. FILE gets
+what `isobar bench loader` writes.
+"""
+import argparse
+import glob
+import json
+import os
+import platform
+import time
+
+import h5py
+import numpy
+
+PASSES = {"contiguous": 5, "chunked": 2, "gzip": 2}  # besides one to warm up
+COMPRESSED_SAMPLES = 4  # of a pass: they take long
+
+
+def paths(directory, layout):
+    return sorted(glob.glob(os.path.join(directory, layout, "train" if layout == "contiguous" else "", "*.h5")))
+
+
+def make(directory):
+    for source in paths(directory, "contiguous"):
+        with h5py.File(source, "r") as file:
+            fields = file["fields"][:]
+        for layout, compression in (("chunked", None), ("gzip", "gzip")):
+            os.makedirs(os.path.join(directory, layout), exist_ok=True)
+            target = os.path.join(directory, layout, os.path.basename(source))
+            with h5py.File(target + ".tmp", "w") as file:
+                file.create_dataset("fields", data=fields, chunks=(1, 1, *fields.shape[2:]), compression=compression)
+            os.replace(target + ".tmp", target)
+
+
+def spread(values):
+    """Quantiles lie between the two nearest values, as numpy and Isobar have them."""
+    low, lower, median, upper, high = numpy.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
+    return dict(count=len(values), median=median, low=low, high=high, lower_quartile=lower, upper_quartile=upper)
+
+
+class Reused:
+    """Frames into a buffer that is used again."""
+    name = "h5py into a reused buffer"
+
+    def __init__(self, fields, means, stds):
+        self.fields = fields
+        self.buffer = numpy.empty((2, *fields.shape[1:]), numpy.float32)
+
+    def read(self, i):
+        self.fields.read_direct(self.buffer, numpy.s_[i:i + 2], numpy.s_[0:2])
+
+
+class Tutorial:
+    """As the tutorial's __getitem__, but for the tensors that it makes of the arrays."""
+    name = "the tutorial's access"
+
+    def __init__(self, fields, means, stds):
+        self.fields, self.means, self.stds = fields, means, stds
+
+    def read(self, i):
+        height, width = self.fields.shape[2:]
+        return tuple((self.fields[j, :, 0:height, 0:width] - self.means) / self.stds for j in (i, i + 1))
+
+
+def measure(directory, json_file, rehearse):
+    stats = os.path.join(directory, "contiguous", "stats")
+    means, stds = (numpy.load(os.path.join(stats, name))[0] for name in ("global_means.npy", "global_stds.npy"))
+    rates, sample_bytes = [], 0
+    for layout, passes in PASSES.items():
+        for path in paths(directory, layout)[:1]:
+            with h5py.File(path, "r") as file:
+                fields = file["fields"]
+                sample_bytes = 2 * fields[0].nbytes
+                ways = [way(fields, means, stds) for way in (Reused, Tutorial)]
+                samples = min(len(fields) - 1, COMPRESSED_SAMPLES if layout == "gzip" else len(fields))
+                times = measured(ways, samples, passes)
+                rates += [dict(layout=layout, way=way.name, threads=1, bytes=None if rehearse else
+                               spread([samples * sample_bytes / lap for lap in laps]))
+                          for way, laps in zip(ways, times)]
+    facts = {"python": platform.python_version(), "h5py": h5py.__version__, "numpy": numpy.__version__,
+             "hdf5": h5py.version.hdf5_version}
+    with open(json_file + ".tmp", "w") as file:
+        json.dump(dict(program="h5py", sample_bytes=sample_bytes, rates=rates, facts=facts), file, indent=2)
+    os.replace(json_file + ".tmp", json_file)
+
+
+def measured(ways, samples, passes):
+    """Seconds of each pass over all samples in random order, the ways in turn."""
+    order = numpy.random.default_rng(1).permutation(samples)
+    times = [[] for _ in ways]
+    for number in range(passes + 1):
+        for way, laps in zip(ways, times):
+            start = time.perf_counter()
+            for i in order:
+                way.read(i)
+            if number > 0:
+                laps.append(time.perf_counter() - start)
+    return times
+
+
+def main():
+    parser = argparse.ArgumentParser(description="h5py's half of Isobar's loader benchmark.")
+    parser.add_argument("command", choices=("make", "measure"))
+    parser.add_argument("directory")
+    parser.add_argument("--json")
+    parser.add_argument("--rehearse", action="store_true", help="note no times")
+    args = parser.parse_args()
+    if args.command == "make":
+        make(args.directory)
+    else:
+        measure(args.directory, args.json, args.rehearse)
+
+
+if __name__ == "__main__":
+    main()
