@@ -34,7 +34,7 @@ import org.isobar.vit.VitConfig;
  */
 public final class StepBenchmark {
     private static final int LOSSES = 3; // that are told: the update is in the second
-    private static final int OBSERVED_STEPS = 5; // at most, besides one to warm up
+    private static final int OBSERVED_STEPS = 20; // at most, besides one to warm up
 
     private final RunConfig config;
     private final VitConfig model;

@@ -22,14 +22,6 @@ final class AttentionElements {
 
     private AttentionElements() { }
 
-    private static FloatVector load(DType dtype, MemorySegment memory, int index) {
-        return dtype == DType.F32 ? Lanes.load(memory, index) : Bfloat16.load(memory, index);
-    }
-
-    private static FloatVector load(DType dtype, MemorySegment memory, int index, VectorMask<Float> mask) {
-        return dtype == DType.F32 ? Lanes.load(memory, index, mask) : Bfloat16.load(memory, index, mask);
-    }
-
     /**
      * Stores a vector of weights or of their like in a tile. In the innermost loops {@link Bfloat16#store} is more than
      * the compiler takes in without making objects of vectors. What makes the difference, its care for the bits of NaN,
@@ -86,14 +78,31 @@ final class AttentionElements {
 
     /** Sum of the products of {@code count} elements of x and y, from {@code first} on. */
     static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
+        return dtype == DType.F32 ? dot(x, y, first, count) : dotBfloat16(x, y, first, count);
+    }
+
+    private static float dot(MemorySegment x, MemorySegment y, int first, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
-            sum = load(dtype, x, first + i).fma(load(dtype, y, first + i), sum);
+            sum = Lanes.load(x, first + i).fma(Lanes.load(y, first + i), sum);
         }
         if (i < count) {
             VectorMask<Float> rest = Lanes.below(i, count);
-            sum = load(dtype, x, first + i, rest).fma(load(dtype, y, first + i, rest), sum);
+            sum = Lanes.load(x, first + i, rest).fma(Lanes.load(y, first + i, rest), sum);
+        }
+        return Lanes.sum(sum);
+    }
+
+    private static float dotBfloat16(MemorySegment x, MemorySegment y, int first, int count) {
+        FloatVector sum = FloatVector.zero(Lanes.F32);
+        int i = 0;
+        for (; i <= count - WIDTH; i += WIDTH) {
+            sum = Bfloat16.load(x, first + i).fma(Bfloat16.load(y, first + i), sum);
+        }
+        if (i < count) {
+            VectorMask<Float> rest = Lanes.below(i, count);
+            sum = Bfloat16.load(x, first + i, rest).fma(Bfloat16.load(y, first + i, rest), sum);
         }
         return Lanes.sum(sum);
     }

@@ -64,9 +64,9 @@ final class AttentionForward {
         space = space(shape, dtype);
         Cut queries = blocks.queries();
         keys = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.keys(tensors.kv, head, block).transpose(),
-            blocks.keys(), queries.side(), space.shared(memory, KEYS).address());
+            blocks.keys(), queries, space.shared(memory, KEYS).address());
         values = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.values(tensors.kv, head, block),
-            blocks.keys(), queries.side(), space.shared(memory, VALUES).address());
+            blocks.keys(), queries, space.shared(memory, VALUES).address());
         Own own = new Own(0);
         score = new AttentionProduct(matmuls, queries, keys, blocks.queries(tensors.q, 0, 0), own.scoreTile,
             Write.OVERWRITE);

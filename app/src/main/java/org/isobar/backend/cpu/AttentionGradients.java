@@ -37,10 +37,10 @@ final class AttentionGradients {
         this.byQueries = new AttentionOperand[sources.length];
         for (int i = 0; i < sources.length; i++) {
             this.byQueries[i] = new AttentionOperand(matmuls, shape.headDim(), sources[i], blocks.queries(),
-                blocks.keys().side(), byQueries[i]);
+                blocks.keys(), byQueries[i]);
         }
         this.keys = new AttentionOperand(matmuls, shape.headDim(),
-            (head, block) -> blocks.keys(tensors.kv(), head, block), blocks.keys(), blocks.queries().side(), keys);
+            (head, block) -> blocks.keys(tensors.kv(), head, block), blocks.keys(), blocks.queries(), keys);
         Matrix rows = blocks.keys(tensors.kv(), 0, 0);
         Matrix tile = new Matrix(DType.F32, 0, blocks.queries().side(), false);
         Matrix operand = new Matrix(dtype, 0, blocks.queries().side(), false);

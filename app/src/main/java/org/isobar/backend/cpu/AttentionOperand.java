@@ -9,8 +9,13 @@ import org.isobar.tensor.DType;
 final class AttentionOperand {
     /** Extents of a packed operand are multiples of this many elements at most. */
     private static final int GRAIN = 64;
+    /** For sums of so many terms in single precision, oneDNN 3.11 compiles for AVX2, half as fast as its function. */
+    private static final int SLOW_TERMS = 32;
+    /** So often is an operand in single precision to be used for its packing to pay. */
+    private static final int FEWEST_USES = 3;
 
     private final Cut cut;
+    private final Cut left;
     private final Source source;
     private final long address;
     private final long room;
@@ -36,22 +41,23 @@ final class AttentionOperand {
      * @param headDim D
      * @param source  (tokens, D), or transposed
      * @param cut     of the tokens
-     * @param rows    rows of the left operands, about
+     * @param left    of the rows of the left operands
      * @param address of {@link #bytes} bytes
      */
-    AttentionOperand(Matmuls matmuls, long headDim, Source source, Cut cut, long rows, long address) {
+    AttentionOperand(Matmuls matmuls, long headDim, Source source, Cut cut, Cut left, long address) {
         this.cut = cut;
+        this.left = left;
         this.source = source;
         this.address = address;
         Matrix first = source.at(0, 0);
         room = room(first.dtype(), cut, headDim);
-        whole = packing(matmuls, first, cut.length(0), headDim, rows);
-        last = packing(matmuls, first, cut.length(cut.blocks() - 1), headDim, rows);
+        whole = packing(matmuls, first, cut.length(0), headDim);
+        last = packing(matmuls, first, cut.length(cut.blocks() - 1), headDim);
     }
 
-    private Packing packing(Matmuls matmuls, Matrix matrix, long tokens, long headDim, long rows) {
-        Packing packing = matrix.transposed() ? matmuls.packing(matrix, headDim, tokens, rows, DType.F32)
-            : matmuls.packing(matrix, tokens, headDim, rows, DType.F32);
+    private Packing packing(Matmuls matmuls, Matrix matrix, long tokens, long headDim) {
+        Packing packing = matrix.transposed() ? matmuls.packing(matrix, headDim, tokens, left.side(), DType.F32)
+            : matmuls.packing(matrix, tokens, headDim, left.side(), DType.F32);
         if (packing.bytes() > room) {
             throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
         }
@@ -82,8 +88,21 @@ final class AttentionOperand {
         return address + ((long) head * cut.blocks() + block) * room;
     }
 
-    /** Packs a block on the calling thread, which is the pool's {@code worker}. */
+    /** Whether products take the given block as it lies. */
+    boolean isPlain(int block) {
+        Packing.Key key = packing(block).key();
+        return key.dtype() == DType.F32 && (key.k() == SLOW_TERMS || left.blocks() < FEWEST_USES);
+    }
+
+    /** A block as it lies. */
+    Matrix plain(int head, int block) {
+        return source.at(head, block);
+    }
+
+    /** Packs a block, if products take it packed, on the calling thread, which is the pool's {@code worker}. */
     void pack(int worker, int head, int block) {
-        packing(block).pack(worker, at(head, block), source.at(head, block));
+        if (!isPlain(block)) {
+            packing(block).pack(worker, at(head, block), source.at(head, block));
+        }
     }
 }

@@ -37,6 +37,11 @@ final class AttentionProduct {
 
     /** Computes {@code c} from a block of left operands, {@code a}, and a block of right ones of the same head. */
     void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, Write write) {
-        matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
+        if (right.isPlain(rightBlock)) {
+            Packing.Key key = right.packing(rightBlock).key();
+            OneDnn.product(c, left.length(leftBlock), key.n(), key.k(), a, right.plain(head, rightBlock), 1, write);
+        } else {
+            matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
+        }
     }
 }

@@ -22,6 +22,8 @@ import org.isobar.tensor.Tensor;
  */
 final class CpuGelu {
     private static final float INVERSE_SQRT_2_PI = 0.3989423f;
+    /** Below, the exponential is zero, and a square that overflows has no rounding error. */
+    private static final float DENSITY_ENDS = -100;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private final WorkerPool pool;
@@ -103,13 +105,20 @@ final class CpuGelu {
         }
     }
 
-    /** phi(x) = e^(-x^2 / 2) / sqrt(2 pi). */
-    private static FloatVector density(FloatVector x) {
-        return VectorMath.exp(x.mul(x).mul(-0.5f)).mul(INVERSE_SQRT_2_PI);
+    /**
+     * phi(x) = e^(-x^2 / 2) / sqrt(2 pi). A fused product finds what is lost in rounding the square, which for large x
+     * would be many units in the last place of the exponential.
+     */
+    static FloatVector density(FloatVector x) {
+        FloatVector half = x.mul(-0.5f);
+        FloatVector square = half.mul(x);
+        FloatVector lost = half.fma(x, square.neg()).blend(0, square.compare(VectorOperators.LT, DENSITY_ENDS));
+        FloatVector density = VectorMath.exp(square).mul(INVERSE_SQRT_2_PI);
+        return density.fma(lost, density);
     }
 
     /** Phi(x), the smaller tail first, so that it does not cancel. */
-    private static FloatVector cumulative(FloatVector x, FloatVector density) {
+    static FloatVector cumulative(FloatVector x, FloatVector density) {
         FloatVector tail = density.mul(VectorMath.millsRatio(x.abs()));
         return FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, x.compare(VectorOperators.LT, 0));
     }

@@ -29,24 +29,62 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
 
     /** Does it for the row that begins at element {@code first}: {@code count} queries, rounded up to vectors. */
     void row(int first, int count) {
-        run(memory, index(scores, DType.F32) + first, index(dWeights, DType.F32) + first, weightType,
-            index(weights, weightType) + first, dtype, index(dScores, dtype) + first,
-            index(references, DType.F32), index(deltas, DType.F32), Math.ceilDiv(count, WIDTH) * WIDTH, factor);
+        int n = Math.ceilDiv(count, WIDTH) * WIDTH;
+        int score = index(scores, DType.F32) + first;
+        int dWeight = index(dWeights, DType.F32) + first;
+        int weight = index(weights, weightType) + first;
+        int dScore = index(dScores, dtype) + first;
+        int reference = index(references, DType.F32);
+        int delta = index(deltas, DType.F32);
+        if (dtype == DType.F32) {
+            toFloats(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+        } else if (weightType == DType.F32) {
+            toBoth(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+        } else {
+            toHalves(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+        }
     }
 
     private static int index(long offset, DType dtype) {
         return Math.toIntExact(offset / dtype.bytes());
     }
 
-    @SuppressWarnings("checkstyle:ParameterNumber") // in registers: fields would be read again after each store
-    private static void run(MemorySegment memory, int scores, int dWeights, DType weightType, int weights,
-        DType dtype, int dScores, int references, int deltas, int count, float factor) {
+    // One loop for each pair of types, for a branch by type within would make objects of the vectors. What they work on
+    // are parameters, in registers: fields would be read again after each store.
+
+    @SuppressWarnings("checkstyle:ParameterNumber")
+    private static void toFloats(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
+        int references, int deltas, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int i = 0; i <= count - WIDTH; i += WIDTH) {
             FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
             FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
-            AttentionElements.storeTile(weightType, memory, weights + i, weight);
-            AttentionElements.storeTile(dtype, memory, dScores + i, dScore);
+            Lanes.store(memory, weights + i, weight);
+            Lanes.store(memory, dScores + i, dScore);
+        }
+    }
+
+    @SuppressWarnings("checkstyle:ParameterNumber")
+    private static void toBoth(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
+        int references, int deltas, int count, float factor) {
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
+            Lanes.store(memory, weights + i, weight);
+            AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
+        }
+    }
+
+    @SuppressWarnings("checkstyle:ParameterNumber")
+    private static void toHalves(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
+        int references, int deltas, int count, float factor) {
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
+            AttentionElements.storeTile(DType.BF16, memory, weights + i, weight);
+            AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
         }
     }
 }

@@ -53,6 +53,29 @@ class VectorMathTest {
         assertTrue(error <= 5, "units in the last place: " + error);
     }
 
+    /**
+     * From where the lower tail is a normal number: five for the ratio, three for the density. An uncorrected square
+     * alone would cost sixty.
+     */
+    @Test
+    void lowerTailIsWithinEightUnits() {
+        double error = worst(-12.9499f, -1e-6f, VectorMathTest::cumulative, NormalDistribution::cumulative);
+        assertTrue(error <= 8, "units in the last place: " + error);
+    }
+
+    @Test
+    void cumulativeAtTheEnds() {
+        for (float x : new float[] {14, 1e10f, 1e20f, Float.MAX_VALUE, Float.POSITIVE_INFINITY}) {
+            assertEquals(1, cumulative(FloatVector.broadcast(Lanes.F32, x)).lane(0));
+            assertEquals(0, cumulative(FloatVector.broadcast(Lanes.F32, -x)).lane(0));
+        }
+        assertTrue(Float.isNaN(cumulative(FloatVector.broadcast(Lanes.F32, Float.NaN)).lane(0)));
+    }
+
+    private static FloatVector cumulative(FloatVector x) {
+        return CpuGelu.cumulative(x, CpuGelu.density(x));
+    }
+
     @Test
     void millsRatioStaysHarmlessBeyondItsRange() {
         for (float x = 13.2f; x < 1e30f; x *= 1.5f) {
