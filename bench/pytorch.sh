@@ -58,7 +58,9 @@ find_jdk() {
 }
 
 stale() {
-    [ ! -f "$jar" ] || [ -n "$(find "$here/pom.xml" "$here/src/main" -newer "$jar" -print -quit)" ]
+    local shared=$here/../app/src/main/java/org/isobar # of which the peer has some classes, too
+    [ ! -f "$jar" ] || [ -n "$(find "$here/pom.xml" "$here/src/main" "$here/../pom.xml" "$shared/bench" "$shared/os" \
+        "$shared/fault" -newer "$jar" -print -quit)" ]
 }
 
 # One of several first starts builds; the others wait at the lock and then find a build.

@@ -56,7 +56,8 @@ public final class Ceilings {
     }
 
     private Spread product(DType dtype, int size) {
-        device.reserve(new Footprint(size, (long) size * size, 0, 0, Set.of(), Set.of()));
+        device.reserve(new Footprint(size, Footprint.packed(size) * Footprint.packed(size), 0, 0, Set.of(),
+            Set.of()));
         long bytes = (long) size * size * Float.BYTES;
         try (Arena arena = device.arena("products", 5 * align(bytes))) {
             Tensor x = matrix(arena, dtype, size, "x");

@@ -57,7 +57,8 @@ final class AttentionBackward {
     static AttentionSpace space(AttentionShape shape, DType dtype) {
         AttentionBlocks blocks = AttentionBlocks.backward(shape, dtype);
         long byQueries = AttentionOperand.bytes(dtype, blocks.queries(), shape.headDim(), blocks.heads());
-        long byKeys = AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
+        long byKeys = dtype == DType.F32 ? 0 // is never packed
+            : AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
         long floats = (long) blocks.heads() * blocks.queries().blocks() * blocks.queries().side() * Float.BYTES;
         return AttentionSpace.of(new long[] {byQueries, byQueries, byQueries, byQueries, byKeys, floats, floats,
             floats * shape.headDim()}, AttentionTiles.sizes(blocks, dtype));

@@ -63,10 +63,11 @@ final class AttentionForward {
         this.dropout = new AttentionDropout(blocks, dropout);
         space = space(shape, dtype);
         Cut queries = blocks.queries();
+        AttentionOperand.Left left = new AttentionOperand.Left(queries, false);
         keys = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.keys(tensors.kv, head, block).transpose(),
-            blocks.keys(), queries, space.shared(memory, KEYS).address());
+            blocks.keys(), left, space.shared(memory, KEYS).address());
         values = new AttentionOperand(matmuls, headDim, (head, block) -> blocks.values(tensors.kv, head, block),
-            blocks.keys(), queries, space.shared(memory, VALUES).address());
+            blocks.keys(), left, space.shared(memory, VALUES).address());
         Own own = new Own(0);
         score = new AttentionProduct(matmuls, queries, keys, blocks.queries(tensors.q, 0, 0), own.scoreTile,
             Write.OVERWRITE);

@@ -37,10 +37,11 @@ final class AttentionGradients {
         this.byQueries = new AttentionOperand[sources.length];
         for (int i = 0; i < sources.length; i++) {
             this.byQueries[i] = new AttentionOperand(matmuls, shape.headDim(), sources[i], blocks.queries(),
-                blocks.keys(), byQueries[i]);
+                new AttentionOperand.Left(blocks.keys(), false), byQueries[i]);
         }
         this.keys = new AttentionOperand(matmuls, shape.headDim(),
-            (head, block) -> blocks.keys(tensors.kv(), head, block), blocks.keys(), blocks.queries(), keys);
+            (head, block) -> blocks.keys(tensors.kv(), head, block), blocks.keys(),
+            new AttentionOperand.Left(blocks.queries(), true), keys);
         Matrix rows = blocks.keys(tensors.kv(), 0, 0);
         Matrix tile = new Matrix(DType.F32, 0, blocks.queries().side(), false);
         Matrix operand = new Matrix(dtype, 0, blocks.queries().side(), false);
@@ -63,9 +64,7 @@ final class AttentionGradients {
 
     /** Packs what belongs to a block of keys. */
     void packKeys(int worker, int head, int block) {
-        if (tensors.q().dtype() != DType.F32) {
-            keys.pack(worker, head, block);
-        }
+        keys.pack(worker, head, block);
     }
 
     /** {@code to = k q^T}. */
@@ -89,16 +88,8 @@ final class AttentionGradients {
         dValues.run(worker, to, tile, keyBlock, head, queryBlock, write);
     }
 
-    /**
-     * {@code to}, (queries, D), {@code = tile^T k}, or {@code += tile^T k}. In single precision the function takes a
-     * transposed operand a fifth faster than the primitive.
-     */
+    /** {@code to}, (queries, D), {@code = tile^T k}, or {@code += tile^T k}. */
     void dQueries(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, Write write) {
-        if (tile.dtype() == DType.F32) {
-            OneDnn.product(to, blocks.queries().length(queryBlock), blocks.shape().headDim(),
-                blocks.keys().length(keyBlock), tile.transpose(), blocks.keys(tensors.kv(), head, keyBlock), 1, write);
-        } else {
-            dQueries.run(worker, to, tile.transpose(), queryBlock, head, keyBlock, write);
-        }
+        dQueries.run(worker, to, tile.transpose(), queryBlock, head, keyBlock, write);
     }
 }

@@ -4,23 +4,27 @@ import org.isobar.tensor.DType;
 
 /**
  * Right operands of attention's products: the queries, or keys, or what is shaped like them, of all heads, each block
- * packed for itself. In the tensor the rows of a head lie far apart, and each product would pack them anew.
+ * packed for itself. In the tensor the rows of a head lie far apart, and each product would pack them anew. In single
+ * precision some are taken as they lie, by oneDNN's function, where that is faster.
  */
 final class AttentionOperand {
-    /** Extents of a packed operand are multiples of this many elements at most. */
+    /** Columns that oneDNN packs side by side: 64 with AVX-512, at most 24 without. */
     private static final int GRAIN = 64;
+    private static final int SMALL_GRAIN = 24;
     /** For sums of so many terms in single precision, oneDNN 3.11 compiles for AVX2, half as fast as its function. */
     private static final int SLOW_TERMS = 32;
     /** So often is an operand in single precision to be used for its packing to pay. */
     private static final int FEWEST_USES = 3;
 
     private final Cut cut;
-    private final Cut left;
+    private final Left left;
     private final Source source;
+    private final Matrix first;
+    private final long headDim;
     private final long address;
     private final long room;
-    private final Packing whole;
-    private final Packing last;
+    private final Packing whole; // null where blocks are taken as they lie
+    private final Packing last; // likewise
 
     /** Where a block of a head lies. */
     @FunctionalInterface
@@ -35,33 +39,48 @@ final class AttentionOperand {
     }
 
     /**
+     * The left operands of the same products.
+     *
+     * @param cut        of their rows
+     * @param transposed whether their stored rows are their columns
+     */
+    record Left(Cut cut, boolean transposed) { }
+
+    /**
      * An operand that is yet to be packed.
      *
      * @param matmuls compiles what packs it
      * @param headDim D
      * @param source  (tokens, D), or transposed
      * @param cut     of the tokens
-     * @param left    of the rows of the left operands
      * @param address of {@link #bytes} bytes
      */
-    AttentionOperand(Matmuls matmuls, long headDim, Source source, Cut cut, Cut left, long address) {
+    AttentionOperand(Matmuls matmuls, long headDim, Source source, Cut cut, Left left, long address) {
         this.cut = cut;
         this.left = left;
         this.source = source;
+        this.headDim = headDim;
         this.address = address;
-        Matrix first = source.at(0, 0);
+        first = source.at(0, 0);
         room = room(first.dtype(), cut, headDim);
-        whole = packing(matmuls, first, cut.length(0), headDim);
-        last = packing(matmuls, first, cut.length(cut.blocks() - 1), headDim);
+        whole = packing(matmuls, 0);
+        last = packing(matmuls, cut.blocks() - 1);
     }
 
-    private Packing packing(Matmuls matmuls, Matrix matrix, long tokens, long headDim) {
-        Packing packing = matrix.transposed() ? matmuls.packing(matrix, headDim, tokens, left.side(), DType.F32)
-            : matmuls.packing(matrix, tokens, headDim, left.side(), DType.F32);
-        if (packing.bytes() > room) {
-            throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
+    private Packing packing(Matmuls matmuls, int block) {
+        boolean single = first.dtype() == DType.F32;
+        // The primitive takes a transposed left operand a fifth slower than the function.
+        if (single && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
+            return null;
         }
-        return packing;
+        Packing packing = matmuls.packing(first, terms(block), columns(block), left.cut.side(), DType.F32);
+        if (packing.bytes() <= room) {
+            return packing;
+        }
+        if (single) {
+            return null;
+        }
+        throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
     }
 
     /** Bytes that the operand takes at most for all of {@code heads} heads. */
@@ -70,12 +89,27 @@ final class AttentionOperand {
     }
 
     private static long room(DType dtype, Cut cut, long headDim) {
-        return Math.ceilDiv(cut.side(), GRAIN) * Math.ceilDiv(headDim, GRAIN) * GRAIN * GRAIN * dtype.bytes();
+        long bytes = padded(cut.side()) * padded(headDim) * dtype.bytes();
+        return Math.ceilDiv(bytes, Workspace.CACHE_LINE) * Workspace.CACHE_LINE;
     }
 
-    /** How the given block is packed. */
+    private static long padded(long extent) {
+        return Math.max(Math.ceilDiv(extent, GRAIN) * GRAIN, extent + SMALL_GRAIN);
+    }
+
+    /** How the given block is packed; null where it is taken as it lies. */
     Packing packing(int block) {
         return block == cut.blocks() - 1 ? last : whole;
+    }
+
+    /** Columns of the given block. */
+    long columns(int block) {
+        return first.transposed() ? cut.length(block) : headDim;
+    }
+
+    /** Its rows: terms of a product's sums. */
+    long terms(int block) {
+        return first.transposed() ? headDim : cut.length(block);
     }
 
     /** Blocks of a head. */
@@ -88,12 +122,6 @@ final class AttentionOperand {
         return address + ((long) head * cut.blocks() + block) * room;
     }
 
-    /** Whether products take the given block as it lies. */
-    boolean isPlain(int block) {
-        Packing.Key key = packing(block).key();
-        return key.dtype() == DType.F32 && (key.k() == SLOW_TERMS || left.blocks() < FEWEST_USES);
-    }
-
     /** A block as it lies. */
     Matrix plain(int head, int block) {
         return source.at(head, block);
@@ -101,8 +129,9 @@ final class AttentionOperand {
 
     /** Packs a block, if products take it packed, on the calling thread, which is the pool's {@code worker}. */
     void pack(int worker, int head, int block) {
-        if (!isPlain(block)) {
-            packing(block).pack(worker, at(head, block), source.at(head, block));
+        Packing packing = packing(block);
+        if (packing != null) {
+            packing.pack(worker, at(head, block), source.at(head, block));
         }
     }
 }

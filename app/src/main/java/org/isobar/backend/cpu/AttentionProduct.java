@@ -23,8 +23,11 @@ final class AttentionProduct {
         for (Write write : writes) {
             for (int row : new int[] {0, left.blocks() - 1}) {
                 for (int column : new int[] {0, right.blocks() - 1}) {
-                    matmuls[index(write, row, column)] =
-                        compiler.matmul(right.packing(column), left.length(row), a, c, write);
+                    Packing packing = right.packing(column);
+                    if (packing != null) {
+                        matmuls[index(write, row, column)] =
+                            compiler.matmul(packing, left.length(row), a, c, write);
+                    }
                 }
             }
         }
@@ -37,9 +40,9 @@ final class AttentionProduct {
 
     /** Computes {@code c} from a block of left operands, {@code a}, and a block of right ones of the same head. */
     void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, Write write) {
-        if (right.isPlain(rightBlock)) {
-            Packing.Key key = right.packing(rightBlock).key();
-            OneDnn.product(c, left.length(leftBlock), key.n(), key.k(), a, right.plain(head, rightBlock), 1, write);
+        if (right.packing(rightBlock) == null) {
+            OneDnn.product(c, left.length(leftBlock), right.columns(rightBlock), right.terms(rightBlock), a,
+                right.plain(head, rightBlock), 1, write);
         } else {
             matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
         }

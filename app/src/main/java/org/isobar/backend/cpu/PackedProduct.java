@@ -46,7 +46,7 @@ final class PackedProduct {
 
     /** Memory that the packed panels take; whole cache lines. */
     long bytes() {
-        return panel() * tiling.across();
+        return panel() * (tiling.across() - 1) + packings[tiling.kind(tiling.tile(tiling.across() - 1))].bytes();
     }
 
     private long panel() {

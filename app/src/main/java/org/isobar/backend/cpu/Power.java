@@ -10,12 +10,15 @@ import jdk.incubator.vector.VectorSpecies;
  * instructions than {@link VectorMath#exp}.
  *
  * <p>x = n + r with |r| at most 1/2; 2^r = 1 + r s(r), where s is the polynomial of degree four for which the greatest
- * relative error is the smallest (2^-23 of 2^r); n is added to the exponent's bits.
+ * relative error is the smallest (2^-23 of 2^r); the product with 2^n is exact.
  */
 final class Power {
     static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
-    /** Added to a small number, leaves its nearest integer in the lowest bits of the sum: 1.5 * 2^23. */
-    private static final float ROUND = 0x1.8p23f;
+    /**
+     * Added to a small number, leaves in the lowest bits of the sum its nearest integer and 127, which together are the
+     * exponent's bits of a power of two: 1.5 * 2^23 + 127.
+     */
+    private static final float ROUND = 0x1.8p23f + 127;
     /** The bits of {@link #shifted} for n = 0; for every other n they are greater by n. */
     static final int ZERO = Float.floatToIntBits(ROUND);
     /** Whatever is smaller counts as this: next to nothing, and a normal number. */
@@ -24,14 +27,14 @@ final class Power {
 
     private Power() { }
 
-    /** The integer nearest to each exponent, in the lowest bits. */
+    /** The integer nearest to each exponent, and 127, in the lowest bits. */
     static FloatVector shifted(FloatVector x) {
         return x.add(ROUND);
     }
 
     /**
      * 2^x within three units in the last place; no less than about 2^-125; NaN for NaN, and for infinities. Not defined
-     * for x of 127.5 and above.
+     * for x of 127.5 and above, nor below -2^40.
      */
     static FloatVector of(FloatVector x, FloatVector shifted) {
         VectorSpecies<Float> species = x.species();
@@ -43,9 +46,9 @@ final class Power {
         FloatVector p45 = r.fma(FloatVector.broadcast(species, 0x1.5bba14p-10f),
             FloatVector.broadcast(species, 0x1.3cea88p-7f));
         FloatVector p = p45.fma(square, p23).fma(square, p01);
-        IntVector exponent = shifted.reinterpretAsInts().max(ZERO + LEAST)
+        IntVector power = shifted.reinterpretAsInts().max(ZERO + LEAST)
             .lanewise(VectorOperators.LSHL, MANTISSA_BITS);
-        return p.reinterpretAsInts().add(exponent).reinterpretAsFloats();
+        return p.mul(power.reinterpretAsFloats()); // and not by adding bits, which would make a number of NaN
     }
 
     /** The same. */

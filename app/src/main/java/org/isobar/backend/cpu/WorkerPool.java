@@ -18,8 +18,8 @@ final class WorkerPool implements AutoCloseable {
     /** How long an idle thread stays awake. */
     private static final long SPIN_NANOS = 50_000;
     private static final int SPINS_BETWEEN_CLOCK_READS = 32;
-    private static final Job END = new Job(0, (worker, task) -> { }, 1);
 
+    private final Job end = new Job(0, (worker, task) -> { }, 1);
     private final Thread[] helpers;
     private volatile Job current;
 
@@ -85,7 +85,7 @@ final class WorkerPool implements AutoCloseable {
 
     private void serve(int worker) {
         Job seen = null;
-        while (seen != END) {
+        while (seen != end) {
             Job last = seen;
             await(() -> current != last);
             seen = current;
@@ -117,7 +117,7 @@ final class WorkerPool implements AutoCloseable {
     /** Ends the threads and waits until they have ended. */
     @Override
     public void close() {
-        current = END;
+        current = end;
         for (Thread helper : helpers) {
             LockSupport.unpark(helper);
         }

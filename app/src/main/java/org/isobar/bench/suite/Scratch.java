@@ -12,6 +12,8 @@ import org.isobar.os.FileFault;
 
 /** A temporary directory for what nobody needs afterwards: it goes with the benchmark, however that ends. */
 public final class Scratch implements AutoCloseable {
+    private static final int ATTEMPTS = 5; // programs that are just being ended may write meanwhile
+
     private final Path directory;
     private final Thread hook = new Thread(this::delete, "end of the scratch directory");
 
@@ -32,11 +34,17 @@ public final class Scratch implements AutoCloseable {
     }
 
     private void delete() {
+        for (int attempt = 0; attempt < ATTEMPTS && Files.exists(directory); attempt++) {
+            deleteAll();
+        }
+    }
+
+    private void deleteAll() {
         try (Stream<Path> tree = Files.walk(directory)) {
             List<Path> deepestFirst = tree.sorted(Comparator.reverseOrder()).toList();
             deepestFirst.forEach(path -> path.toFile().delete());
         } catch (IOException | UncheckedIOException gone) {
-            // Nothing is left, or somebody else holds it.
+            // A file has gone while they were listed, or somebody else holds it: the next attempt shows.
         }
     }
 

@@ -64,7 +64,13 @@ final class Watched implements AutoCloseable {
             file.close();
             throw failed;
         }
-        Runtime.getRuntime().addShutdownHook(hook);
+        try {
+            Runtime.getRuntime().addShutdownHook(hook);
+        } catch (IllegalStateException endingAlready) { // nobody would end it any more
+            process.destroyForcibly();
+            file.close();
+            throw endingAlready;
+        }
         reader = Thread.ofPlatform().daemon().name("output of a part").start(() -> relay(file, listener));
     }
 

@@ -3,6 +3,7 @@ package org.isobar.backend.cpu;
 import static org.isobar.backend.cpu.CpuFixture.EPSILON;
 import static org.isobar.backend.cpu.CpuFixture.values;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
 
@@ -73,6 +74,26 @@ final class CpuAttentionTest {
                 AttentionReference.assertClose("out", expected.out(), values(cpu.cast(out, DType.F32)),
                     64 * tolerance(shape) + rounded(dtype));
                 AttentionReference.assertClose("lse", expected.lse(), values(lse), tolerance(shape));
+            }
+        }
+    }
+
+    /** The model's loss is to show it when something has overflowed. */
+    @Test
+    void whatIsNotFiniteIsNotHidden() {
+        AttentionShape shape = new AttentionShape(1, 3, 40, 1, 16);
+        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+            try (CpuFixture cpu = new CpuFixture(1)) {
+                float[] queries = inputs(dtype, 1, 3 * 16);
+                float[] kv = inputs(dtype, 2, 40 * 32);
+                queries[16] = Float.POSITIVE_INFINITY;
+                Tensor out = cpu.poisoned(dtype, 1, 3, 1, 16);
+                cpu.ops().attention(out, cpu.poisoned(1, 1, 3), cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype),
+                    cpu.cast(cpu.of(kv, 1, 40, 2, 1, 16), dtype), shape, Dropout.NONE);
+                float[] outs = values(cpu.cast(out, DType.F32));
+                for (int i = 0; i < outs.length; i++) {
+                    assertEquals(i / 16 == 1, Float.isNaN(outs[i]), dtype + " " + i + ": " + outs[i]);
+                }
             }
         }
     }

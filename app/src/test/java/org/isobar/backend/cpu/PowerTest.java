@@ -32,6 +32,13 @@ final class PowerTest {
         for (float x : new float[] {-126, -200.5f, -1e6f, -1e30f}) {
             assertTrue(power(x) > 0 && power(x) <= 0x1p-124f, x + ": " + power(x));
         }
-        assertTrue(Float.isNaN(power(Float.NaN)));
+    }
+
+    @Test
+    void whatIsNotFiniteGivesNoNumber() {
+        float negative = Float.intBitsToFloat(0xFFC0_0000); // as the processor makes it of infinity less infinity
+        for (float x : new float[] {Float.NaN, negative, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY}) {
+            assertTrue(Float.isNaN(power(x)), x + ": " + power(x));
+        }
     }
 }
