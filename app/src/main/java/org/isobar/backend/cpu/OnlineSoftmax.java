@@ -13,7 +13,7 @@ import jdk.incubator.vector.VectorOperators;
 import org.isobar.tensor.DType;
 
 /**
- * Softmax over rows whose scores come in pieces: with a point of reference m and the sum of 2^(score - m) so far, both
+ * Softmax over rows whose scores come in pieces: with a point of reference m and the sum of e^(score - m) so far, both
  * corrected when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). The first piece's
  * greatest score is the reference. Numbers of floating point being as exact far above one as near it, it remains that
  * until a score exceeds it by more than {@link #LEAP}: so later pieces are not searched for their greatest scores.
@@ -23,13 +23,17 @@ final class OnlineSoftmax {
     private static final int LEAP = 40;
     private static final int ANY = Integer.MAX_VALUE - Power.ZERO;
 
+    private final double scale;
+    /** Makes exponents of two of what is given. */
     private final float factor;
+    /** Not scaled: the difference from a nearby score is exact, however large both are. */
     private final float[] references;
     /** One vector of partial sums for each row. */
     private final float[] sums;
 
     /** For {@code rows} rows, nothing seen yet; scores are what is given times {@code scale}. */
     OnlineSoftmax(int rows, double scale) {
+        this.scale = scale;
         factor = (float) (scale / Math.log(2));
         references = new float[rows];
         Arrays.fill(references, Float.NEGATIVE_INFINITY);
@@ -37,7 +41,7 @@ final class OnlineSoftmax {
     }
 
     /**
-     * Makes weights, 2^(score - m), of the next {@code count} scores of a row. Both lie in memory from element
+     * Makes weights, e^(score - m), of the next {@code count} scores of a row. Both lie in memory from element
      * {@code first} on, whole vectors.
      *
      * @return the factor that corrects what was computed with the former m; 1 if m is the same
@@ -48,8 +52,8 @@ final class OnlineSoftmax {
             && weigh(row, former, 1, LEAP, scores, dtype, weights, first, count)) {
             return 1;
         }
-        float m = Math.max(former, greatest(scores, first, count) * factor);
-        float correction = (float) Math.exp(((double) former - m) * Math.log(2));
+        float m = Math.max(former, greatest(scores, first, count));
+        float correction = (float) Math.exp(((double) former - m) * scale);
         references[row] = m;
         weigh(row, m, correction, ANY, scores, dtype, weights, first, count);
         return correction;
@@ -59,12 +63,10 @@ final class OnlineSoftmax {
     private boolean weigh(int row, float m, float correction, int leap, MemorySegment scores, DType dtype,
         MemorySegment weights, int first, int count) {
         FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction);
-        FloatVector reference = FloatVector.broadcast(Lanes.F32, 0f - m);
-        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         IntVector greatest = IntVector.broadcast(Power.I32, Integer.MIN_VALUE);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
-            FloatVector x = load(scores, first + i).fma(scale, reference);
+            FloatVector x = Power.bounded(load(scores, first + i).sub(m).mul(factor));
             FloatVector shifted = Power.shifted(x);
             greatest = greatest.max(shifted.reinterpretAsInts());
             FloatVector weight = Power.of(x, shifted);
@@ -73,7 +75,7 @@ final class OnlineSoftmax {
         }
         if (i < count) {
             VectorMask<Float> rest = Lanes.below(i, count);
-            FloatVector x = load(scores, first + i).fma(scale, reference);
+            FloatVector x = Power.bounded(load(scores, first + i).sub(m).mul(factor));
             FloatVector shifted = Power.shifted(x);
             greatest = greatest.lanewise(VectorOperators.MAX, shifted.reinterpretAsInts(), rest.cast(Power.I32));
             FloatVector weight = Power.of(x, shifted);
@@ -114,6 +116,6 @@ final class OnlineSoftmax {
 
     /** Log of the sum of e^score over all scores of a row. */
     double logSum(int row) {
-        return references[row] * Math.log(2) + Math.log(sum(row));
+        return references[row] * scale + Math.log(sum(row));
     }
 }

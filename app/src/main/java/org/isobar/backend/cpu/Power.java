@@ -21,21 +21,23 @@ final class Power {
     private static final float ROUND = 0x1.8p23f + 127;
     /** The bits of {@link #shifted} for n = 0; for every other n they are greater by n. */
     static final int ZERO = Float.floatToIntBits(ROUND);
-    /** Whatever is smaller counts as this: next to nothing, and a normal number. */
-    private static final int LEAST = -125;
+    /** Whatever is smaller counts as this: its power is next to nothing, and a normal number. */
+    private static final float LEAST = -125;
     private static final int MANTISSA_BITS = 23;
 
     private Power() { }
+
+    /** Exponents no smaller than -125, so small ones being that; NaN remains. */
+    static FloatVector bounded(FloatVector x) {
+        return x.blend(LEAST, x.compare(VectorOperators.LT, LEAST));
+    }
 
     /** The integer nearest to each exponent, and 127, in the lowest bits. */
     static FloatVector shifted(FloatVector x) {
         return x.add(ROUND);
     }
 
-    /**
-     * 2^x within three units in the last place; no less than about 2^-125; NaN for NaN, and for infinities. Not defined
-     * for x of 127.5 and above, nor below -2^40.
-     */
+    /** 2^x within three units in the last place, for x from -125 to 127.5; NaN for NaN, and for infinities. */
     static FloatVector of(FloatVector x, FloatVector shifted) {
         VectorSpecies<Float> species = x.species();
         FloatVector r = x.sub(shifted.sub(ROUND));
@@ -46,13 +48,13 @@ final class Power {
         FloatVector p45 = r.fma(FloatVector.broadcast(species, 0x1.5bba14p-10f),
             FloatVector.broadcast(species, 0x1.3cea88p-7f));
         FloatVector p = p45.fma(square, p23).fma(square, p01);
-        IntVector power = shifted.reinterpretAsInts().max(ZERO + LEAST)
-            .lanewise(VectorOperators.LSHL, MANTISSA_BITS);
+        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS);
         return p.mul(power.reinterpretAsFloats()); // and not by adding bits, which would make a number of NaN
     }
 
-    /** The same. */
-    static FloatVector of(FloatVector x) {
-        return of(x, shifted(x));
+    /** The same, for weights: of what is greater than 1, as rounding of large numbers may make it, 2. */
+    static FloatVector ofWeight(FloatVector x) {
+        FloatVector bounded = bounded(x).blend(1, x.compare(VectorOperators.GT, 1));
+        return of(bounded, shifted(bounded));
     }
 }

@@ -57,7 +57,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int references, int deltas, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector weight = Power.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
             FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
             Lanes.store(memory, weights + i, weight);
             Lanes.store(memory, dScores + i, dScore);
@@ -69,7 +69,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int references, int deltas, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector weight = Power.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
             FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
             Lanes.store(memory, weights + i, weight);
             AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
@@ -81,7 +81,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int references, int deltas, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight = Power.of(load(memory, scores + i).fma(scale, load(memory, references + i)));
+            FloatVector weight = Power.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
             FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
             AttentionElements.storeTile(DType.BF16, memory, weights + i, weight);
             AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
