@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import platform
+import shutil
 import time
 
 import h5py
@@ -27,15 +28,19 @@ def paths(directory, layout):
 
 
 def make(directory):
-    for source in paths(directory, "contiguous"):
-        with h5py.File(source, "r") as file:
-            fields = file["fields"][:]
-        for layout, compression in (("chunked", None), ("gzip", "gzip")):
-            os.makedirs(os.path.join(directory, layout), exist_ok=True)
-            target = os.path.join(directory, layout, os.path.basename(source))
-            with h5py.File(target + ".tmp", "w") as file:
+    """A layout has its name when all of it is there."""
+    for layout, compression in (("chunked", None), ("gzip", "gzip")):
+        whole = os.path.join(directory, layout)
+        if os.path.isdir(whole):
+            continue
+        shutil.rmtree(whole + ".tmp", ignore_errors=True)
+        os.makedirs(whole + ".tmp")
+        for source in paths(directory, "contiguous"):
+            with h5py.File(source, "r") as file:
+                fields = file["fields"][:]
+            with h5py.File(os.path.join(whole + ".tmp", os.path.basename(source)), "w") as file:
                 file.create_dataset("fields", data=fields, chunks=(1, 1, *fields.shape[2:]), compression=compression)
-            os.replace(target + ".tmp", target)
+        os.rename(whole + ".tmp", whole)
 
 
 def spread(values):
