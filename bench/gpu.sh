@@ -110,10 +110,15 @@ report() {
 python=
 usable='import torch; assert torch.cuda.is_available()'
 [ ${#rehearse[@]} -eq 0 ] || usable='import torch'
-for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
-    if "$candidate" -c "$usable" 2>/dev/null; then
+absence="no python3 here has a PyTorch that can use this device"
+candidates=(python3 /usr/bin/python3)
+[ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+for candidate in "${candidates[@]}"; do
+    if said=$("$candidate" -c "$usable" 2>&1); then
         python=$candidate
         break
+    elif [ -n "${PYTHON:-}" ]; then
+        absence="PYTHON=$PYTHON has no PyTorch that can use this device: ${said##*$'\n'}"
     fi
 done
 
@@ -153,7 +158,7 @@ fi
 if [ -n "$python" ]; then
     fact PyTorch "$("$python" -c 'import sys, torch; print(torch.__version__, "with CUDA", torch.version.cuda, "on Python", sys.version.split()[0])')"
 else
-    fact PyTorch "none: no python3 here has one that can use this device"
+    fact PyTorch "none: $absence"
 fi
 for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libnvrtc.so.13; do
     if ! has_library $library; then
@@ -174,7 +179,7 @@ isobar_step() { # PRESET PRODUCTS PART OPTION...
 
 torch_step() { # LIKE MODE PART
     if [ -z "$python" ]; then
-        note "$3" skipped - - "no PyTorch here"
+        note "$3" skipped - - "$absence"
     elif [ "$2" = compiled ] && ! "$python" -c 'import torch; torch.compile' 2>/dev/null; then
         note "$3" skipped - - "this PyTorch has no torch.compile"
     elif [ ! -e "$directory/$1.json" ]; then

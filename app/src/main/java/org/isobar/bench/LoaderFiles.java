@@ -1,18 +1,18 @@
 package org.isobar.bench;
 
-import java.io.IOException;
-import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
+import org.isobar.os.ShortProgram;
 
 /**
  * One year of synthetic weather in three layouts: {@code contiguous/train}, {@code chunked} and {@code gzip}. The first
@@ -28,42 +28,30 @@ public record LoaderFiles(Path directory, int height, int width, int frames) {
     static final List<String> LAYOUTS = List.of("contiguous", "chunked", "gzip");
     private static final String CONTIGUOUS = LAYOUTS.getFirst();
     private static final int COMPRESSED_SAMPLES = 4; // that are read: they take long
-    private static final int PATIENCE_SECONDS = 120;
+    private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-    /** Files of the size that preset {@code base} reads, together of less than a gigabyte. */
+    /** Files of the size that preset {@code base} reads: with a year for validation in the first layout 0.98 GB. */
     public static LoaderFiles ofBase(Path directory) {
         return new LoaderFiles(directory, 360, 720, 12);
     }
 
-    /** Makes those that are missing, without the Python script only the first layout. */
-    public void make(List<String> script, Consumer<String> progress) {
+    /** Makes the first layout, if it is missing. */
+    public void make(Consumer<String> progress) {
         SyntheticEra5.write(new SyntheticConfig(height, width, 1, 1, 0, frames, 1), directory.resolve(CONTIGUOUS),
             SyntheticEra5.Existing.KEEP, progress);
-        if (Files.isDirectory(directory.resolve(LAYOUTS.getLast()))) {
-            return;
-        }
-        if (script.isEmpty()) {
-            progress.accept("No python3 here has h5py and numpy: no chunked and no compressed files");
-        } else if (!runs(script)) {
-            progress.accept("Chunked and compressed files could not be made: " + String.join(" ", script));
-        }
     }
 
-    private boolean runs(List<String> script) {
-        try {
-            Process process = new ProcessBuilder(List.of(script.get(0), script.get(1), "make", directory.toString()))
-                .redirectOutput(Redirect.INHERIT).redirectError(Redirect.INHERIT).start();
-            try {
-                return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
-            } finally {
-                process.destroyForcibly();
-            }
-        } catch (IOException absent) {
-            return false;
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
+    /** Makes the others of the first one by the Python script. */
+    public void makeOthers(List<String> script, Consumer<String> progress) {
+        List<String> command = new ArrayList<>(script);
+        command.addAll(List.of("make", directory.toString()));
+        ShortProgram.run(PATIENCE, command).fault().ifPresent(fault -> progress.accept(
+            "Chunked and compressed files could not be made: " + String.join(" ", command) + ": " + fault));
+    }
+
+    /** Whether all layouts are there. */
+    public boolean complete() {
+        return layouts().equals(LAYOUTS);
     }
 
     /** The layouts that are there. */

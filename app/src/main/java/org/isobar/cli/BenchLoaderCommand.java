@@ -3,6 +3,7 @@ package org.isobar.cli;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -31,7 +32,7 @@ final class BenchLoaderCommand implements Runnable {
     private CommandSpec spec;
     @CommandLine.Mixin
     private BenchOutcome outcome;
-    @Option(names = "--data", paramLabel = "DIR", description = "Where the files are, or are made and left: 1.3 GB "
+    @Option(names = "--data", paramLabel = "DIR", description = "Where the files are, or are made and left: 1 GB "
         + "(default: a temporary directory). --rehearse makes small ones.")
     private Path data;
 
@@ -53,14 +54,22 @@ final class BenchLoaderCommand implements Runnable {
     private void measure(Path directory) {
         LoaderFiles files = outcome.timing() == Timing.REHEARSED ? new LoaderFiles(directory, 32, 64, 4)
             : LoaderFiles.ofBase(directory);
-        List<String> script = Python.with("h5py, numpy", Optional.ofNullable(launch.environment().get("PYTHON")))
-            .map(python -> List.of(python, launch.home().resolve("bench/loader_h5py.py").toString()))
-            .orElse(List.of());
-        files.make(script, spec.commandLine().getOut()::println);
+        Consumer<String> progress = spec.commandLine().getOut()::println;
+        files.make(progress);
+        if (!files.complete()) {
+            makeOthers(files, progress);
+        }
         DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.empty(), launch.environment()),
             RankEnvironment.of(launch.environment()), CommBackend.AUTO, launch.environment());
         try (Device device = Backend.CPU.open(options, spec.commandLine().getOut()::println)) {
             BenchFiles.write(outcome.json(), new LoaderBenchmark(device, files, outcome.timing()).run());
         }
+    }
+
+    private void makeOthers(LoaderFiles files, Consumer<String> progress) {
+        Python python = Python.with("h5py, numpy", Optional.ofNullable(launch.environment().get("PYTHON")));
+        python.program().ifPresentOrElse(program -> files.makeOthers(
+            List.of(program, launch.home().resolve("bench/loader_h5py.py").toString()), progress),
+            () -> progress.accept("No chunked and no compressed files: " + python.answer()));
     }
 }

@@ -1,2 +1,5 @@
-/** What the operating system does and says: files written whole, reasons of failures, processor and memory. */
+/**
+ * What the operating system does and says: files written whole, reasons of failures, short programs, processor and
+ * memory.
+ */
 package org.isobar.os;

@@ -4,7 +4,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 import org.isobar.bench.Timing;
 
@@ -24,7 +23,7 @@ final class LoaderParts {
     }
 
     void run() {
-        Optional<String> python = Python.with("h5py, numpy", setup.python());
+        Python python = Python.with("h5py, numpy", setup.python());
         String script = setup.scripts().resolve("loader_h5py.py").toString();
         for (int round = 1; round <= (setup.extent() == Extent.WHOLE ? 3 : 1); round++) {
             String isobar = "loader-isobar-" + round;
@@ -32,11 +31,11 @@ final class LoaderParts {
             command.addAll(List.of("bench", "loader", "--data=" + data, "--json=" + parts.json(isobar)));
             run(isobar, command);
             String h5py = "loader-h5py-" + round;
-            if (python.isPresent()) {
-                run(h5py, new ArrayList<>(List.of(python.get(), script, "measure", data.toString(),
+            if (python.program().isPresent()) {
+                run(h5py, new ArrayList<>(List.of(python.program().get(), script, "measure", data.toString(),
                     "--json=" + parts.json(h5py))));
             } else if (round == 1) {
-                parts.skip(h5py, "no python3 here has h5py and numpy");
+                parts.skip(h5py, python.answer());
             }
         }
     }

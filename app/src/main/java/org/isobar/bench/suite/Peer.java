@@ -4,30 +4,47 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 import org.isobar.bench.Timing;
 
 /**
  * A program that takes the steps that Isobar takes, in the environment that {@code bench/pytorch.sh} makes for it.
  *
- * @param name    in the names of parts
- * @param command without what is said of the step; empty where it is not here
- * @param absence why it is not here
+ * @param name      in the names of parts
+ * @param attention that it has
+ * @param command   without what is said of the step; empty where it is not here
+ * @param absence   why it is not here
  */
-record Peer(String name, List<String> command, String absence) {
+record Peer(String name, Attention attention, List<String> command, String absence) {
+    private static final String NO_SCRIPT = "there is no bench/pytorch.sh";
+
+    /** How a PyTorch computes attention. */
+    enum Attention {
+        /** By {@code scaled_dot_product_attention}. */
+        FUSED,
+        /** With T x T scores in memory, as before 2.0: a step can take ten times as long. */
+        STORED
+    }
+
     /** PyTorch of today, which the script brings. */
     static Peer pytorch(Setup setup) {
-        return new Peer("pytorch", Files.isExecutable(script(setup)) ? List.of(script(setup).toString(), "step")
-            : List.of(), "there is no bench/pytorch.sh");
+        return hasScript(setup) ? new Peer("pytorch", Attention.FUSED, List.of(script(setup).toString(), "step"), "")
+            : new Peer("pytorch", Attention.FUSED, List.of(), NO_SCRIPT);
     }
 
     /** The PyTorch of this machine's Python. */
     static Peer python(Setup setup) {
-        Optional<String> python = Python.with("torch", setup.python())
-            .filter(found -> Files.isExecutable(script(setup)));
-        return new Peer("python", python.map(found -> List.of(script(setup).toString(), "--python", found, "step",
-            "--device", "cpu", "--mode", "eager")).orElse(List.of()), "no python3 here has PyTorch");
+        Python python = Python.with("torch",
+            "hasattr(torch.nn.functional, 'scaled_dot_product_attention')", setup.python());
+        Attention attention = python.answer().equals("True") ? Attention.FUSED : Attention.STORED;
+        List<String> command = python.program().filter(found -> hasScript(setup)).map(found -> List.of(
+            script(setup).toString(), "--python", found, "step", "--device", "cpu", "--mode", "eager"))
+            .orElse(List.of());
+        return new Peer("python", attention, command, hasScript(setup) ? python.answer() : NO_SCRIPT);
+    }
+
+    private static boolean hasScript(Setup setup) {
+        return Files.isExecutable(script(setup));
     }
 
     private static Path script(Setup setup) {
@@ -41,7 +58,7 @@ record Peer(String name, List<String> command, String absence) {
 
     /** The same without a command. */
     Peer absent(String reason) {
-        return new Peer(name, List.of(), reason);
+        return new Peer(name, attention, List.of(), reason);
     }
 
     /** The command that takes the steps of {@code like} and tells of them in {@code json}. */

@@ -1,37 +1,44 @@
 package org.isobar.bench.suite;
 
-import java.io.IOException;
-import java.lang.ProcessBuilder.Redirect;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
-/** Finds a Python that has what a script needs. */
-public final class Python {
-    private static final int PATIENCE_SECONDS = 60; // PyTorch's first import from a cold disk
+import org.isobar.os.ShortProgram;
 
-    private Python() { }
+/**
+ * A Python that has what a script needs, or none.
+ *
+ * @param program its command; empty where there is none
+ * @param answer  what it was asked for, or why there is none
+ */
+public record Python(Optional<String> program, String answer) {
+    private static final Duration PATIENCE = Duration.ofSeconds(60); // PyTorch's first import from a cold disk
 
-    /** The first of the user's, python3 and /usr/bin/python3 that can import {@code modules} ("h5py, numpy"). */
-    public static Optional<String> with(String modules, Optional<String> users) {
-        return Stream.concat(users.stream(), Stream.of("python3", "/usr/bin/python3"))
-            .filter(python -> imports(python, modules)).findFirst();
+    /** The same without a question. */
+    public static Python with(String modules, Optional<String> users) {
+        return with(modules, "True", users);
     }
 
-    private static boolean imports(String python, String modules) {
-        try {
-            Process process = new ProcessBuilder(python, "-c", "import " + modules).redirectErrorStream(true)
-                .redirectOutput(Redirect.DISCARD).start();
-            try {
-                return process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS) && process.exitValue() == 0;
-            } finally {
-                process.destroyForcibly();
+    /**
+     * The first of python3 and /usr/bin/python3 that can import {@code modules} ("h5py, numpy"); where the user names a
+     * Python, that one or none.
+     *
+     * @param question an expression whose value is asked for
+     */
+    public static Python with(String modules, String question, Optional<String> users) {
+        Optional<String> named = users.filter(name -> !name.isBlank());
+        String absence = "no python3 here can import " + modules;
+        for (String python : named.map(List::of).orElse(List.of("python3", "/usr/bin/python3"))) {
+            ShortProgram asked = ShortProgram.run(PATIENCE,
+                List.of(python, "-c", "import " + modules + "; print(" + question + ")"));
+            if (asked.fault().isEmpty()) {
+                return new Python(Optional.of(python), asked.lines().getLast());
             }
-        } catch (IOException absent) {
-            return false;
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
-            return false;
+            if (named.isPresent()) {
+                absence = "PYTHON=" + python + " cannot import " + modules + ": " + asked.fault().get();
+            }
         }
+        return new Python(Optional.empty(), absence);
     }
 }

@@ -28,12 +28,12 @@ final class StepParts {
      * @param warmup steps of each that are not measured
      * @param steps  that are
      * @param limit  of the time of one program in one round
-     * @param python how the PyTorch of this machine's Python joins in
+     * @param old    how a PyTorch without fused attention joins in
      */
     private record Preset(String config, int batch, int rounds, int warmup, int steps, Duration limit,
-        Participation python) { }
+        Participation old) { }
 
-    /** An old PyTorch can take ten times as long. */
+    /** How far a program joins in. */
     private enum Participation {
         /** In each round. */
         FULL,
@@ -118,12 +118,12 @@ final class StepParts {
     }
 
     private void peer(Preset preset, Peer peer, String first, String name, int round) {
-        Participation share = peer.name().equals("python") ? preset.python : Participation.FULL;
+        Participation share = peer.attention() == Peer.Attention.STORED ? preset.old : Participation.FULL;
         if (round > 1 && (share != Participation.FULL || !peer.isHere())) {
             return;
         }
         if (!peer.isHere() || share == Participation.NONE) {
-            parts.skip(name, peer.isHere() ? "takes minutes a step" : peer.absence());
+            parts.skip(name, peer.isHere() ? "without fused attention it takes minutes a step" : peer.absence());
             return;
         }
         Path like = share == Participation.BRIEF ? like(first, "like-" + name) : parts.json(first);

@@ -1,0 +1,61 @@
+package org.isobar.os;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How a short program ended.
+ *
+ * @param fault what went wrong, on one line; empty if it ended with 0
+ * @param lines what it wrote, to standard output and error alike, without blank lines
+ */
+public record ShortProgram(Optional<String> fault, List<String> lines) {
+
+    /** Runs a program without input. After {@code limit} it is killed, with those that it has started. */
+    public static ShortProgram run(Duration limit, List<String> command) {
+        try {
+            Path output = Files.createTempFile("isobar", ".out"); // a pipe would have to be read meanwhile
+            try {
+                return run(limit, command, output);
+            } finally {
+                Files.delete(output);
+            }
+        } catch (IOException absent) {
+            return new ShortProgram(Optional.of(FileFault.reason(absent)), List.of());
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+            return new ShortProgram(Optional.of("interrupted"), List.of());
+        }
+    }
+
+    private static ShortProgram run(Duration limit, List<String> command, Path output)
+        throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command).redirectInput(new File("/dev/null"))
+            .redirectErrorStream(true).redirectOutput(output.toFile()).start();
+        boolean ended = false;
+        try {
+            ended = process.waitFor(limit);
+        } finally {
+            if (!ended) {
+                process.descendants().forEach(ProcessHandle::destroyForcibly);
+                process.destroyForcibly();
+            }
+        }
+        List<String> lines = new String(Files.readAllBytes(output), StandardCharsets.UTF_8).lines()
+            .filter(line -> !line.isBlank()).toList();
+        return new ShortProgram(ended ? fault(process.exitValue(), lines)
+            : Optional.of("did not end within " + limit.toSeconds() + " s"), lines);
+    }
+
+    /** Programs say last why they failed. */
+    private static Optional<String> fault(int status, List<String> lines) {
+        return status == 0 ? Optional.empty()
+            : Optional.of("status " + status + (lines.isEmpty() ? "" : ": " + lines.getLast().strip()));
+    }
+}

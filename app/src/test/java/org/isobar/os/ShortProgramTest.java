@@ -1,0 +1,49 @@
+package org.isobar.os;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+import org.junit.jupiter.api.Test;
+
+/** Programs are shell scripts. */
+class ShortProgramTest {
+    private static final Duration LONG = Duration.ofSeconds(60);
+
+    private static ShortProgram bash(Duration limit, String script) {
+        return ShortProgram.run(limit, List.of("bash", "-c", script));
+    }
+
+    @Test
+    void whatItWroteIsKept() {
+        assertEquals(new ShortProgram(Optional.empty(), List.of("one", "two")),
+            bash(LONG, "cat; echo one; echo; echo two >&2"));
+    }
+
+    @Test
+    void moreThanAPipeHolds() {
+        assertEquals(100_000, bash(LONG, "seq 100000").lines().size());
+    }
+
+    @Test
+    void failuresHaveAReason() {
+        assertEquals(Optional.of("status 3: out of memory"), bash(LONG, "echo x; echo out of memory; exit 3").fault());
+        assertEquals(Optional.of("status 1"), bash(LONG, "exit 1").fault());
+        String absent = ShortProgram.run(LONG, List.of("/no/such/program")).fault().orElseThrow();
+        assertTrue(absent.contains("/no/such/program"), absent);
+    }
+
+    @Test
+    void whatHangsIsKilledWithItsChildren() {
+        long start = System.nanoTime();
+        ShortProgram hung = bash(Duration.ofSeconds(1), "sleep 100 & echo $!; wait");
+        assertTrue(System.nanoTime() - start < LONG.toNanos());
+        assertEquals(Optional.of("did not end within 1 s"), hung.fault());
+        long child = Long.parseLong(hung.lines().getFirst());
+        assertFalse(ProcessHandle.of(child).map(ProcessHandle::isAlive).orElse(false));
+    }
+}
