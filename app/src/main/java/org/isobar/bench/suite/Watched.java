@@ -18,10 +18,12 @@ import org.isobar.os.ProcessMemory;
 
 /**
  * A process, and those that it starts, watched from start to end: its lines as they come, and its memory twenty times a
- * second. It is ended at its time limit, and with this process.
+ * second. Whom it has started is looked for once a second, for that means reading all of {@code /proc}; so a child that
+ * lives for less can be missed. It is ended at its time limit, and with this process.
  */
 final class Watched implements AutoCloseable {
     private static final long SAMPLE_MILLIS = 50;
+    private static final Duration LOOK = Duration.ofSeconds(1);
     private static final Duration GRACE = Duration.ofSeconds(5);
     private static final ProcessMemory NONE = new ProcessMemory(0, 0, 0);
 
@@ -29,6 +31,7 @@ final class Watched implements AutoCloseable {
     private final Process process;
     private final Thread reader;
     private final Thread hook = new Thread(this::kill, "end of a part");
+    private volatile List<Long> members; // that were there when somebody looked
     private ProcessMemory peak = NONE;
 
     /** Who hears each line that the process writes, how many seconds after its start, and can ask for its memory. */
@@ -60,6 +63,7 @@ final class Watched implements AutoCloseable {
         try {
             process = builder.start();
             process.getOutputStream().close();
+            members = List.of(process.pid());
         } catch (IOException failed) {
             file.close();
             throw failed;
@@ -87,8 +91,7 @@ final class Watched implements AutoCloseable {
 
     /** Memory of the process and its children now. */
     ProcessMemory memory() {
-        return Stream.concat(Stream.of(process.toHandle()), process.descendants())
-            .map(member -> ProcessMemory.of(member.pid())).flatMap(Optional::stream)
+        return members.stream().map(ProcessMemory::of).flatMap(Optional::stream)
             .reduce(NONE, ProcessMemory::plus);
     }
 
@@ -96,7 +99,13 @@ final class Watched implements AutoCloseable {
     End await(Duration limit) throws InterruptedException {
         long deadline = start + limit.toNanos();
         boolean ended = false;
+        long look = start;
         while (!ended && System.nanoTime() < deadline) {
+            if (System.nanoTime() >= look) {
+                members = Stream.concat(Stream.of(process.toHandle()), process.descendants())
+                    .map(ProcessHandle::pid).toList();
+                look += LOOK.toNanos();
+            }
             peak = peak.max(memory());
             ended = process.waitFor(SAMPLE_MILLIS, TimeUnit.MILLISECONDS);
         }

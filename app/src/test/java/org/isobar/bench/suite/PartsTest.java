@@ -78,11 +78,12 @@ class PartsTest {
         assertNull(part.memory());
     }
 
+    /** They are looked for once a second. */
     @Test
     void memoryOfChildrenCounts() {
         Parts parts = parts(Timing.MEASURED, LONG);
         parts.run(plan("one", "sleep 0.5", LONG));
-        parts.run(plan("three", IntStream.range(0, 3).mapToObj(i -> "sleep 0.5 & ").reduce("", String::concat)
+        parts.run(plan("three", IntStream.range(0, 3).mapToObj(i -> "sleep 1.5 & ").reduce("", String::concat)
             + "wait", LONG));
         List<Part> noted = BenchFiles.read(directory).parts();
         assertTrue(noted.get(1).memory().peak() > 1.5 * noted.get(0).memory().peak(), noted::toString);
