@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -22,7 +23,7 @@ import org.isobar.os.ProcessMemory;
  * @param rounds          seconds of a step: median and spread of each round; empty where nothing was measured
  * @param seconds         the median of the rounds' medians; null likewise
  * @param isobarRatio     Isobar's ordinary step over this one: below 1 where Isobar is faster; null likewise
- * @param ratioRange      the same of each round by itself; null where they cannot be paired, or there is one alone
+ * @param ratioRange      the same of each round that both have, by itself; null where that is one or none
  * @param samplesPerSecond what the step comes to; null likewise
  * @param flopsPerSecond  useful ones; null likewise
  * @param ownBytes        most that the program took for tensors
@@ -59,11 +60,13 @@ public record Comparison(String config, String products, String program, String 
         Map<List<String>, Map<List<String>, List<String>>> settings = new LinkedHashMap<>();
         files.steps().forEach((part, step) -> settings
             .computeIfAbsent(List.of(step.config(), step.products()), setting -> new LinkedHashMap<>())
-            .computeIfAbsent(List.of(step.program(), step.mode(), version(step)), way -> new ArrayList<>())
-            .add(part));
+            .computeIfAbsent(List.of(step.program(), step.mode(), version(step), series(part)),
+                way -> new ArrayList<>()).add(part));
         List<Comparison> comparisons = new ArrayList<>();
         settings.values().forEach(ways -> {
-            List<String> base = ways.getOrDefault(List.of(ISOBAR, "steps", ""), List.of());
+            List<String> base = ways.entrySet().stream()
+                .filter(way -> way.getKey().subList(0, 2).equals(List.of(ISOBAR, "steps"))).map(Map.Entry::getValue)
+                .findFirst().orElse(List.of());
             Stream.concat(Stream.of(base), ways.values().stream().filter(parts -> parts != base))
                 .filter(parts -> !parts.isEmpty()).forEach(parts -> comparisons.add(of(files, parts, base)));
         });
@@ -74,14 +77,13 @@ public record Comparison(String config, String products, String program, String 
         StepResult step = files.steps().get(parts.getFirst());
         List<Spread> rounds = rounds(files, parts);
         Double seconds = median(rounds);
-        List<Spread> isobars = rounds(files, base);
-        Double isobar = median(isobars);
+        Double isobar = median(rounds(files, base));
         List<Part> noted = files.parts().stream().filter(part -> parts.contains(part.name())).toList();
         OptionalDouble peak = noted.stream().map(Part::peakMib).filter(Objects::nonNull)
             .mapToDouble(Double::doubleValue).max();
         return new Comparison(step.config(), step.products(), step.program(), step.mode(), version(step), rounds,
             seconds, seconds == null || isobar == null ? null : Double.valueOf(isobar / seconds),
-            range(isobars, rounds),
+            range(files, base, parts),
             seconds == null ? null : Double.valueOf(step.batch() / seconds),
             seconds == null ? null : Double.valueOf(step.flops() / seconds),
             parts.stream().mapToLong(part -> files.steps().get(part).memory().own()).max().orElseThrow(),
@@ -100,9 +102,27 @@ public record Comparison(String config, String products, String program, String 
         return step.facts().getOrDefault(VERSION, "");
     }
 
-    private static Spread range(List<Spread> isobar, List<Spread> other) {
-        return isobar.size() != other.size() || other.size() < 2 ? null : Spread.of(IntStream.range(0, other.size())
-            .mapToDouble(round -> isobar.get(round).median() / other.get(round).median()).toArray());
+    /** A part's name without the number of the round. */
+    private static String series(String part) {
+        return part.replaceFirst("-\\d+$", "");
+    }
+
+    /** Rounds have the same number in the names of both parts: one of them may lack some. */
+    private static Spread range(BenchFiles files, List<String> base, List<String> others) {
+        double[] ratios = others.stream().flatMap(other -> base.stream()
+            .filter(part -> round(part).equals(round(other)))
+            .flatMap(part -> ratio(files.steps().get(part), files.steps().get(other)).stream()))
+            .mapToDouble(Double::doubleValue).toArray();
+        return ratios.length < 2 ? null : Spread.of(ratios);
+    }
+
+    private static String round(String part) {
+        return part.substring(series(part).length());
+    }
+
+    private static Optional<Double> ratio(StepResult one, StepResult other) {
+        return one.stepSeconds() == null || other.stepSeconds() == null ? Optional.empty()
+            : Optional.of(one.stepSeconds().median() / other.stepSeconds().median());
     }
 
     private static Double median(List<Spread> rounds) {

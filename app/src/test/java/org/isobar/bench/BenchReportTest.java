@@ -92,6 +92,20 @@ class BenchReportTest {
     }
 
     @Test
+    void roundsArePairedByTheirNumber() throws IOException {
+        for (int round = 1; round <= 4; round++) {
+            write("step-a-isobar-" + round, cpuStep("isobar", Map.of(), 10 * round));
+        }
+        for (int round : List.of(1, 3, 4)) { // the second has failed
+            write("step-a-pytorch-" + round, cpuStep("pytorch", Map.of("torch", "2.13.0"), 20 * round));
+            write("step-a-python-" + round, cpuStep("pytorch", Map.of("torch", "2.13.0"), 40 * round));
+        }
+        String page = report();
+        assertTrue(page.contains("| 0.417 (0.500-0.500) |"), page); // 25 ms / 60 ms
+        assertTrue(page.contains("| 0.208 (0.250-0.250) |"), page);
+    }
+
+    @Test
     void loadersAreHeldAgainstMemory() throws IOException {
         write("loader-isobar-1", loader("isobar", rate(LoaderResult.MEMORY, "memcpy", 1, 12e9),
             rate(LoaderResult.MEMORY, "memcpy", 2, 20e9), rate("contiguous", "0 workers", 1, 6e9),
