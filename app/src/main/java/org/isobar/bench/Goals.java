@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 /** What Isobar is to reach on a CPU, and whether it does. */
 final class Goals {
     private static final double GROWTH = 1.05; // that is taken for none: times differ by as much from run to run
+    private static final long LONG_RUN = 10_000; // steps
 
     private final List<Comparison> comparisons;
     private final LoaderRates loader;
@@ -110,7 +111,7 @@ final class Goals {
     /** From the second stretch, when Java has compiled what it will, to the last. */
     private Double growth(Function<TraceTables.Stretch, Double> quantity) {
         List<TraceTables.Stretch> stretches = traces.stretches();
-        return stretches.size() < 3 ? null
+        return stretches.size() < 3 || stretches.getLast().to() < LONG_RUN ? null
             : quotient(quantity.apply(stretches.getLast()), quantity.apply(stretches.get(1)));
     }
 

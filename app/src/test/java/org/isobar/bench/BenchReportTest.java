@@ -1,6 +1,7 @@
 package org.isobar.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -106,6 +107,15 @@ class BenchReportTest {
     }
 
     @Test
+    void aLongRunThatWasEndedMeetsNoGoal() throws IOException {
+        write("trace-flat", new TrainingTrace("tiny", TrainingTrace.ALONE, 1, 1.0, 1.5, IntStream.range(0, 19)
+            .mapToObj(i -> new TrainingTrace.Epoch(i + 1, 500L * i + 500, MILLI, 100_000_000L)).toList()));
+        String page = report();
+        assertTrue(page.contains("| 0 to 500 | 1.000 | 100.0 |\n"), page);
+        assertFalse(page.contains("of the second tenth |"), page);
+    }
+
+    @Test
     void loadersAreHeldAgainstMemory() throws IOException {
         write("loader-isobar-1", loader("isobar", rate(LoaderResult.MEMORY, "memcpy", 1, 12e9),
             rate(LoaderResult.MEMORY, "memcpy", 2, 20e9), rate("contiguous", "0 workers", 1, 6e9),
@@ -126,11 +136,11 @@ class BenchReportTest {
         write("trace-startup-1", new TrainingTrace("demo", TrainingTrace.ALONE, 1, 1.0, 1.5, List.of()));
         write("trace-startup-2", new TrainingTrace("demo", TrainingTrace.ALONE, 1, 1.2, 1.9, List.of()));
         write("trace-flat", new TrainingTrace("tiny", TrainingTrace.ALONE, 1, 1.0, 1.5, IntStream.range(0, 20)
-            .mapToObj(i -> new TrainingTrace.Epoch(i + 1, 12L * i + 12, i < 18 ? MILLI : 2 * MILLI, 100_000_000L))
+            .mapToObj(i -> new TrainingTrace.Epoch(i + 1, 500L * i + 500, i < 18 ? MILLI : 2 * MILLI, 100_000_000L))
             .toList()));
         String page = report();
         assertTrue(page.contains("| the end of its second step | 2 | 1.70 | 1.50-1.90 |\n"), page);
-        assertTrue(page.contains("| 0 to 24 | 1.000 | 100.0 |\n"), page);
+        assertTrue(page.contains("| 0 to 1000 | 1.000 | 100.0 |\n"), page);
         assertTrue(page.contains("of the second tenth | <= 1.05 | 2.00 | NOT MET |\n"), page);
         assertTrue(page.contains("after the second tenth | <= 1.05 | 1.00 | met |\n"), page);
     }

@@ -83,8 +83,10 @@ final class TrainingParts {
 
     private void train(String name, TraceReader.Run run, int epochs, List<String> options, Duration limit) {
         TraceReader reader = new TraceReader(run, parts.timing());
-        if (run(name, run, epochs, options, limit, reader)) {
-            BenchFiles.write(parts.json(name), reader.trace());
+        boolean done = run(name, run, epochs, options, limit, reader);
+        TrainingTrace trace = reader.trace();
+        if (done || trace.epochs().size() > 1) { // one that was ended has steps to show after Java's compiler
+            BenchFiles.write(parts.json(name), trace);
         }
     }
 
