@@ -85,7 +85,7 @@ public final class StepBenchmark {
         options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
         needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
-            new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, 1, 0),
+            new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
             MemoryCheck.Saving.NOTHING),
             device.memory().available());
     }

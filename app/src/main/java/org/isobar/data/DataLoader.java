@@ -25,7 +25,7 @@ import org.isobar.fault.UserException;
  * One thread consumes; one epoch is open at a time. Close the loader before its data set and its device.
  */
 public final class DataLoader implements AutoCloseable {
-    private static final int MOST_SLOTS = 4; // one in use, the rest ahead: a batch can be large
+    private static final int MOST_SLOTS = 4;
     private static final long DISK_BYTES = 64 << 20; // that a disk has to read at a time: requests enough for any
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -61,7 +61,7 @@ public final class DataLoader implements AutoCloseable {
             case ON_DEVICE -> new DeviceFeed(device, dataset);
         };
         try {
-            for (int i = 0; i < slots(workers); i++) {
+            for (int i = 0; i < slots(workers, sampler.localBatch()); i++) {
                 slots.add(new Batch(device, feed, dataset.config(), sampler.localBatch()));
             }
         } catch (RuntimeException noMemory) {
@@ -76,9 +76,12 @@ public final class DataLoader implements AutoCloseable {
         }
     }
 
-    /** Batches for which a loader with that many threads has buffers. */
-    public static int slots(int workers) {
-        return workers == 0 ? 1 : Math.min(workers, MOST_SLOTS - 2) + 2;
+    /**
+     * Batches of {@code batch} samples for which a loader with that many threads has buffers: one in use, one that is
+     * whole, and those that the threads read into, a sample each, meanwhile. Four at most: a sample can be large.
+     */
+    public static int slots(int workers, int batch) {
+        return workers == 0 ? 1 : Math.min(2 + Math.ceilDiv(workers, batch), MOST_SLOTS);
     }
 
     /** Samples that the disk reads ahead of the threads: a batch at least, and one for each thread. */

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -88,12 +89,12 @@ public final class MemoryCheck {
      * What the loaders take.
      *
      * @param sampleBytes input and target of one sample
-     * @param slots       batches that there are buffers for
+     * @param slots       batches of so many samples that there are buffers for
      * @param besides     bytes of the device, other than batches
      */
-    public record Inputs(long sampleBytes, int slots, long besides) {
+    public record Inputs(long sampleBytes, IntUnaryOperator slots, long besides) {
         private long bytes(Device device, int batch) {
-            return device.inputBytes(batch * sampleBytes, slots) + besides;
+            return device.inputBytes(batch * sampleBytes, slots.applyAsInt(batch)) + besides;
         }
     }
 

@@ -28,8 +28,8 @@ record RunInputs(RunConfig config, Device device) {
         VitConfig model = config.model();
         int loaders = 2;
         return new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
-            loaders * DataLoader.slots(config.data().numDataWorkers()), loaders * DataLoader.statisticsBytes(
-                normalizing(), Math.max(model.inChannels(), model.outChannels())));
+            batch -> loaders * DataLoader.slots(config.data().numDataWorkers(), batch),
+            loaders * DataLoader.statisticsBytes(normalizing(), Math.max(model.inChannels(), model.outChannels())));
     }
 
     /** How the years that move the weights are read. */

@@ -95,7 +95,7 @@ class MemoryCheckTest {
     private static MemoryCheck.Run run(int batch, DType compute, MemoryCheck.Saving saving) {
         ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
         return new MemoryCheck.Run(BASE, batch, compute, new MemoryCheck.Member(alone, 0, CommBackend.AUTO),
-            new MemoryCheck.Inputs(SAMPLE, SLOTS, LOADERS), saving);
+            new MemoryCheck.Inputs(SAMPLE, samples -> SLOTS, LOADERS), saving);
     }
 
     private static String refusal(Device device, MemoryCheck.Run run, long available) {
