@@ -173,8 +173,9 @@ public final class Era5File implements AutoCloseable {
     }
 
     /**
-     * The numbers of the chunk that begins at the given element. Threads do not wait for each other here: jHDF itself
-     * unpacks the chunks of a data set in parallel when it is asked for all of it.
+     * The numbers of the chunk that begins at the given element, in a new array: jHDF fills none of the caller's.
+     * Threads do not wait for each other here: jHDF itself unpacks the chunks of a data set in parallel when it is
+     * asked for all of it.
      */
     private MemorySegment unpack(int[] start) {
         try {

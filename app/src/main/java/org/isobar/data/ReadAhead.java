@@ -62,7 +62,11 @@ final class ReadAhead {
         return asked < Math.min(order.length, position + 1 + ahead) ? asked++ : NONE;
     }
 
-    /** Number of the sample at a position that has been taken, or is to be asked for, and is not finished. */
+    /**
+     * Number of the sample at a position that the calling thread has taken and not finished, or was told to ask the
+     * disk for meanwhile. Needs no lock: the thread had it when it was given the position, after {@link #start} had
+     * written the order, which is not replaced before {@link #stop} has seen that no sample is being read.
+     */
     int sample(int position) {
         return order[position];
     }
