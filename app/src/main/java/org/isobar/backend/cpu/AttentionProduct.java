@@ -42,7 +42,7 @@ final class AttentionProduct {
     void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, Write write) {
         if (right.packing(rightBlock) == null) {
             OneDnn.product(c, left.length(leftBlock), right.columns(rightBlock), right.terms(rightBlock), a,
-                right.plain(head, rightBlock), 1, write);
+                right.plain(head, rightBlock), write);
         } else {
             matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
         }

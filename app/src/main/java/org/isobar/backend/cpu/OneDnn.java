@@ -87,23 +87,22 @@ final class OneDnn {
     }
 
     /**
-     * {@code c = scale a b}, or {@code c += scale a b}.
+     * {@code c = a b}, or {@code c += a b}.
      *
-     * @param c     (m, n), not transposed
-     * @param m     rows of {@code a}
-     * @param n     columns of {@code b}
-     * @param k     columns of {@code a} and rows of {@code b}
-     * @param a     (m, k)
-     * @param b     (k, n)
-     * @param scale factor on the product
+     * @param c (m, n), not transposed
+     * @param m rows of {@code a}
+     * @param n columns of {@code b}
+     * @param k columns of {@code a} and rows of {@code b}
+     * @param a (m, k)
+     * @param b (k, n)
      */
-    static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, float scale, Write write) {
+    static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, Write write) {
         int status;
         try {
             Functions.SET_OPENMP_THREADS.invokeExact(1);
             int masked = (int) Functions.MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, MemorySegment.NULL);
             assert masked == 0;
-            status = (int) Functions.SGEMM.invokeExact(flag(a), flag(b), m, n, k, scale, a.address(), a.stride(),
+            status = (int) Functions.SGEMM.invokeExact(flag(a), flag(b), m, n, k, 1f, a.address(), a.stride(),
                 b.address(), b.stride(), write == Write.ADD ? 1f : 0f, c.address(), c.stride());
             int unmasked = (int) Functions.MASK_SIGNALS.invokeExact(UNBLOCK, SIGNALS, MemorySegment.NULL);
             assert unmasked == 0;

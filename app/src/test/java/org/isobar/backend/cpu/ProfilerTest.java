@@ -31,7 +31,7 @@ class ProfilerTest {
             Tensor weight = filled(device, arena, DType.F32, SIDE, SIDE);
             Tensor y = arena.f32(ROWS, SIDE);
             return new Work(y, () -> OneDnn.product(Matrix.of(y, SIDE), ROWS, SIDE, SIDE, Matrix.of(x, SIDE),
-                Matrix.of(weight, SIDE), 1, Write.OVERWRITE));
+                Matrix.of(weight, SIDE), Write.OVERWRITE));
         });
     }
 
