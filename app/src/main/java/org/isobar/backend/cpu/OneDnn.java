@@ -41,9 +41,14 @@ final class OneDnn {
 
     private static final byte PLAIN = 'N';
     private static final byte TRANSPOSED = 'T';
-    private static final MemorySegment SIGNALS = asynchronousSignals();
+    private static final long SIGNAL_SET_BYTES = 128; // sizeof(sigset_t)
+    private static final long SIGNALS = asynchronousSignals();
+    /** Where a thread puts down, for the time of a call, which signals it had blocked before. */
+    private static final ThreadLocal<MemorySegment> BLOCKED_BEFORE =
+        ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(SIGNAL_SET_BYTES, Long.BYTES));
     private static final int BLOCK = 0; // SIG_BLOCK
-    private static final int UNBLOCK = 1; // SIG_UNBLOCK
+    private static final int SET = 2; // SIG_SETMASK
+    private static final long NOWHERE = 0;
 
     /** The functions that are called; to be touched when {@link #load} has loaded the library. */
     private static final class Functions {
@@ -55,7 +60,7 @@ final class OneDnn {
         static final MethodHandle EXECUTE = handle("dnnl_primitive_execute", FunctionDescriptor.of(ValueLayout.JAVA_INT,
             ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG));
         static final MethodHandle MASK_SIGNALS = handle("pthread_sigmask", FunctionDescriptor.of(ValueLayout.JAVA_INT,
-            ValueLayout.JAVA_INT, ValueLayout.ADDRESS, ValueLayout.ADDRESS));
+            ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
         static {
             MemoryLayout flag = ValueLayout.JAVA_BYTE;
@@ -98,13 +103,14 @@ final class OneDnn {
      */
     static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, Write write) {
         int status;
+        long before = BLOCKED_BEFORE.get().address(); // the thread keeps the segment
         try {
             Functions.SET_OPENMP_THREADS.invokeExact(1);
-            int masked = (int) Functions.MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, MemorySegment.NULL);
+            int masked = (int) Functions.MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, before);
             assert masked == 0;
             status = (int) Functions.SGEMM.invokeExact(flag(a), flag(b), m, n, k, 1f, a.address(), a.stride(),
                 b.address(), b.stride(), write == Write.ADD ? 1f : 0f, c.address(), c.stride());
-            int unmasked = (int) Functions.MASK_SIGNALS.invokeExact(UNBLOCK, SIGNALS, MemorySegment.NULL);
+            int unmasked = (int) Functions.MASK_SIGNALS.invokeExact(SET, before, NOWHERE);
             assert unmasked == 0;
         } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
             throw new AssertionError(thrown);
@@ -174,18 +180,15 @@ final class OneDnn {
         }
     }
 
-    /**
-     * A {@code sigset_t} of all signals but those that a fault of the thread itself raises, and SIGQUIT, which the JVM
-     * keeps blocked on every thread but one.
-     */
-    private static MemorySegment asynchronousSignals() {
-        MemorySegment set = Arena.global().allocate(128, Long.BYTES);
+    /** Address of a {@code sigset_t} of all signals but those that a fault of the thread itself raises. */
+    private static long asynchronousSignals() {
+        MemorySegment set = Arena.global().allocate(SIGNAL_SET_BYTES, Long.BYTES);
         long signals = -1;
-        for (int kept : new int[] {3, 4, 5, 7, 8, 11}) { // SIGQUIT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
+        for (int kept : new int[] {4, 5, 7, 8, 11}) { // SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
             signals &= ~(1L << (kept - 1));
         }
         set.set(ValueLayout.JAVA_LONG, 0, signals);
-        return set;
+        return set.address();
     }
 
     private static byte flag(Matrix matrix) {
