@@ -43,8 +43,8 @@ public final class CpuDevice implements Device {
             throw new IllegalArgumentException(threads + " threads");
         }
         OneDnn.load();
-        pool = new WorkerPool(threads);
         matmuls = new Matmuls(threads);
+        pool = new WorkerPool(threads);
         ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace, matmuls));
     }
 

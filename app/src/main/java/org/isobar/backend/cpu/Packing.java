@@ -42,10 +42,10 @@ final class Packing implements AutoCloseable {
             primitive_attr attributes = OneDnn.attributes();
             memory.desc wanted = product.weights_desc();
             reorder.primitive_desc copy = new reorder.primitive_desc(cpu, plain, cpu, wanted, attributes, false)) {
-            packed = new memory.desc(wanted);
-            bytes = packed.get_size();
+            bytes = wanted.get_size();
             primitive = new Primitive(new reorder(copy), copy, cpu, workers,
-                new Primitive.Argument(OneDnn.FROM, plain), new Primitive.Argument(OneDnn.TO, packed));
+                new Primitive.Argument(OneDnn.FROM, plain), new Primitive.Argument(OneDnn.TO, wanted));
+            packed = new memory.desc(wanted); // last: nothing that may fail comes after it
         }
     }
 

@@ -23,19 +23,24 @@ final class Primitive implements AutoCloseable {
 
     private final primitive compiled;
     private final Arena arena = Arena.ofShared();
+    private final List<Pointer> owned = new ArrayList<>();
     private final Call[] calls;
 
     /** An operand: its number in oneDNN and how it lies. */
     record Argument(int number, memory.desc layout) { }
 
-    /** Takes over {@code compiled}; {@code description} remains the caller's. */
+    /** Takes over {@code compiled}, and closes it if this fails; {@code description} remains the caller's. */
     Primitive(primitive compiled, primitive_desc_base description, engine cpu, int workers, Argument... arguments) {
         this.compiled = compiled;
+        owned.add(compiled);
         calls = new Call[workers];
         try (memory.desc scratch = description.scratchpad_desc()) {
             for (int worker = 0; worker < workers; worker++) {
                 calls[worker] = new Call(cpu, scratch, arguments);
             }
+        } catch (RuntimeException | Error failure) {
+            close();
+            throw failure;
         }
     }
 
@@ -46,7 +51,6 @@ final class Primitive implements AutoCloseable {
 
     /** One worker's operands. */
     final class Call {
-        private final List<Pointer> owned = new ArrayList<>();
         private final long[] handles;
         private final long stream;
         private final long primitive = compiled.get().address();
@@ -85,18 +89,11 @@ final class Primitive implements AutoCloseable {
         void run() {
             OneDnn.execute(primitive, stream, count, arguments.address());
         }
-
-        private void close() {
-            owned.forEach(Pointer::close);
-        }
     }
 
     @Override
     public void close() {
-        for (Call call : calls) {
-            call.close();
-        }
-        compiled.close();
+        owned.reversed().forEach(Pointer::close);
         arena.close();
     }
 }

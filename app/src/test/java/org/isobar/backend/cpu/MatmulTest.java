@@ -1,12 +1,18 @@
 package org.isobar.backend.cpu;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.stream.Stream;
 
+import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.memory;
+import org.bytedeco.dnnl.primitive_attr;
+import org.bytedeco.dnnl.reorder;
 import org.isobar.device.Write;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
@@ -73,6 +79,21 @@ final class MatmulTest {
             for (int task = 1; task < tasks; task++) {
                 assertEquals(-1, c.asSlice(0, bytes).mismatch(c.asSlice(task * bytes, bytes)));
             }
+        }
+    }
+
+    @Test
+    void whatFailsHalfWayIsClosed() {
+        OneDnn.load();
+        try (engine cpu = new engine(engine.kind.cpu, 0);
+            memory.desc plain = OneDnn.plain(DType.F32, 4, 4, 4, false);
+            memory.desc any = OneDnn.any(DType.F32, 4, 4);
+            primitive_attr attributes = OneDnn.attributes();
+            reorder.primitive_desc copy = new reorder.primitive_desc(cpu, plain, cpu, plain, attributes, false)) {
+            reorder compiled = new reorder(copy);
+            assertThrows(RuntimeException.class, () -> new Primitive(compiled, copy, cpu, WORKERS,
+                new Primitive.Argument(OneDnn.FROM, plain), new Primitive.Argument(OneDnn.TO, any))); // no memory is so
+            assertTrue(compiled.isNull());
         }
     }
 
