@@ -1,9 +1,10 @@
 package org.isobar.backend.cpu;
 
-import java.util.List;
+import java.util.stream.Stream;
 
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
+import org.isobar.device.Footprint;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
@@ -19,12 +20,11 @@ final class CpuAttention {
         this.matmuls = matmuls;
     }
 
-    /** Makes room for both halves of attention of the given extents, of either type. */
-    static void reserve(Workspace workspace, int threads, AttentionShape shape) {
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
-            workspace.floats(AttentionForward.space(shape, dtype).floats(threads));
-            workspace.floats(AttentionBackward.space(shape, dtype).floats(threads));
-        }
+    /** Bytes for both halves of attention, of either type: a footprint does not say which. */
+    static long workspaceBytes(Footprint footprint, int threads) {
+        return footprint.attention().stream().flatMap(shape -> Stream.of(DType.F32, DType.BF16).flatMap(dtype ->
+                Stream.of(AttentionForward.space(shape, dtype), AttentionBackward.space(shape, dtype))))
+            .mapToLong(space -> space.floats(threads) * Float.BYTES).max().orElse(0);
     }
 
     void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {

@@ -93,11 +93,12 @@ public final class CpuDevice implements Device {
 
     @Override
     public void reserve(Footprint footprint) {
-        workspace.reserve(footprint.widestRow());
-        Floats.reserve(workspace, pool, footprint.widestRow());
-        CpuProducts.reserve(workspace, pool.threads(), footprint.largestWeight());
-        CpuLoss.reserve(workspace, footprint.largestImages());
-        footprint.attention().forEach(shape -> CpuAttention.reserve(workspace, pool.threads(), shape));
+        workspace.reserve(workspaceBytes(footprint));
+    }
+
+    @Override
+    public long workspaceBytes(Footprint footprint) {
+        return CpuTensorOps.workspaceBytes(footprint, pool.threads());
     }
 
     /** Bytes that operations have besides their arguments. */

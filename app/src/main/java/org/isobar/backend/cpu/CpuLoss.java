@@ -12,6 +12,7 @@ import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
+import org.isobar.device.Footprint;
 import org.isobar.device.LatitudeWeights;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
@@ -29,9 +30,13 @@ final class CpuLoss {
         this.workspace = workspace;
     }
 
-    /** Makes room for the sums of images, at most a chunk more for each sample than their elements fill. */
-    static void reserve(Workspace workspace, long imageElements) {
-        workspace.doubles(2 * Chunks.count(imageElements, Chunks.ELEMENTS) + Workspace.CHUNKS, 2);
+    /**
+     * Bytes of the sums over images, two for each chunk, at most a chunk more for each sample than their elements fill;
+     * or of one for each field.
+     */
+    static long workspaceBytes(Footprint footprint) {
+        long chunks = 2 * Chunks.count(footprint.largestImages(), Chunks.ELEMENTS) + Workspace.CHUNKS;
+        return Math.max(2 * chunks, footprint.imagePlanes()) * Double.BYTES;
     }
 
     void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {

@@ -10,6 +10,7 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.device.Epilogue;
+import org.isobar.device.Footprint;
 import org.isobar.device.Write;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
@@ -37,13 +38,9 @@ final class CpuProducts {
         this.matmuls = matmuls;
     }
 
-    /**
-     * Makes room for a packed weight, and for what follows its products.
-     *
-     * @param weightElements of the weight, its extents as {@link org.isobar.device.Footprint#packed} rounds them
-     */
-    static void reserve(Workspace workspace, int threads, long weightElements) {
-        workspace.floats(weightElements + threads * SCRATCH);
+    /** Bytes of a packed weight, in single precision, and for what follows its products. */
+    static long workspaceBytes(Footprint footprint, int threads) {
+        return (footprint.largestWeight() + threads * SCRATCH) * Float.BYTES;
     }
 
     void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {

@@ -1,9 +1,12 @@
 package org.isobar.backend.cpu;
 
+import java.util.stream.LongStream;
+
 import org.isobar.device.AdamConstants;
 import org.isobar.device.AttentionShape;
 import org.isobar.device.Dropout;
 import org.isobar.device.Epilogue;
+import org.isobar.device.Footprint;
 import org.isobar.device.LossScaling;
 import org.isobar.device.PatchShape;
 import org.isobar.device.TensorOps;
@@ -32,6 +35,12 @@ final class CpuTensorOps implements TensorOps {
         losses = new CpuLoss(pool, workspace);
         scaling = new CpuScaling(pool);
         adam = new CpuAdam(pool);
+    }
+
+    /** Bytes that operations of that footprint, on so many threads, need besides their arguments. */
+    static long workspaceBytes(Footprint footprint, int threads) {
+        return LongStream.of(Floats.workspaceBytes(footprint, threads), CpuProducts.workspaceBytes(footprint, threads),
+            CpuLoss.workspaceBytes(footprint), CpuAttention.workspaceBytes(footprint, threads)).max().orElseThrow();
     }
 
     @Override

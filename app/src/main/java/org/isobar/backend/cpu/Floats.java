@@ -2,6 +2,7 @@ package org.isobar.backend.cpu;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.device.Footprint;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
@@ -19,11 +20,12 @@ record Floats(MemorySegment memory, DType dtype) {
     private static final long NARROW_CHUNK = 1 << 12;
 
     /**
-     * Makes room for what operations take of scratch: two chunks of elements for each worker, or a row beside the sums
-     * over each of its columns.
+     * Bytes that operations take of scratch: two chunks of elements for each worker, or a row beside two sums over each
+     * of its columns in each chunk of rows.
      */
-    static void reserve(Workspace workspace, WorkerPool pool, long widestRow) {
-        workspace.floats(pool.threads() * Math.max(2 * NARROW_CHUNK, widestRow) + 2 * Workspace.CHUNKS * widestRow);
+    static long workspaceBytes(Footprint footprint, int threads) {
+        long row = footprint.widestRow();
+        return (threads * Math.max(2 * NARROW_CHUNK, row) + 2 * Workspace.CHUNKS * row) * Float.BYTES;
     }
 
     /** The elements of {@code tensor}; shares memory. */

@@ -18,9 +18,9 @@ final class Workspace implements AutoCloseable {
     private Arena arena = Arena.ofShared();
     private MemorySegment memory = arena.allocate(CACHE_LINE, CACHE_LINE);
 
-    /** Makes room for two sums over each column of rows of at most {@code widestRow} elements, in each chunk. */
-    void reserve(long widestRow) {
-        doubles(CHUNKS, 2 * widestRow);
+    /** Makes room for {@code bytes} bytes. */
+    void reserve(long bytes) {
+        bytes(bytes);
     }
 
     /**

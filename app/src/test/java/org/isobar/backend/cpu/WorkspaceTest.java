@@ -3,6 +3,8 @@ package org.isobar.backend.cpu;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
+
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Span;
 import org.isobar.distributed.Communicators;
@@ -15,7 +17,7 @@ import org.isobar.vit.VitConfig;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a step needs besides its arguments is there before the first one. */
+/** What a step needs besides its arguments is there before the first one, and is in its plan. */
 class WorkspaceTest {
 
     @ParameterizedTest
@@ -23,22 +25,31 @@ class WorkspaceTest {
         "256, 256, 32, 1, 8, 1, 1, 3"})
     void noStepGrowsIt(int height, int width, int patch, int channels, int embed, int depth, int heads, int batch) {
         VitConfig config = new VitConfig(height, width, patch, channels, channels, embed, depth, heads, 4 * embed, 0);
-        MemoryPlan plan = MemoryPlan.of(config, batch);
-        Shape images = Shape.of(batch, channels, height, width);
-        try (CpuDevice device = new CpuDevice(3);
-            Replica.Memory memory = Replica.Memory.of(device, plan);
+        for (DType compute : List.of(DType.F32, DType.BF16)) {
+            try (CpuDevice device = new CpuDevice(3)) {
+                if (device.supports(compute)) {
+                    step(device, config, batch, compute);
+                }
+            }
+        }
+    }
+
+    private static void step(CpuDevice device, VitConfig config, int batch, DType compute) {
+        MemoryPlan plan = MemoryPlan.of(config, batch, compute);
+        Shape images = Shape.of(batch, config.inChannels(), config.height(), config.width());
+        try (Replica.Memory memory = Replica.Memory.of(device, plan);
             HostBuffer input = device.hostBuffer(DType.F32, images)) {
             device.reserve(plan.footprint());
-            long reserved = device.workspaceBytes();
+            assertEquals(device.workspaceBytes(plan.footprint()), device.workspaceBytes());
             Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
-                GradientSync.Options.DEFAULT);
+                Replica.Options.of(compute, GradientSync.Options.DEFAULT));
             replica.initialize(1);
             device.ops().fill(input.toDevice(), 0.5);
             double loss = replica.trainStep(input.toDevice(), input.toDevice(),
                 new Replica.StepContext(1, 0, Span.whole(batch), 1e-3));
             replica.evaluate(input.toDevice(), input.toDevice());
             assertTrue(loss > 0, "loss " + loss);
-            assertEquals(reserved, device.workspaceBytes());
+            assertEquals(device.workspaceBytes(plan.footprint()), device.workspaceBytes());
         }
     }
 }
