@@ -3,39 +3,24 @@ package org.isobar.backend.cpu;
 import static org.isobar.backend.cpu.Lanes.WIDTH;
 
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteOrder;
 import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
-import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorShape;
-import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.tensor.DType;
 
 /** What attention does with elements of either type. Indices count elements; sums and factors are floats. */
 final class AttentionElements {
-    private static final VectorSpecies<Short> I16 =
-        VectorSpecies.of(short.class, VectorShape.forBitSize(Lanes.F32.vectorBitSize() / 2));
-
-    private static final int BELOW_HALF = 0x7FFF;
-
     private AttentionElements() { }
 
     /**
-     * Stores a vector of weights or of their like in a tile. In the innermost loops {@link Bfloat16#store} is more than
-     * the compiler takes in without making objects of vectors. What makes the difference, its care for the bits of NaN,
-     * is not needed here: arithmetic on BF16 yields none that rounding carries away.
+     * Stores a vector of weights or of their like in a tile. Arithmetic on BF16 yields no NaN that rounding carries
+     * away: {@link Bfloat16#storeNumbers} will do.
      */
     static void storeTile(DType dtype, MemorySegment memory, int index, FloatVector vector) {
         if (dtype == DType.F32) {
             Lanes.store(memory, index, vector);
         } else {
-            IntVector bits = vector.reinterpretAsInts();
-            IntVector tie = bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(1);
-            bits.add(BELOW_HALF).add(tie).lanewise(VectorOperators.LSHR, Short.SIZE)
-                .convertShape(VectorOperators.I2S, I16, 0)
-                .intoMemorySegment(memory, (long) index << 1, ByteOrder.nativeOrder());
+            Bfloat16.storeNumbers(memory, index, vector);
         }
     }
 
@@ -76,33 +61,24 @@ final class AttentionElements {
         }
     }
 
+    private static FloatVector load(DType dtype, MemorySegment memory, int index) {
+        return dtype == DType.F32 ? Lanes.load(memory, index) : Bfloat16.load(memory, index);
+    }
+
+    private static FloatVector load(DType dtype, MemorySegment memory, int index, VectorMask<Float> mask) {
+        return dtype == DType.F32 ? Lanes.load(memory, index, mask) : Bfloat16.load(memory, index, mask);
+    }
+
     /** Sum of the products of {@code count} elements of x and y, from {@code first} on. */
     static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
-        return dtype == DType.F32 ? dot(x, y, first, count) : dotBfloat16(x, y, first, count);
-    }
-
-    private static float dot(MemorySegment x, MemorySegment y, int first, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= count - WIDTH; i += WIDTH) {
-            sum = Lanes.load(x, first + i).fma(Lanes.load(y, first + i), sum);
+            sum = load(dtype, x, first + i).fma(load(dtype, y, first + i), sum);
         }
         if (i < count) {
             VectorMask<Float> rest = Lanes.below(i, count);
-            sum = Lanes.load(x, first + i, rest).fma(Lanes.load(y, first + i, rest), sum);
-        }
-        return Lanes.sum(sum);
-    }
-
-    private static float dotBfloat16(MemorySegment x, MemorySegment y, int first, int count) {
-        FloatVector sum = FloatVector.zero(Lanes.F32);
-        int i = 0;
-        for (; i <= count - WIDTH; i += WIDTH) {
-            sum = Bfloat16.load(x, first + i).fma(Bfloat16.load(y, first + i), sum);
-        }
-        if (i < count) {
-            VectorMask<Float> rest = Lanes.below(i, count);
-            sum = Bfloat16.load(x, first + i, rest).fma(Bfloat16.load(y, first + i, rest), sum);
+            sum = load(dtype, x, first + i, rest).fma(load(dtype, y, first + i, rest), sum);
         }
         return Lanes.sum(sum);
     }

@@ -19,7 +19,6 @@ final class Bfloat16 {
     private static final int SHIFT = 1;
     /** Just less than half of what the lowest bit that is kept is worth. */
     private static final int BELOW_HALF = 0x7FFF;
-    private static final int QUIET_NAN = 0x7FC0_0000;
 
     private Bfloat16() { }
 
@@ -34,12 +33,20 @@ final class Bfloat16 {
 
     /** Rounds to nearest, ties to even. */
     static void store(MemorySegment halves, int index, FloatVector vector) {
+        halves(quiet(vector)).intoMemorySegment(halves, (long) index << SHIFT, ORDER);
+    }
+
+    /**
+     * Rounds to nearest, ties to even; of no lane that is NaN. In innermost loops {@link #store} is more than the
+     * compiler takes in without making objects of vectors, and its care for the bits of NaN makes the difference.
+     */
+    static void storeNumbers(MemorySegment halves, int index, FloatVector vector) {
         halves(vector).intoMemorySegment(halves, (long) index << SHIFT, ORDER);
     }
 
     /** Rounds to nearest, ties to even. */
     static void store(MemorySegment halves, int index, FloatVector vector, VectorMask<Float> mask) {
-        halves(vector).intoMemorySegment(halves, (long) index << SHIFT, ORDER, mask.cast(I16));
+        halves(quiet(vector)).intoMemorySegment(halves, (long) index << SHIFT, ORDER, mask.cast(I16));
     }
 
     /** The first {@code count} lanes, which may be all; the others are zero. */
@@ -49,7 +56,7 @@ final class Bfloat16 {
 
     /** Stores the first {@code count} lanes, which may be all. */
     static void store(MemorySegment halves, int index, FloatVector vector, int count) {
-        ShortVector rounded = halves(vector);
+        ShortVector rounded = halves(quiet(vector));
         if (count == Lanes.WIDTH) {
             rounded.intoMemorySegment(halves, (long) index << SHIFT, ORDER);
         } else {
@@ -88,13 +95,16 @@ final class Bfloat16 {
             .lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
     }
 
+    /** NaN with the bits that stay NaN when they are rounded. */
+    private static FloatVector quiet(FloatVector floats) {
+        return floats.blend(Float.NaN, floats.test(VectorOperators.IS_NAN));
+    }
+
     /** A carry into the upper half rounds up; what follows the largest number is infinity. */
     private static ShortVector halves(FloatVector floats) {
         IntVector bits = floats.reinterpretAsInts();
         IntVector tie = bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(1);
-        IntVector rounded = bits.add(BELOW_HALF).add(tie)
-            .blend(QUIET_NAN, floats.test(VectorOperators.IS_NAN).cast(I32));
-        return (ShortVector) rounded.lanewise(VectorOperators.LSHR, Short.SIZE)
+        return (ShortVector) bits.add(BELOW_HALF).add(tie).lanewise(VectorOperators.LSHR, Short.SIZE)
             .convertShape(VectorOperators.I2S, I16, 0);
     }
 }
