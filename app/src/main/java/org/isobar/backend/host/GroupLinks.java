@@ -41,6 +41,7 @@ final class GroupLinks implements Closeable {
         try {
             SocketChannel channel = job.connect(group.rankAt(group.index() + 1), purpose);
             previous = inlet(previous(purpose, channel), group.index() - 1);
+            channel.configureBlocking(false); // nothing is read from it
             next = outlet(channel, group.index() + 1);
         } catch (IOException unreachable) {
             String reason = "rank " + group.rank() + ", " + group + ": cannot connect to rank "
@@ -61,7 +62,7 @@ final class GroupLinks implements Closeable {
         }
     }
 
-    private Outlet outlet(SocketChannel channel, int peer) {
+    private Outlet outlet(SocketChannel channel, int peer) throws IOException {
         return new Outlet(channel, group.rankAt(peer), "isobar-" + group.name() + "-" + group.rank() + "-out", broken);
     }
 

@@ -3,11 +3,13 @@ package org.isobar.backend.host;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Queue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
@@ -20,15 +22,16 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * What communicators of host memory have in common: they run the operations one after the other on a thread of
- * their own, and refuse any further one after a failure.
+ * What communicators of host memory have in common: they run the operations one after the other, and refuse any further
+ * one after a failure. Operations run on a thread of their own, while the caller goes on; one who awaits an operation
+ * that has not begun may run it himself, which saves handing it over and back.
  */
 abstract class HostCommunicator implements Communicator {
     private final ProcessGroup group;
     private final Duration limit;
-    private final BlockingQueue<HostWork> queue = new LinkedBlockingQueue<>();
+    private final Queue<HostWork> queue = new ArrayDeque<>();
+    private final ReentrantLock turn = new ReentrantLock(); // whoever has it runs operations
     private final List<HostWork> underway = new ArrayList<>();
-    private final HostWork end = new HostWork(this, null);
     private final Operations operations;
     private List<HostWork> held; // while several are issued as one
     private Thread thread;
@@ -60,8 +63,8 @@ abstract class HostCommunicator implements Communicator {
     /** Tells the other ranks of the job that this one cannot go on. */
     abstract void tell(String reason);
 
-    /** The caller is about to wait at {@code place}. */
-    abstract void waiting(String place);
+    /** The caller is about to wait for {@code work}, and may {@link #runUntilDone} it. */
+    abstract void waiting(HostWork work);
 
     /** The caller waits no longer. */
     abstract void resumed();
@@ -158,23 +161,68 @@ abstract class HostCommunicator implements Communicator {
         underway.removeIf(HostWork::done);
         underway.add(work);
         queue.add(work);
+        notifyAll();
     }
 
     private void serve() {
-        HostWork work = null;
         try {
-            while (true) {
-                work = queue.take();
-                if (work == end) {
-                    return;
+            while (awaitQueued()) {
+                if (turn.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                    runNext();
+                } else { // whoever runs an operation himself waits in it without a limit
+                    collapse(null, late());
                 }
+            }
+        } catch (InterruptedException closed) {
+            assert stopped();
+        }
+        turn.lock(); // nobody runs an operation when this thread has ended
+        turn.unlock();
+    }
+
+    /** Waits for an operation; false at the end. */
+    private synchronized boolean awaitQueued() throws InterruptedException {
+        while (queue.isEmpty() && failure == null) {
+            wait();
+        }
+        return failure == null;
+    }
+
+    private synchronized HostWork next() {
+        return queue.poll();
+    }
+
+    /** Runs the next operation and ends this thread's turn; false if there was none. */
+    private boolean runNext() {
+        HostWork work = next();
+        try {
+            if (work != null) {
                 perform(work);
             }
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            collapse(work, interrupted);
         } catch (Exception thrown) {
             collapse(work, thrown);
         } catch (Error thrown) { // of whatever kind: the peers must not be left waiting
             collapse(work, new IllegalStateException(thrown.toString(), thrown));
+        } finally {
+            turn.unlock();
         }
+        return work != null;
+    }
+
+    /** Runs what has been issued, on the thread that awaits {@code work}, until that is done or somebody else does. */
+    final void runUntilDone(HostWork work) {
+        boolean more = true;
+        while (more && !work.done() && turn.tryLock()) {
+            more = runNext();
+        }
+    }
+
+    /** What is said of an operation that took longer than {@link #limit}. */
+    final CommunicationException late() {
+        return new CommunicationException("waited for " + limit.toMillis() + " ms in vain");
     }
 
     /** Ends this communicator because of what happened in {@code work}, and the job with it unless it is at its end. */
@@ -207,7 +255,7 @@ abstract class HostCommunicator implements Communicator {
         }
         failure = reason;
         queue.clear();
-        queue.add(end);
+        notifyAll();
         underway.forEach(work -> work.fail(reason));
         underway.clear();
         return true;

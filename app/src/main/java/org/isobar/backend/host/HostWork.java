@@ -42,7 +42,7 @@ final class HostWork implements Work {
     @Override
     public void await() {
         if (!outcome.isDone()) {
-            communicator.waiting(place());
+            communicator.waiting(this);
         }
         try {
             awaitOutcome();
@@ -62,8 +62,7 @@ final class HostWork implements Work {
         try {
             outcome.get(communicator.limit().toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException late) {
-            communicator.collapse(this, new CommunicationException("waited for " + communicator.limit().toMillis()
-                + " ms in vain"));
+            communicator.collapse(this, communicator.late());
             outcome.get();
         }
     }

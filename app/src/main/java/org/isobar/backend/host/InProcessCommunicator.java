@@ -135,7 +135,7 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     @Override
-    void waiting(String place) { }
+    void waiting(HostWork work) { }
 
     @Override
     void resumed() { }

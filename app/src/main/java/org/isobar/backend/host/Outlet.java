@@ -4,23 +4,28 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.function.Consumer;
 
 /**
- * The sending end of a connection: takes memory in order and writes it on a thread of its own, straight from where it
- * lies, so that the caller can receive meanwhile.
+ * The sending end of a connection: takes memory in order and writes it, straight from where it lies, so that the caller
+ * can receive meanwhile: on a thread of its own, or, of a channel that does not block, a little at once by the caller,
+ * as far as the socket takes it, for waking a thread takes longer than writing that.
  */
 final class Outlet implements Closeable {
     /** What one buffer can span. */
     private static final long LONGEST = 1 << 30;
-    private static final int FEW = 1 << 12;
+    /** What the caller writes himself. */
+    private static final int FEW = 1 << 18;
 
     private final SocketChannel channel;
     private final int peer;
     private final Consumer<IOException> broken;
+    private final Selector room; // tells when the socket takes more; null if the channel waits for that itself
     private final Thread thread;
     private final Queue<Item> queue = new ArrayDeque<>();
     private long queued;
@@ -28,11 +33,23 @@ final class Outlet implements Closeable {
     private IOException failure;
 
     /** Writes to rank {@code peer}, and closes the channel; {@code broken} hears of a failure. */
-    Outlet(SocketChannel channel, int peer, String name, Consumer<IOException> broken) {
+    Outlet(SocketChannel channel, int peer, String name, Consumer<IOException> broken) throws IOException {
         this.channel = channel;
         this.peer = peer;
         this.broken = broken;
+        room = channel.isBlocking() ? null : room(channel);
         thread = Thread.ofPlatform().daemon().name(name).start(this::serve);
+    }
+
+    private static Selector room(SocketChannel channel) throws IOException {
+        Selector room = Selector.open();
+        try {
+            channel.register(room, SelectionKey.OP_WRITE);
+            return room;
+        } catch (IOException closed) {
+            room.close();
+            throw closed;
+        }
     }
 
     /**
@@ -46,9 +63,6 @@ final class Outlet implements Closeable {
 
     /** As {@link #send(MemorySegment)}; runs {@code then} when all is sent. */
     long send(MemorySegment bytes, Runnable then) throws IOException {
-        if (then == null && bytes.byteSize() <= FEW) {
-            return sendNow(bytes.asByteBuffer());
-        }
         long start = 0;
         for (; bytes.byteSize() - start > LONGEST; start += LONGEST) {
             send(bytes.asSlice(start, LONGEST).asByteBuffer(), null);
@@ -59,22 +73,15 @@ final class Outlet implements Closeable {
     /** Sends what remains in the buffer. */
     synchronized long send(ByteBuffer bytes, Runnable then) throws IOException {
         check();
+        if (then == null && bytes.remaining() <= FEW && sent == queued && !channel.isBlocking()) {
+            write(bytes);
+            if (!bytes.hasRemaining()) {
+                sent++;
+                return ++queued;
+            }
+        }
         queue.add(new Item(bytes, then));
         notifyAll();
-        return ++queued;
-    }
-
-    /**
-     * As {@link #send(MemorySegment)}, on the caller's thread if nothing else is on its way: for few bytes, which find
-     * room in the socket's buffer because the ranks of a ring are never far apart.
-     */
-    synchronized long sendNow(ByteBuffer bytes) throws IOException {
-        if (sent < queued) {
-            return send(bytes, null);
-        }
-        check();
-        write(bytes);
-        sent++;
         return ++queued;
     }
 
@@ -103,10 +110,16 @@ final class Outlet implements Closeable {
     }
 
     private void serve() {
-        try {
+        try (room) {
             while (true) {
                 Item item = next();
                 write(item.bytes());
+                while (item.bytes().hasRemaining()) {
+                    if (room != null) {
+                        room.select(ready -> { });
+                    }
+                    write(item.bytes());
+                }
                 if (item.then() != null) {
                     item.then().run();
                 }
@@ -126,11 +139,10 @@ final class Outlet implements Closeable {
         }
     }
 
+    /** Writes it, or of a channel that does not block as much as the socket takes now. */
     private void write(ByteBuffer bytes) throws IOException {
         try {
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
-            }
+            channel.write(bytes);
         } catch (IOException thrown) {
             throw new IOException("the connection to rank " + peer + " is broken (" + thrown.getMessage() + ")",
                 thrown);
@@ -149,6 +161,9 @@ final class Outlet implements Closeable {
     @Override
     public void close() {
         Inlet.closeQuietly(channel); // first of all: it frees a thread that writes in vain
+        if (room != null) {
+            room.wakeup();
+        }
         synchronized (this) {
             failure = failure == null ? new IOException("connection closed") : failure;
             queue.clear();

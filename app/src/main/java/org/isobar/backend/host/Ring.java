@@ -42,7 +42,7 @@ final class Ring {
 
     /** Makes sure that the previous rank has issued the same operation; returns how its differs, or null. */
     String compare(Operation operation) throws IOException {
-        next.sendNow(operation.header());
+        next.send(operation.header(), null);
         ByteBuffer theirs = ByteBuffer.allocate(Operation.HEADER);
         previous.read(theirs);
         return operation.difference(theirs.flip());
@@ -120,7 +120,7 @@ final class Ring {
      */
     void barrier() throws IOException, InterruptedException {
         for (int distance = 2; distance < size; distance++) {
-            next.sendNow(ByteBuffer.allocate(1));
+            next.send(ByteBuffer.allocate(1), null);
             previous.read(ByteBuffer.allocate(1));
         }
         next.flush();

@@ -58,7 +58,7 @@ public final class RollCall implements Closeable {
         ByteBuffer[] all = new ByteBuffer[group.size()];
         all[group.index()] = own;
         for (int step = 1; step < group.size(); step++) {
-            links.next().sendNow(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate());
+            links.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
             ByteBuffer theirs = ByteBuffer.allocate(own.remaining());
             links.previous().read(theirs);
             all[Math.floorMod(group.index() - step, all.length)] = theirs.flip();

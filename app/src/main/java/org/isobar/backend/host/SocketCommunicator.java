@@ -126,9 +126,10 @@ public final class SocketCommunicator extends HostCommunicator {
     }
 
     @Override
-    void waiting(String place) {
+    void waiting(HostWork work) {
         if (caller == Caller.RANK) {
-            job.watch().waiting(place);
+            job.watch().waiting(work.place());
+            runUntilDone(work);
         }
     }
 
