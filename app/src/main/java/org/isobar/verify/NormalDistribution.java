@@ -18,11 +18,6 @@ public final class NormalDistribution {
         return x < 0 ? upperTail(-x) : 1 - upperTail(x);
     }
 
-    /** Mills' ratio (1 - Phi(x)) / phi(x) of {@code x >= 0}. */
-    public static double millsRatio(double x) {
-        return x < SERIES_ENDS ? 0.5 / density(x) - series(x) : continuedFraction(x);
-    }
-
     private static double upperTail(double x) {
         return x < SERIES_ENDS ? 0.5 - density(x) * series(x) : density(x) * continuedFraction(x);
     }

@@ -35,12 +35,4 @@ class NormalDistributionTest {
             assertEquals(1, NormalDistribution.cumulative(x) + NormalDistribution.cumulative(-x), 1e-15);
         }
     }
-
-    @Test
-    void millsRatioIsTailOverDensity() {
-        for (double x = 0; x < 12; x += 0.01) {
-            double tail = NormalDistribution.cumulative(-x);
-            assertEquals(tail / NormalDistribution.density(x), NormalDistribution.millsRatio(x), 1e-12, "M(" + x + ")");
-        }
-    }
 }

@@ -13,17 +13,18 @@ import jdk.incubator.vector.VectorOperators;
 import org.isobar.tensor.Tensor;
 
 /**
- * GELU(x) = x Phi(x) and its derivative Phi(x) + x phi(x), with distribution function Phi and density phi of the normal
- * distribution. Both come from one exponential: 1 - Phi(x) is phi(x) times {@link VectorMath#millsRatio}.
+ * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x), with distribution function
+ * Phi and density phi of the normal distribution. Both come from one exponential, as {@link VectorMath#tailArgument}
+ * describes it.
  *
- * <p>The loops load first and store by the vector's own method. Behind so long a formula HotSpot inlines nothing but
- * what its own library forces it to (NodeCountInliningCutoff), so {@link Lanes#store} would be a call, and each vector
- * an object made to be passed to it.
+ * <p>Behind so long a formula HotSpot inlines nothing but what its own library forces it to (NodeCountInliningCutoff):
+ * what comes then of ours would be a call, and each vector an object made to be passed to it. So the loops load first,
+ * make the power of two before it is needed, and store by the vector's own method. Whatever is changed here is to be
+ * looked at with {@code -XX:CompileCommand=PrintInlining}.
  */
 final class CpuGelu {
-    private static final float INVERSE_SQRT_2_PI = 0.3989423f;
-    /** Below, the exponential is zero, and a square that overflows has no rounding error. */
-    private static final float DENSITY_ENDS = -100;
+    /** 4 phi(0). */
+    private static final float FOUR_DENSITIES_AT_0 = 0x1.988454p0f;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private final WorkerPool pool;
@@ -72,54 +73,66 @@ final class CpuGelu {
         int n = Lanes.count(x);
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {
-            FloatVector value = load(x, i);
-            value.mul(cumulative(value, density(value))).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
+            gelu(load(x, i)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
-            FloatVector value = load(x, i, rest);
-            store(y, i, value.mul(cumulative(value, density(value))), rest);
+            store(y, i, gelu(load(x, i, rest)), rest);
         }
     }
 
-    private static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
+    private static FloatVector gelu(FloatVector x) {
+        FloatVector a = VectorMath.tailArgument(x);
+        FloatVector exponent = VectorMath.bellExponent(a);
+        FloatVector power = VectorMath.bellPower(exponent);
+        FloatVector q = VectorMath.tailQuotient(a);
+        FloatVector remainder = VectorMath.tailRemainder(a, q);
+        FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+        FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+        return a.fma(tail, x.blend(0, x.compare(VectorOperators.LT, 0)));
+    }
+
+    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, in floats; {@code dx} may be {@code dy}. */
+    static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {
             FloatVector value = load(x, i);
             FloatVector upstream = load(dy, i);
-            FloatVector density = density(value);
-            FloatVector cumulative = cumulative(value, density);
-            FloatVector slope = value.fma(density, cumulative);
+            FloatVector a = VectorMath.tailArgument(value);
+            FloatVector exponent = VectorMath.bellExponent(a);
+            FloatVector power = VectorMath.bellPower(exponent);
+            FloatVector q = VectorMath.tailQuotient(a);
+            FloatVector remainder = VectorMath.tailRemainder(a, q);
+            FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+            FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+            VectorMask<Float> negative = value.compare(VectorOperators.LT, 0);
+            FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+            FloatVector slope = excess.fma(peak, peak).mul(power)
+                .fma(value, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, negative));
+            a.fma(tail, value.blend(0, negative)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
             upstream.mul(slope).intoMemorySegment(dx, (long) i * Float.BYTES, ORDER);
-            value.mul(cumulative).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
             FloatVector value = load(x, i, rest);
-            FloatVector density = density(value);
-            FloatVector cumulative = cumulative(value, density);
-            FloatVector slope = value.fma(density, cumulative);
-            store(dx, i, load(dy, i, rest).mul(slope), rest);
-            store(y, i, value.mul(cumulative), rest);
+            FloatVector slope = slope(value).mul(load(dy, i, rest));
+            store(y, i, gelu(value), rest);
+            store(dx, i, slope, rest);
         }
     }
 
-    /**
-     * phi(x) = e^(-x^2 / 2) / sqrt(2 pi). A fused product finds what is lost in rounding the square, which for large x
-     * would be many units in the last place of the exponential.
-     */
-    static FloatVector density(FloatVector x) {
-        FloatVector half = x.mul(-0.5f);
-        FloatVector square = half.mul(x);
-        FloatVector lost = half.fma(x, square.neg()).blend(0, square.compare(VectorOperators.LT, DENSITY_ENDS));
-        FloatVector density = VectorMath.exp(square).mul(INVERSE_SQRT_2_PI);
-        return density.fma(lost, density);
-    }
-
-    /** Phi(x), the smaller tail first, so that it does not cancel. */
-    static FloatVector cumulative(FloatVector x, FloatVector density) {
-        FloatVector tail = density.mul(VectorMath.millsRatio(x.abs()));
-        return FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, x.compare(VectorOperators.LT, 0));
+    /** GELU'(x), as {@link #backward} has it within its loop. */
+    private static FloatVector slope(FloatVector x) {
+        FloatVector a = VectorMath.tailArgument(x);
+        FloatVector exponent = VectorMath.bellExponent(a);
+        FloatVector power = VectorMath.bellPower(exponent);
+        FloatVector q = VectorMath.tailQuotient(a);
+        FloatVector remainder = VectorMath.tailRemainder(a, q);
+        FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+        FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+        FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+        return excess.fma(peak, peak).mul(power)
+            .fma(x, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, x.compare(VectorOperators.LT, 0)));
     }
 }

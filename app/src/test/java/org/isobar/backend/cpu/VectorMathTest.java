@@ -47,41 +47,40 @@ class VectorMathTest {
         }
     }
 
+    /** Where they are normal numbers; of all floats the worst is 1.91, at 0.765. */
     @Test
-    void millsRatioIsWithinFiveUnits() {
-        double error = worst(0f, 13.2f, VectorMath::millsRatio, NormalDistribution::millsRatio);
-        assertTrue(error <= 5, "units in the last place: " + error);
-    }
-
-    /**
-     * From where the lower tail is a normal number: five for the ratio, three for the density. An uncorrected square
-     * alone would cost sixty.
-     */
-    @Test
-    void lowerTailIsWithinEightUnits() {
-        double error = worst(-12.9499f, -1e-6f, VectorMathTest::cumulative, NormalDistribution::cumulative);
-        assertTrue(error <= 8, "units in the last place: " + error);
+    void normalTailsAreWithinTwoUnits() {
+        double lower = worst(-12.9499f, -1e-7f, VectorMathTest::tail, NormalDistribution::cumulative);
+        assertTrue(lower <= 2, "units in the last place: " + lower);
+        double upper = worst(1e-7f, 12.9499f, x -> FloatVector.broadcast(Lanes.F32, 1).sub(tail(x)),
+            NormalDistribution::cumulative);
+        assertTrue(upper <= 2, "units in the last place: " + upper);
     }
 
     @Test
-    void cumulativeAtTheEnds() {
-        for (float x : new float[] {14, 1e10f, 1e20f, Float.MAX_VALUE, Float.POSITIVE_INFINITY}) {
-            assertEquals(1, cumulative(FloatVector.broadcast(Lanes.F32, x)).lane(0));
-            assertEquals(0, cumulative(FloatVector.broadcast(Lanes.F32, -x)).lane(0));
+    void normalTailAtItsEnds() {
+        assertEquals(0.5f, tail(0f));
+        assertEquals(0.5f, tail(-0f));
+        for (float x : new float[] {13.164f, 14, 1e10f, 1e20f, Float.MAX_VALUE, Float.POSITIVE_INFINITY}) {
+            assertEquals(0, tail(x));
+            assertEquals(0, tail(-x));
         }
-        assertTrue(Float.isNaN(cumulative(FloatVector.broadcast(Lanes.F32, Float.NaN)).lane(0)));
+        assertTrue(Float.isNaN(tail(Float.NaN)));
+        assertTrue(Float.isNaN(tail(Float.intBitsToFloat(0xFF800001))));
     }
 
-    private static FloatVector cumulative(FloatVector x) {
-        return CpuGelu.cumulative(x, CpuGelu.density(x));
+    private static float tail(float x) {
+        return tail(FloatVector.broadcast(Lanes.F32, x)).lane(0);
     }
 
-    @Test
-    void millsRatioStaysHarmlessBeyondItsRange() {
-        for (float x = 13.2f; x < 1e30f; x *= 1.5f) {
-            float ratio = VectorMath.millsRatio(FloatVector.broadcast(Lanes.F32, x)).lane(0);
-            assertTrue(ratio >= 0 && ratio < 0.1, "M(" + x + ") = " + ratio);
-        }
+    /** 1 - Phi(|x|). */
+    private static FloatVector tail(FloatVector x) {
+        FloatVector a = VectorMath.tailArgument(x);
+        FloatVector exponent = VectorMath.bellExponent(a);
+        FloatVector q = VectorMath.tailQuotient(a);
+        FloatVector remainder = VectorMath.tailRemainder(a, q);
+        FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+        return VectorMath.normalTail(q, remainder, excess).mul(VectorMath.bellPower(exponent));
     }
 
     /** Largest error between {@code low} and {@code high} (of the same sign), in units of the last place. */
