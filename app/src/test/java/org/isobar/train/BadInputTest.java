@@ -210,7 +210,7 @@ class BadInputTest {
 
     @Test
     void moreMemoryThanThereIs() throws IOException {
-        String log = assertRefused(List.of("this run needs 2689.", "GB of memory", "GB are free", "embed_dim"),
+        String log = assertRefused(List.of("this run needs 2753.", "GB of memory", "GB are free", "embed_dim"),
             "embed_dim=65536");
         assertFalse(log.contains("data loader initialized"), "refused before anything is allocated: " + log);
     }
