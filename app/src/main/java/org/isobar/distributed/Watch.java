@@ -11,6 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -22,6 +23,7 @@ public final class Watch implements Closeable {
     private final TimeLimits limits;
     private final List<Peer> peers;
     private final StallDetector stalls;
+    private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final AtomicLong progress = new AtomicLong();
@@ -59,10 +61,16 @@ public final class Watch implements Closeable {
         }
     }
 
-    /** Tells all ranks that the job cannot go on, unless it is known already. */
+    /**
+     * Tells all ranks that the job cannot go on, unless it is known already. Nobody here sees the failure before the
+     * others have been told: he may end the process. They are told by a thread that nobody interrupts: an interrupt
+     * would close the connection, and this rank be thought dead.
+     */
     public void fail(String reason) {
-        if (failure.complete(reason)) {
-            peers.forEach(peer -> peer.abort(reason));
+        if (decided.compareAndSet(false, true)) {
+            CompletableFuture.runAsync(() -> peers.forEach(peer -> peer.abort(reason)), Thread::startVirtualThread)
+                .join();
+            failure.complete(reason);
             listeners.forEach(Runnable::run);
         }
     }
@@ -136,6 +144,9 @@ public final class Watch implements Closeable {
     @Override
     public void close() {
         long deadline = System.nanoTime() + limits.failure().toNanos();
+        if (decided.get()) {
+            imminentFailure(); // which is being told
+        }
         peers.forEach(Peer::farewell);
         while (peers.size() > 1 && !failure.isDone() && System.nanoTime() < deadline
             && peers.stream().anyMatch(peer -> !peer.left())) {
