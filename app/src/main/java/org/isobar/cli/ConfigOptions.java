@@ -55,15 +55,22 @@ final class ConfigOptions {
         option(spec, "SECONDS", "How long processes wait for each other at the start (default: 120).",
             "--start_timeout");
 
+        declareComputation(spec);
+        declareStart(spec);
+        option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
+        option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");
+    }
+
+    /** What computes, and how. */
+    private static void declareComputation(CommandSpec spec) {
         option(spec, "auto|cpu|cuda", "Where to compute: cuda is an NVIDIA GPU, auto takes one if it can be used, else "
             + "the CPU (default: auto).", "--device");
         option(spec, "N", "Compute threads of the CPU (default: all cores).", "--threads");
         option(spec, "N", "Seed of weights, dropout and data order.", "--seed");
         option(spec, "true|false", "The same bits in each run; false lets a GPU sum attention's gradients in "
             + "any order, which takes fewer products (default: true).", "--deterministic");
-        declareStart(spec);
-        option(spec, "DIR", "What to put in the place of /data in the presets (else DATADIR).", "--data_dir");
-        option(spec, "DIR", "Where runs write (else LOGDIR in the place of /logs).", "--expdir");
+        option(spec, "none|mlp|block", "Activations to compute again in backward, to save memory (default: none). mlp: "
+            + "one product more in each block; block: all of its forward pass.", "--recompute");
     }
 
     /** Where a run starts, and what others can start from. */

@@ -101,7 +101,8 @@ public final class ConfigLoader {
         int embed = settings.get(Keys.EMBED_DIM);
         return new VitConfig(image.getFirst(), image.getLast(), settings.get(Keys.PATCH_SIZE),
             settings.get(Keys.N_IN_CHANNELS), settings.get(Keys.N_OUT_CHANNELS), embed, settings.get(Keys.DEPTH),
-            settings.get(Keys.NUM_HEADS), MLP_RATIO * embed, settings.get(Keys.DROPOUT));
+            settings.get(Keys.NUM_HEADS), MLP_RATIO * embed, settings.get(Keys.DROPOUT),
+            settings.get(Keys.RECOMPUTE));
     }
 
     private TrainingConfig training() {

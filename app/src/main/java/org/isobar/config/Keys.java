@@ -17,6 +17,7 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
+import org.isobar.nn.Recompute;
 
 /**
  * Every key that a preset may have, in the order of the log. First the tutorial's, then what the tutorial knows only
@@ -83,6 +84,7 @@ final class Keys {
     static final Key<Backend> DEVICE = Key.of("device", oneOf(Backend.class), Backend.AUTO);
     static final Key<Long> SEED = Key.of("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE), 0L);
     static final Key<Boolean> DETERMINISTIC = Key.of("deterministic", FLAG, true);
+    static final Key<Recompute> RECOMPUTE = Key.of("recompute", oneOf(Recompute.class), Recompute.NONE);
     static final Key<Optional<Integer>> THREADS = Key.optional("threads", count(1, MOST_THREADS));
     static final Key<Optional<Path>> INIT_WEIGHTS = Key.optional("init_weights", PATH);
     static final Key<Resume> RESUME = Key.of("resume", ValueType.RESUME, new Resume.Never());
@@ -115,7 +117,7 @@ final class Keys {
     static final List<Key<?>> HARMLESS = Stream.<List<? extends Key<?>>>of(
         List.of(TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL, PARALLEL_ORDER, LOCAL_BATCH_SIZE, BUCKET_CAP_MB,
             DISABLE_BROADCAST_BUFFERS, WIREUP_INFO, WIREUP_STORE, COMM_BACKEND, COMM_TIMEOUT, START_TIMEOUT),
-        List.of(DEVICE, THREADS, ENABLE_FUSED, ENABLE_JIT, ENABLE_CUDA_GRAPHS, DETERMINISTIC),
+        List.of(DEVICE, THREADS, ENABLE_FUSED, ENABLE_JIT, ENABLE_CUDA_GRAPHS, DETERMINISTIC, RECOMPUTE),
         List.of(DATA_LOADER_CONFIG, NUM_DATA_WORKERS, DATA_DIR), DATA_PATHS, SYNTHETIC,
         List.of(EXPDIR, RUN_NUM, INIT_WEIGHTS, RESUME, FORCE, CHECKPOINT_EVERY, CHECKPOINT_MINUTES, KEEP, ON_NAN))
         .<Key<?>>flatMap(List::stream).toList();
@@ -130,7 +132,7 @@ final class Keys {
         RUN_NUM, BUCKET_CAP_MB, DISABLE_BROADCAST_BUFFERS, NODDP, TENSOR_PARALLEL, CONTEXT_PARALLEL, PIPELINE_PARALLEL,
         PARALLEL_ORDER,
         COMM_BACKEND, COMM_TIMEOUT, START_TIMEOUT,
-        DEVICE, SEED, DETERMINISTIC, THREADS, INIT_WEIGHTS,
+        DEVICE, SEED, DETERMINISTIC, RECOMPUTE, THREADS, INIT_WEIGHTS,
         RESUME, FORCE, CHECKPOINT_EVERY, CHECKPOINT_MINUTES, KEEP, ON_NAN, DATA_DIR,
         SYNTHETIC_SEED, SYNTHETIC_TRAIN_YEARS, SYNTHETIC_VALID_YEARS, SYNTHETIC_TEST_YEARS,
         SYNTHETIC_SAMPLES_PER_YEAR);

@@ -62,6 +62,11 @@ public final class ColumnParallelLinear implements Layer {
         slice.forwardGelu(y, preActivation, x, pass);
     }
 
+    /** The {@code preActivation} of {@link #forwardGelu} once more, unseen. */
+    void forwardAgain(Tensor preActivation, Tensor x, Pass pass) {
+        slice.multiply(preActivation, x, Linear.Bias.ADDED, pass);
+    }
+
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         try (Arena.Scope scratch = pass.scratch()) {

@@ -11,8 +11,8 @@ import org.isobar.tensor.Tensor;
  * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel. The sum of the gradient of the
  * input is under way while the gradients of both weights are computed.
  *
- * <p>Kept: fc1's pre-activation. The GELU is computed again in backward, in the same pass over memory as its
- * derivative and the gradient of fc1's bias.
+ * <p>Kept: fc1's pre-activation, unless that is to be computed again. The GELU is computed again in backward, in the
+ * same pass over memory as its derivative and the gradient of fc1's bias.
  */
 public final class Mlp implements Layer {
     private final long hidden;
@@ -20,12 +20,14 @@ public final class Mlp implements Layer {
     private final RowParallelLinear fc2;
     private final DropoutLayer hiddenDropout;
     private final DropoutLayer outputDropout;
+    private final Recompute recompute;
 
     private record Kept(Tensor preActivation) { }
 
     /** Declares {@code fc1} and {@code fc2} at {@code here}. */
-    public Mlp(Scoped here, long channels, long hidden, double dropout) {
+    public Mlp(Scoped here, long channels, long hidden, double dropout, Recompute recompute) {
         Layout layout = here.layout();
+        this.recompute = recompute;
         this.hidden = layout.share(hidden);
         fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden, ColumnParallelLinear.Output.CUT,
             Linear.Bias.ADDED);
@@ -39,24 +41,38 @@ public final class Mlp implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        Tensor preActivation = pass.keep(pass.compute(), x.shape().extent(0), x.shape().extent(1), hidden);
+        long[] extents = {x.shape().extent(0), x.shape().extent(1), hidden};
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor h = scratch.allocate(pass.compute(), preActivation.shape().extents());
+            Tensor preActivation = recompute == Recompute.MLP
+                ? scratch.allocate(pass.compute(), extents) : kept(pass.keep(pass.compute(), extents), pass);
+            Tensor h = scratch.allocate(pass.compute(), extents);
             fc1.forwardGelu(h, preActivation, x, pass);
             hiddenDropout.apply(h, pass);
             fc2.forward(y, h, pass);
             outputDropout.apply(y, pass);
         }
+    }
+
+    private Tensor kept(Tensor preActivation, Pass pass) {
         pass.push(this, new Kept(preActivation));
+        return preActivation;
+    }
+
+    private Tensor again(Tensor preActivation, Tensor x, Pass pass) {
+        fc1.forwardAgain(preActivation, x, pass);
+        return preActivation;
     }
 
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        Tensor preActivation = pass.pop(this, Kept.class).preActivation();
+        long[] extents = {x.shape().extent(0), x.shape().extent(1), hidden};
         try (Arena.Scope scratch = pass.scratch()) {
+            Tensor preActivation = recompute == Recompute.MLP
+                ? again(scratch.allocate(pass.compute(), extents), x, pass)
+                : pass.pop(this, Kept.class).preActivation();
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
-            Tensor h = scratch.allocate(pass.compute(), preActivation.shape().extents());
-            Tensor dh = scratch.allocate(pass.compute(), preActivation.shape().extents());
+            Tensor h = scratch.allocate(pass.compute(), extents);
+            Tensor dh = scratch.allocate(pass.compute(), extents);
             fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
             fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation

@@ -141,6 +141,28 @@ public final class Pass {
         return type.cast(entry.saved());
     }
 
+    /** Runs a part of forward of which nothing is kept: {@link #again} will run it once more. */
+    public void forget(Runnable forward) {
+        int depth = stack.size();
+        try (Arena.Scope _ = kept.scope()) {
+            forward.run();
+        }
+        while (stack.size() > depth) {
+            stack.pop();
+        }
+    }
+
+    /** Runs a part of forward again, unseen, and then its backward pass, for which the former keeps what it needs. */
+    public void again(Runnable forward, Runnable backward) {
+        Inspector shown = inspector;
+        try (Arena.Scope _ = kept.scope()) {
+            inspector = Inspector.NONE;
+            forward.run();
+            inspector = shown;
+            backward.run();
+        }
+    }
+
     /** The mask of one purpose in this pass; none in evaluation or at probability 0. */
     public Dropout mask(String purpose, double probability, Span... innerSpans) {
         return switch (randomness) {

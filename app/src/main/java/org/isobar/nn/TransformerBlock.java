@@ -31,14 +31,16 @@ public final class TransformerBlock implements Layer {
      *
      * @param dropout  probability for attention, projection and both dropouts of the mlp
      * @param dropPath probability of leaving out a branch
+     * @param recompute what its mlp does not keep; who wants a block to keep nothing wraps it in {@link Recomputed}
      */
-    public TransformerBlock(Scoped here, long channels, long heads, long hidden, double dropout, double dropPath) {
+    public TransformerBlock(Scoped here, long channels, long heads, long hidden, double dropout, double dropPath,
+        Recompute recompute) {
         modules = List.of(here.module());
         norm1 = new LayerNorm(here.child("norm1"), channels);
         attention = new SelfAttention(here.child("attn"), channels, heads, dropout);
         attentionPath = new DropPath(here.name("attn.drop_path"), dropPath);
         norm2 = new LayerNorm(here.child("norm2"), channels);
-        mlp = new Mlp(here.child("mlp"), channels, hidden, dropout);
+        mlp = new Mlp(here.child("mlp"), channels, hidden, dropout, recompute);
         mlpPath = new DropPath(here.name("mlp.drop_path"), dropPath);
     }
 

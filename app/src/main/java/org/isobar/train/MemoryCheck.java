@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.IntUnaryOperator;
@@ -18,6 +19,7 @@ import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.nn.Recompute;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 
@@ -55,6 +57,10 @@ public final class MemoryCheck {
     public record Run(VitConfig model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
             return new Run(model, otherBatch, otherCompute, member, inputs, saving);
+        }
+
+        private Run with(Recompute more) {
+            return new Run(model.with(more), batch, compute, member, inputs, saving);
         }
 
         private MemoryPlan plan() {
@@ -157,6 +163,9 @@ public final class MemoryCheck {
                 ways.add("--amp_mode bf16 --local_batch_size " + half);
             }
         }
+        Stream.of(Recompute.values()).filter(more -> more.compareTo(run.model().recompute()) > 0)
+            .filter(more -> fits(run.with(more))).findFirst()
+            .ifPresent(more -> ways.add("--recompute " + more.name().toLowerCase(Locale.ROOT)));
         return ways.isEmpty()
             ? "no batch is small enough: lower embed_dim or depth, or raise patch_size"
             : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
@@ -168,13 +177,16 @@ public final class MemoryCheck {
         int tooLarge = run.batch() + 1;
         while (tooLarge - fits > 1) {
             int middle = (fits + tooLarge) >>> 1;
-            Run candidate = run.with(middle, compute);
-            if (sum(parts(candidate, candidate.plan())) <= available) {
+            if (fits(run.with(middle, compute))) {
                 fits = middle;
             } else {
                 tooLarge = middle;
             }
         }
         return fits;
+    }
+
+    private boolean fits(Run candidate) {
+        return sum(parts(candidate, candidate.plan())) <= available;
     }
 }

@@ -83,11 +83,12 @@ public final class LayoutCheck {
         List<Result> results = new ArrayList<>();
         try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
             results.addAll(twins.compare("mlp",
-                here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout), TOLERANCE));
+                here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout, config.recompute()),
+                TOLERANCE));
             results.addAll(twins.compare("attention",
                 here -> new SelfAttention(here.child("attn"), config.embed(), config.heads(), dropout), TOLERANCE));
             results.addAll(twins.compare("block", here -> new TransformerBlock(here.child("block"), config.embed(),
-                config.heads(), config.hidden(), dropout, dropout), TOLERANCE));
+                config.heads(), config.hidden(), dropout, dropout, config.recompute()), TOLERANCE));
         }
         try (TwinModels twins = new TwinModels(device, communicators, config, batch)) {
             results.addAll(twins.compare(steps, LOSS_TOLERANCE, TOLERANCE));

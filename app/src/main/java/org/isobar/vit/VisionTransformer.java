@@ -4,9 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.device.Arena;
+import org.isobar.nn.Layer;
 import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
+import org.isobar.nn.Recompute;
+import org.isobar.nn.Recomputed;
 import org.isobar.nn.Scoped;
 import org.isobar.nn.Sequence;
 import org.isobar.nn.TransformerBlock;
@@ -26,7 +29,7 @@ public final class VisionTransformer {
     private final VitConfig config;
     private final Sequence sequence;
     private final PatchEmbed embed;
-    private final List<TransformerBlock> blocks = new ArrayList<>();
+    private final List<Layer> blocks = new ArrayList<>();
     private final PredictionHead head;
 
     private record Kept(List<Tensor> streams) { }
@@ -39,8 +42,9 @@ public final class VisionTransformer {
         embed = new PatchEmbed(root, config);
         for (int i = 0; i < config.depth(); i++) {
             Scoped here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
-            blocks.add(new TransformerBlock(here, config.embed(), config.heads(), config.hidden(), config.dropout(),
-                config.dropPath(i)));
+            TransformerBlock block = new TransformerBlock(here, config.embed(), config.heads(), config.hidden(),
+                config.dropout(), config.dropPath(i), config.recompute());
+            blocks.add(config.recompute() == Recompute.BLOCK ? new Recomputed(block) : block);
         }
         head = new PredictionHead(root, config);
     }
@@ -56,7 +60,7 @@ public final class VisionTransformer {
         Tensor stream = stream(image, pass);
         embed(stream, image, pass);
         streams.add(stream);
-        for (TransformerBlock block : blocks) {
+        for (Layer block : blocks) {
             Tensor next = stream(image, pass);
             block.forward(next, stream, pass);
             streams.add(next);

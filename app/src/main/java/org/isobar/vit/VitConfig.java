@@ -1,6 +1,7 @@
 package org.isobar.vit;
 
 import org.isobar.device.PatchShape;
+import org.isobar.nn.Recompute;
 
 /**
  * The shape of a vision transformer.
@@ -16,9 +17,22 @@ import org.isobar.device.PatchShape;
  * @param hidden      hidden units of each MLP
  * @param dropout     probability after positions, in attention, projection and MLP; of drop-path it is the value of
  *                    the last block, growing linearly from 0 at the first
+ * @param recompute   which activations are computed again in backward instead of being kept
  */
 public record VitConfig(int height, int width, int patch, int inChannels, int outChannels, int embed, int depth,
-    int heads, int hidden, double dropout) {
+    int heads, int hidden, double dropout, Recompute recompute) {
+
+    /** A model that keeps what it would have to compute again at some cost. */
+    public VitConfig(int height, int width, int patch, int inChannels, int outChannels, int embed, int depth,
+        int heads, int hidden, double dropout) {
+        this(height, width, patch, inChannels, outChannels, embed, depth, heads, hidden, dropout, Recompute.NONE);
+    }
+
+    /** The same model, but for what is computed again. */
+    public VitConfig with(Recompute other) {
+        return new VitConfig(height, width, patch, inChannels, outChannels, embed, depth, heads, hidden, dropout,
+            other);
+    }
 
     /** Tokens of one image. */
     public long tokens() {

@@ -44,22 +44,33 @@ class LayerGradientTest {
 
     @Test
     void mlp() {
-        check(here -> new Mlp(here, 24, 50, 0), EVALUATION, 24);
+        check(here -> new Mlp(here, 24, 50, 0, Recompute.NONE), EVALUATION, 24);
     }
 
     @Test
     void mlpWithDropout() {
-        check(here -> new Mlp(here, 24, 50, 0.2), GradientCheck.training(2), 24);
+        check(here -> new Mlp(here, 24, 50, 0.2, Recompute.NONE), GradientCheck.training(2), 24);
+    }
+
+    @Test
+    void mlpThatKeepsNothing() {
+        check(here -> new Mlp(here, 24, 50, 0.2, Recompute.MLP), GradientCheck.training(2), 24);
     }
 
     @Test
     void block() {
-        check(here -> new TransformerBlock(here, 24, 4, 40, 0, 0), EVALUATION, 24);
+        check(here -> new TransformerBlock(here, 24, 4, 40, 0, 0, Recompute.NONE), EVALUATION, 24);
+    }
+
+    @Test
+    void blockThatKeepsNothing() {
+        check(here -> new Recomputed(new TransformerBlock(here, 24, 4, 40, 0.1, 0.4, Recompute.NONE)),
+            GradientCheck.training(2), 24);
     }
 
     @Test
     void blockWithDropoutAndDropPath() {
-        check(here -> new TransformerBlock(here, 24, 4, 40, 0.1, 0.4), GradientCheck.training(2), 24);
+        check(here -> new TransformerBlock(here, 24, 4, 40, 0.1, 0.4, Recompute.NONE), GradientCheck.training(2), 24);
     }
 
     @Test

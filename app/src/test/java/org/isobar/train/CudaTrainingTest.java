@@ -61,11 +61,12 @@ class CudaTrainingTest {
 
     /** The fields are in single precision, in which host and GPU subtract and divide alike: not a bit differs. */
     @Test
-    void bothLoadersGiveTheSameLosses() throws IOException {
+    void loadersGraphsAndRecomputationGiveTheSameLosses() throws IOException {
         EventFile host = loaded("host", "data_loader_config=pytorch", "num_data_workers=2");
         assertSameScores(host, loaded("device", "data_loader_config=dali", "num_data_workers=0"));
         assertSameScores(host, loaded("graphs", "data_loader_config=dali", "num_data_workers=2",
             "enable_cuda_graphs=true"));
+        assertSameScores(host, loaded("less memory", "enable_cuda_graphs=true", "recompute=block"));
     }
 
     private EventFile loaded(String name, String... loader) throws IOException {

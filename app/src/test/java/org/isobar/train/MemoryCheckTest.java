@@ -36,8 +36,8 @@ class MemoryCheckTest {
             assertTrue(message.matches("this run needs 1\\.\\d\\d GB of memory \\(0\\.\\d\\d parameters and optimizer, "
                 + "0\\.\\d\\d activations, 0\\.\\d\\d temporaries, 0\\.05 workspace, 0\\.23 batches, "
                 + "0\\.13 the program\\) and 1\\.\\d\\d GB are free; "
-                + (device.supports(DType.BF16) ? "it fits with --amp_mode bf16; or" : "no batch is small enough:")
-                + " lower embed_dim or depth, or raise patch_size"), message);
+                + "it fits with " + (device.supports(DType.BF16) ? "--amp_mode bf16, or with " : "")
+                + "--recompute mlp; or lower embed_dim or depth, or raise patch_size"), message);
         }
     }
 
@@ -59,12 +59,13 @@ class MemoryCheckTest {
         try (Device device = new DryRunDevice()) {
             long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
-            assertTrue(message.matches(".* free; it fits with --local_batch_size \\d+, or with --amp_mode bf16; .*"),
-                message);
+            assertTrue(message.matches(".* free; it fits with --local_batch_size \\d+, or with --amp_mode bf16"
+                + ", or with --recompute block; .*"), message);
             assertEquals(MemoryPlan.of(BASE, 16, DType.BF16),
                 MemoryCheck.require(device, run(16, DType.BF16), available));
             String tighter = refusal(device, run(16, DType.F32), available - 1);
-            assertTrue(tighter.contains("or with --amp_mode bf16 --local_batch_size 15; "), tighter);
+            assertTrue(tighter.contains("or with --amp_mode bf16 --local_batch_size 15, or with --recompute block; "),
+                tighter);
         }
     }
 

@@ -16,7 +16,6 @@ import org.isobar.device.Span;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
-import org.isobar.random.Philox;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.GradientSync.Replicas;
 import org.isobar.vit.VitConfig;
@@ -77,8 +76,8 @@ class ReplicasTest {
             Replica replica = new Replica(device, MODEL, 1, memory, communicators, options);
             replica.initialize(5);
             assertTrue(replica.agrees(communicators));
-            Tensor input = random(device, "input" + samples, images);
-            Tensor target = random(device, "target" + samples, images);
+            Tensor input = RandomImages.of(MODEL, 1, "input" + samples, device, images);
+            Tensor target = RandomImages.of(MODEL, 1, "target" + samples, device, images);
             double[] losses = new double[STEPS];
             for (int step = 0; step < STEPS; step++) {
                 losses[step] = replica.trainStep(input, target, new Replica.StepContext(5, step,
@@ -86,17 +85,6 @@ class ReplicasTest {
             }
             return new Trained(losses, replica.agrees(communicators), read(device, replica.parameters().values()));
         }
-    }
-
-    private static Tensor random(Device device, String purpose, Arena arena) {
-        Tensor tensor = arena.f32(1, MODEL.inChannels(), MODEL.height(), MODEL.width());
-        Philox.Key key = Philox.Key.of(3, purpose);
-        float[] values = new float[Math.toIntExact(tensor.elements())];
-        for (int i = 0; i < values.length; i++) {
-            values[i] = (float) Philox.normal(key, i);
-        }
-        device.upload(tensor, MemorySegment.ofArray(values));
-        return tensor;
     }
 
     private static float[] read(Device device, Tensor tensor) {
