@@ -25,6 +25,8 @@ final class CpuProducts {
     private static final int COLUMNS = 128;
     /** Rows that one task sums at least: few chunks are soon summed up. */
     private static final int ROWS = 64;
+    /** Rows a multiple of so many floats apart begin in the same few sets of a cache: few of them fit in. */
+    private static final int COLLISION = 1024;
     /** Floats of scratch for each worker: a row of a tile. */
     private static final long SCRATCH = 3L * Tiling.PACKED;
 
@@ -69,8 +71,8 @@ final class CpuProducts {
         long k = weight.elements() / n;
         Matrix a = Matrix.of(dy, n);
         Matrix b = Matrix.of(weight, k);
-        if (weight.dtype() == DType.F32) { // its rows enter as they lie: packing costs more than it saves
-            plain(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, Matmul.Finish.of(write));
+        if (weight.dtype() == DType.F32 && k % COLLISION != 0) { // then packing costs more than it saves
+            direct(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, write);
         } else {
             run(product(dx, k, a, b, n, Matmul.Finish.of(write)), 0);
         }
@@ -101,15 +103,34 @@ final class CpuProducts {
         long n = dWeight.shape().extent(0);
         long k = dWeight.elements() / n;
         long m = dy.elements() / n;
-        plain(Tiling.transposed(n, k), Matrix.of(dWeight, k), Matrix.of(dy, n).transpose(), Matrix.of(x, k), m,
-            Matmul.Finish.ADD);
+        Matrix c = Matrix.of(dWeight, k);
+        Matrix a = Matrix.of(dy, n).transpose();
+        Matrix b = Matrix.of(x, k);
+        if (x.dtype() == DType.F32) {
+            direct(Tiling.gradient(n, k), c, a, b, m, Write.ADD);
+        } else {
+            plain(Tiling.gradient(n, k), c, a, b, m);
+        }
     }
 
-    /** The product {@code c = a b} with operands as they lie, and sums of {@code terms} terms. */
-    private void plain(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
+    /**
+     * The product {@code c = a b}, or added to c, in single precision, with operands as they lie and sums of
+     * {@code terms} terms. A primitive takes longer; a fifth where the left operand is transposed.
+     */
+    private void direct(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms, Write write) {
+        pool.runApart(tiling.count(), (worker, task) -> {
+            Tiling.Tile tile = tiling.tile(task);
+            OneDnn.product(c.at(tile.row(), tile.column()), tile.height(), tile.width(), terms, a.at(tile.row(), 0),
+                b.at(0, tile.column()), write);
+        });
+    }
+
+    /** The product {@code c += a b} with operands as they lie, and sums of {@code terms} terms. */
+    private void plain(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms) {
         Matmul[] products = new Matmul[Tiling.KINDS];
         for (Tiling.Tile tile : tiling.kinds()) {
-            products[tiling.kind(tile)] = matmuls.plain(tile.height(), tile.width(), terms, a, b, c, finish);
+            products[tiling.kind(tile)] =
+                matmuls.plain(tile.height(), tile.width(), terms, a, b, c, Matmul.Finish.ADD);
         }
         pool.runApart(tiling.count(), (worker, task) -> {
             Tiling.Tile tile = tiling.tile(task);

@@ -33,12 +33,17 @@ record Tiling(long rows, long columns, int height, int width) {
 
     /** The tiles of a product that takes both operands as they lie. */
     static Tiling plain(long rows, long columns) {
-        return first(12, of(rows, columns, 128, 96, LINE), of(rows, columns, 64, 96, LINE));
+        return first(8, of(rows, columns, 128, 192, LINE), of(rows, columns, 64, 192, LINE),
+            of(rows, columns, 64, 96, LINE));
     }
 
-    /** The tiles of a product that transposes its left operand for each tile: larger ones, against that. */
-    static Tiling transposed(long rows, long columns) {
-        return first(8, of(rows, columns, 96, 192, LINE), of(rows, columns, 96, 96, LINE));
+    /**
+     * The tiles of a weight's gradient. Its sums go over all tokens, and its operands do not stay in cache: the larger
+     * the tiles, the less often they are read, and the left one transposed.
+     */
+    static Tiling gradient(long rows, long columns) {
+        return first(8, of(rows, columns, 512, 512, LINE), of(rows, columns, 256, 512, LINE),
+            of(rows, columns, 192, 384, LINE), of(rows, columns, 96, 192, LINE), of(rows, columns, 96, 96, LINE));
     }
 
     /** The first that has at least {@code fewest} tiles, or else the last. */

@@ -30,7 +30,8 @@ final class CpuProductsTest {
 
     private static Stream<Arguments> shapes() {
         return Stream.of(DType.F32, DType.BF16).flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
-            new int[] {70, 33, 65}, new int[] {200, 130, 50}, new int[] {129, 400, 17}, new int[] {65, 208, 32})
+            new int[] {70, 33, 65}, new int[] {200, 130, 50}, new int[] {129, 400, 17}, new int[] {65, 208, 32},
+            new int[] {33, 20, 1024})
             .map(mnk -> Arguments.of(dtype, mnk[0], mnk[1], mnk[2])));
     }
 
