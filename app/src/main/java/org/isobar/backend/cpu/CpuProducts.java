@@ -80,8 +80,8 @@ final class CpuProducts {
 
     /** The product {@code c = a b} with c in rows of {@code columns} and sums of {@code terms} terms. */
     private PackedProduct product(Tensor c, long columns, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
-        return new PackedProduct(matmuls, Tiling.packed(c.elements() / columns, columns), Matrix.of(c, columns), a, b,
-            terms, finish);
+        Tiling tiling = Tiling.packed(c.elements() / columns, columns, terms * columns * b.dtype().bytes());
+        return new PackedProduct(matmuls, tiling, Matrix.of(c, columns), a, b, terms, finish);
     }
 
     private void run(PackedProduct product, long bias) {

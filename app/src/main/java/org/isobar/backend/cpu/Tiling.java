@@ -19,16 +19,23 @@ record Tiling(long rows, long columns, int height, int width) {
     /** Sizes that tiles have: whole ones, and those of the last row and column. */
     static final int KINDS = 4;
 
+    /** Bytes that stay in the last cache beside other things. One of 32 MB held 9 of an operand, and 16 no longer. */
+    private static final long CACHED = 12L << 20;
+
     /** Tile sides are multiples of this many elements: whole cache lines. */
     private static final int LINE = 16;
 
     /**
      * The tiles of a product whose right operand is packed. Wide ones are the fastest; but threads pack together only
-     * where there are several panels, and threads wait for the last of few tiles.
+     * where there are several panels, and threads wait for the last of few tiles. Each row of tiles reads the whole
+     * right operand: of one that does not stay in cache, few high rows do.
+     *
+     * @param right bytes of the right operand
      */
-    static Tiling packed(long rows, long columns) {
-        return first(12, of(rows, columns, 64, 3 * PACKED, PACKED), of(rows, columns, 128, PACKED, PACKED),
-            of(rows, columns, 64, PACKED, PACKED));
+    static Tiling packed(long rows, long columns, long right) {
+        return first(12,
+            right > CACHED ? of(rows, columns, 256, PACKED, PACKED) : of(rows, columns, 64, 3 * PACKED, PACKED),
+            of(rows, columns, 128, PACKED, PACKED), of(rows, columns, 64, PACKED, PACKED));
     }
 
     /** The tiles of a product that takes both operands as they lie. */
