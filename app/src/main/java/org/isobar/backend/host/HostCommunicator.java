@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
 import org.isobar.distributed.CommunicationException;
@@ -63,7 +62,7 @@ abstract class HostCommunicator implements Communicator {
     /** Tells the other ranks of the job that this one cannot go on. */
     abstract void tell(String reason);
 
-    /** The caller is about to wait for {@code work}, and may {@link #runUntilDone} it. */
+    /** The caller is about to wait for {@code work}, and may {@link #runUntil} it. */
     abstract void waiting(HostWork work);
 
     /** The caller waits no longer. */
@@ -167,11 +166,8 @@ abstract class HostCommunicator implements Communicator {
     private void serve() {
         try {
             while (awaitQueued()) {
-                if (turn.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                    runNext();
-                } else { // whoever runs an operation himself waits in it without a limit
-                    collapse(null, late());
-                }
+                turn.lockInterruptibly();
+                runNext(null);
             }
         } catch (InterruptedException closed) {
             assert stopped();
@@ -188,13 +184,14 @@ abstract class HostCommunicator implements Communicator {
         return failure == null;
     }
 
-    private synchronized HostWork next() {
-        return queue.poll();
+    /** The next operation; none if {@code last} is given and has been taken already. */
+    private synchronized HostWork next(HostWork last) {
+        return last == null || queue.contains(last) ? queue.poll() : null;
     }
 
-    /** Runs the next operation and ends this thread's turn; false if there was none. */
-    private boolean runNext() {
-        HostWork work = next();
+    /** Runs the {@link #next} operation and ends this thread's turn; false if there was none. */
+    private boolean runNext(HostWork last) {
+        HostWork work = next(last);
         try {
             if (work != null) {
                 perform(work);
@@ -212,11 +209,14 @@ abstract class HostCommunicator implements Communicator {
         return work != null;
     }
 
-    /** Runs what has been issued, on the thread that awaits {@code work}, until that is done or somebody else does. */
-    final void runUntilDone(HostWork work) {
+    /**
+     * Runs what has been issued up to {@code work}, on the thread that awaits it, unless somebody else does: nothing
+     * that came after it, which may wait for what this thread does next. No limit is kept; the job's watch has one.
+     */
+    final void runUntil(HostWork work) {
         boolean more = true;
-        while (more && !work.done() && turn.tryLock()) {
-            more = runNext();
+        while (more && turn.tryLock()) {
+            more = runNext(work);
         }
     }
 
@@ -267,10 +267,18 @@ abstract class HostCommunicator implements Communicator {
 
     /** After a failure: returns when nobody touches the memory of this rank's tensors any more. */
     final void quiesce() {
-        try {
-            thread.join();
-            settle();
-        } catch (InterruptedException interrupted) {
+        boolean interrupted = false;
+        boolean quiet = false;
+        while (!quiet) {
+            try {
+                thread.join();
+                settle();
+                quiet = true;
+            } catch (InterruptedException again) { // no reason to free what threads still touch
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
         }
     }

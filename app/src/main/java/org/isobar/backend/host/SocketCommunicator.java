@@ -129,7 +129,7 @@ public final class SocketCommunicator extends HostCommunicator {
     void waiting(HostWork work) {
         if (caller == Caller.RANK) {
             job.watch().waiting(work.place());
-            runUntilDone(work);
+            runUntil(work);
         }
     }
 

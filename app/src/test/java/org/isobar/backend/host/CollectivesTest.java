@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongToDoubleFunction;
 import java.util.stream.IntStream;
@@ -233,6 +235,31 @@ class CollectivesTest {
             works.getLast().await();
             assertTrue(works.stream().allMatch(Work::done));
             assertArrayEquals(expected(100, i -> 1024), HostTensors.values(tensor), 1e-9);
+        });
+    }
+
+    /** Rank 1 sends its tensor only when rank 0 is done with its own, though that has asked for it before. */
+    @ParameterizedTest
+    @EnumSource
+    void whatWasIssuedLaterIsNotAwaited(Ranks ranks) throws Exception {
+        Semaphore sent = new Semaphore(0);
+        ranks.run(2, communicator -> {
+            Tensor own = HostTensors.of(DType.F64, 100_000, i -> communicator.group().index());
+            Tensor theirs = HostTensors.of(DType.F64, 100_000, i -> 2);
+            for (int round = 0; round < 10; round++) {
+                if (communicator.group().index() == 0) {
+                    Work sending = communicator.send(own, 1);
+                    Work receiving = communicator.receive(theirs, 1);
+                    sending.await();
+                    sent.release();
+                    receiving.await();
+                } else {
+                    communicator.receive(theirs, 0).await();
+                    assertTrue(sent.tryAcquire(10, TimeUnit.SECONDS), "rank 0 still waits");
+                    communicator.send(own, 0).await();
+                }
+            }
+            assertEquals(1 - communicator.group().index(), HostTensors.values(theirs)[99_999]);
         });
     }
 
