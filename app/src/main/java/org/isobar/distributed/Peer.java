@@ -51,7 +51,7 @@ final class Peer {
         heard = System.nanoTime();
     }
 
-    /** Hears the peer until it leaves. */
+    /** Hears the peer until its connection ends. After its farewell, rank 0 still passes on why the job has failed. */
     void listen() {
         try {
             while (true) {
@@ -60,10 +60,7 @@ final class Peer {
                 switch (frame) {
                     case BEAT -> status = new Status(connection.in().readLong(), connection.in().readUTF());
                     case ABORT -> watch.fail(connection.in().readUTF());
-                    case FAREWELL -> {
-                        left = true;
-                        return;
-                    }
+                    case FAREWELL -> left = true;
                     default -> throw new IOException(String.format(Locale.ROOT, "frame %02x", frame));
                 }
             }

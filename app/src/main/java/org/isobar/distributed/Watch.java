@@ -7,10 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -25,7 +22,6 @@ public final class Watch implements Closeable {
     private final StallDetector stalls;
     private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
-    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final AtomicLong progress = new AtomicLong();
     private volatile String waiting = "";
     private volatile boolean closed;
@@ -49,38 +45,37 @@ public final class Watch implements Closeable {
 
     /** {@link #failure}, which may be about to arrive: waits for it a moment. */
     public Optional<String> imminentFailure() {
-        try {
-            return Optional.of(failure.get(limits.failure().dividedBy(10).toNanos(), TimeUnit.NANOSECONDS));
-        } catch (TimeoutException none) {
-            return Optional.empty();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            return failure();
-        } catch (ExecutionException impossible) {
-            throw new AssertionError(impossible);
-        }
+        return failureWithin(limits.failure().dividedBy(10));
+    }
+
+    /** Waits even if interrupted: who closes a communicator must not make another rank's verdict unheard. */
+    private Optional<String> failureWithin(Duration limit) {
+        return Optional.ofNullable(
+            failure.copy().completeOnTimeout(null, limit.toNanos(), TimeUnit.NANOSECONDS).join());
     }
 
     /**
      * Tells all ranks that the job cannot go on, unless it is known already. Nobody here sees the failure before the
-     * others have been told: he may end the process. They are told by a thread that nobody interrupts: an interrupt
-     * would close the connection, and this rank be thought dead.
+     * others have been told: he may end the process.
      */
     public void fail(String reason) {
         if (decided.compareAndSet(false, true)) {
-            CompletableFuture.runAsync(() -> peers.forEach(peer -> peer.abort(reason)), Thread::startVirtualThread)
-                .join();
+            undisturbed(() -> peers.forEach(peer -> peer.abort(reason)));
             failure.complete(reason);
-            listeners.forEach(Runnable::run);
         }
+    }
+
+    /**
+     * Runs what writes to peers on a thread that nobody interrupts: an interrupt would close the connection, and this
+     * rank be thought dead.
+     */
+    private static void undisturbed(Runnable words) {
+        CompletableFuture.runAsync(words, Thread::startVirtualThread).join();
     }
 
     /** Runs {@code listener} once when the job fails; at once if it has failed. */
     public void onFailure(Runnable listener) {
-        listeners.add(listener);
-        if (failure.isDone() && listeners.remove(listener)) {
-            listener.run();
-        }
+        failure.thenRun(listener);
     }
 
     /** From now on this rank waits for others; {@code place} names rank, group and operation. */
@@ -143,9 +138,13 @@ public final class Watch implements Closeable {
      */
     @Override
     public void close() {
+        undisturbed(this::leave);
+    }
+
+    private void leave() {
         long deadline = System.nanoTime() + limits.failure().toNanos();
         if (decided.get()) {
-            imminentFailure(); // which is being told
+            failureWithin(limits.failure()); // which is being told
         }
         peers.forEach(Peer::farewell);
         while (peers.size() > 1 && !failure.isDone() && System.nanoTime() < deadline

@@ -11,31 +11,38 @@ import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What two ranks that watch each other hear. */
+/** What ranks that watch each other hear. */
 class WatchTest {
     private static final TimeLimits LIMITS =
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(100), Duration.ofSeconds(20));
+    private static final Optional<String> REASON = Optional.of("the reason");
     private Watch zero;
     private Watch one;
+    private Watch two;
 
     @BeforeEach
     void connect() throws IOException {
         try (ServerSocketChannel door = ServerSocketChannel.open()) {
             door.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            Connection called = new Connection(SocketChannel.open(door.getLocalAddress()));
-            zero = new Watch(0, Map.of(1, new Connection(door.accept())), LIMITS);
-            one = new Watch(1, Map.of(0, called), LIMITS);
+            Connection toOne = new Connection(SocketChannel.open(door.getLocalAddress()));
+            one = new Watch(1, Map.of(0, new Connection(door.accept())), LIMITS);
+            Connection toTwo = new Connection(SocketChannel.open(door.getLocalAddress()));
+            two = new Watch(2, Map.of(0, new Connection(door.accept())), LIMITS);
+            zero = new Watch(0, Map.of(1, toOne, 2, toTwo), LIMITS);
         }
     }
 
     @AfterEach
     void close() {
         one.close();
+        two.close();
         zero.close();
     }
 
@@ -45,6 +52,39 @@ class WatchTest {
         Thread.currentThread().interrupt();
         one.fail("the reason");
         assertTrue(Thread.interrupted());
-        assertEquals(Optional.of("the reason"), zero.imminentFailure());
+        assertEquals(REASON, zero.imminentFailure());
+        assertEquals(REASON, two.imminentFailure());
+    }
+
+    @Test
+    void anInterruptedThreadTakesLeave() {
+        Thread.currentThread().interrupt();
+        one.close();
+        assertTrue(Thread.interrupted());
+        two.close();
+        zero.close(); // when both have left
+        assertEquals(Optional.empty(), zero.failure());
+    }
+
+    /** It is about to say why, and others know better. */
+    @Test
+    void anInterruptedThreadWaitsForTheReason() {
+        CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS).execute(() -> two.fail("the reason"));
+        Thread.currentThread().interrupt();
+        assertEquals(REASON, one.imminentFailure());
+        assertTrue(Thread.interrupted());
+    }
+
+    /** Rank 0 has taken leave of them, and stays for that. */
+    @Test
+    void theLastRanksHearOfEachOther() throws InterruptedException {
+        Thread leaving = Thread.startVirtualThread(zero::close);
+        while (leaving.getState() != Thread.State.WAITING) {
+            Thread.sleep(5);
+        }
+        Thread.sleep(50); // for the farewell to come; what follows does not depend on it
+        two.fail("the reason");
+        assertEquals(REASON, one.imminentFailure());
+        leaving.join();
     }
 }
