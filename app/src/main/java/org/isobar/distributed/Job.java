@@ -70,11 +70,16 @@ public final class Job implements Closeable {
      */
     public SocketChannel connect(int peer, String purpose) throws IOException {
         Connection connection = call(addresses.get(peer));
-        connection.out().writeInt(rank());
-        connection.out().writeUTF(purpose);
-        connection.out().writeInt(connected.merge(peer + purpose, 1, Integer::sum));
-        connection.out().flush();
-        return connection.channel();
+        try {
+            connection.out().writeInt(rank());
+            connection.out().writeUTF(purpose);
+            connection.out().writeInt(connected.merge(peer + purpose, 1, Integer::sum));
+            connection.out().flush();
+            return connection.channel();
+        } catch (IOException lost) {
+            connection.close();
+            throw lost;
+        }
     }
 
     /** A flood of strangers may sweep a call away; a few more tries get through, or find that nobody is there. */
@@ -161,7 +166,9 @@ public final class Job implements Closeable {
             Caller caller = new Caller(connection.in().readInt(), connection.in().readUTF(),
                 connection.in().readInt());
             connection.unlimited();
-            of(caller).complete(connection.channel());
+            if (!of(caller).complete(connection.channel())) { // nobody waits for it any more
+                connection.close();
+            }
         }
 
         CompletableFuture<SocketChannel> of(Caller caller) {
@@ -176,7 +183,6 @@ public final class Job implements Closeable {
             }
             channels.values().forEach(arrival -> arrival.thenAccept(Doorman::close));
         }
-
     }
 
     private record Caller(int rank, String purpose, int count) { }

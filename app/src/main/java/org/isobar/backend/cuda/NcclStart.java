@@ -121,12 +121,13 @@ final class NcclStart {
             throw failed.getCause() instanceof CudaException refused ? refused
                 : new CommunicationException(failed.getCause().getMessage(), failed.getCause());
         } catch (TimeoutException late) {
-            connected.cancel(false);
             throw lost(new CommunicationException("NCCL has not connected its ranks within "
                 + job.limits().start().toSeconds() + " s", late));
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new CommunicationException(where() + ": interrupted while NCCL connects its ranks", interrupted);
+        } finally {
+            connected.cancel(false); // what comes too late is aborted
         }
     }
 

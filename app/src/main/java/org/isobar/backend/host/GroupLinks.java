@@ -56,7 +56,8 @@ final class GroupLinks implements Closeable {
     private SocketChannel previous(String purpose, SocketChannel toNext) throws IOException {
         try {
             return job.accept(group.rankAt(group.index() - 1), purpose);
-        } catch (RuntimeException lost) {
+        } catch (CommunicationException lost) {
+            job.watch().fail(lost.getMessage()); // unless it says why the job has failed
             toNext.close();
             throw lost;
         }
