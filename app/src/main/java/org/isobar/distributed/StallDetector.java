@@ -26,6 +26,12 @@ final class StallDetector {
         this.limits = limits;
     }
 
+    /** Counts anew: this process has been stopped, and what was sent meanwhile has yet to come in. */
+    void forgive(long now) {
+        ownSince = now;
+        since = now;
+    }
+
     /** The verdict, if there is one, on the present state of this rank and of those that it watches, in order. */
     Optional<String> judge(Status own, List<Status> others, long now) {
         if (!own.equals(ownBefore) || own.waiting().isEmpty()) {

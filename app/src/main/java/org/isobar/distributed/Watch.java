@@ -100,6 +100,7 @@ public final class Watch implements Closeable {
             long now = System.nanoTime();
             if (now - last > limits.silence().toNanos() / 2) {
                 peers.forEach(Peer::forgive); // it was this process that was stopped
+                stalls.forgive(now);
             }
             last = now;
             Status own = new Status(progress.get(), waiting);
