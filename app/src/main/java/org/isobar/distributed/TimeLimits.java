@@ -30,8 +30,13 @@ public record TimeLimits(Duration start, Duration failure, Duration stall) {
         return failure.dividedBy(20);
     }
 
-    /** How long a rank may be silent, or all may wait for each other; the rest of the limit is for telling. */
+    /** How long a rank may be silent, or all may wait for each other. */
     Duration silence() {
         return failure.multipliedBy(7).dividedBy(10);
+    }
+
+    /** The rest of the limit: how long a verdict may be on its way to all. */
+    Duration telling() {
+        return failure.minus(silence());
     }
 }

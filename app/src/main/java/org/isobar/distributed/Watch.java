@@ -45,7 +45,7 @@ public final class Watch implements Closeable {
 
     /** {@link #failure}, which may be about to arrive: waits for it a moment. */
     public Optional<String> imminentFailure() {
-        return failureWithin(limits.failure().dividedBy(10));
+        return failureWithin(limits.telling());
     }
 
     /** Waits even if interrupted: who closes a communicator must not make another rank's verdict unheard. */
