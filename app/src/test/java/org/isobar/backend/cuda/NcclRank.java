@@ -23,7 +23,7 @@ import org.isobar.fault.UserException;
 /** A rank with a GPU, in a process of its own. It ends with code 2 or 3 and a message as the program does. */
 final class NcclRank {
     private static final TimeLimits LIMITS =
-        new TimeLimits(Duration.ofSeconds(30), Duration.ofSeconds(4), Duration.ofSeconds(60));
+        new TimeLimits(Duration.ofSeconds(30), Duration.ofSeconds(8), Duration.ofSeconds(60));
 
     private NcclRank() { }
 

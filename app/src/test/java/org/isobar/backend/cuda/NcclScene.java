@@ -140,7 +140,7 @@ enum NcclScene {
             stage.all(rank -> {
                 Tensor tensor = rank.tensor(DType.F64, 10, i -> 1);
                 if (rank.index() == 1) {
-                    Thread.sleep(6000);
+                    Thread.sleep(10_000);
                 }
                 rank.communicator().allReduce(tensor, Reduction.SUM).await();
                 assertArrayEquals(new double[] {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, rank.values(tensor));

@@ -113,7 +113,7 @@ class FailuresTest {
             }
         });
         expect(thrown, "operation 0 (all-reduce of 10 F32)", ranks == Ranks.THREADS ? "rank 1 did not come"
-            : "has waited for 1 s");
+            : "has waited for 2 s");
     }
 
     @ParameterizedTest

@@ -30,7 +30,7 @@ final class RankProcess {
     /** Arguments: a file to make after the first round, and the number of rounds. */
     public static void main(String... arguments) throws Exception {
         Map<String, String> environment = System.getenv();
-        TimeLimits limits = new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(4), Duration.ofSeconds(60));
+        TimeLimits limits = new TimeLimits(Duration.ofSeconds(30), Duration.ofSeconds(8), Duration.ofSeconds(60));
         RankEnvironment self = RankEnvironment.of(environment);
         List<Integer> all = IntStream.range(0, self.worldSize()).boxed().toList();
         try (Job job = Rendezvous.join(self, JobSecret.of(environment), Map.of(), limits);

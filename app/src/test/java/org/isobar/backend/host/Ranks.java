@@ -44,7 +44,7 @@ public enum Ranks {
 
     /** So that tests of failures are short. */
     public static final TimeLimits SHORT =
-        new TimeLimits(Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofSeconds(1));
+        new TimeLimits(Duration.ofSeconds(30), Duration.ofSeconds(4), Duration.ofSeconds(2));
     /** As long as a loaded machine may need. */
     public static final TimeLimits LONG =
         new TimeLimits(Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofSeconds(20));
