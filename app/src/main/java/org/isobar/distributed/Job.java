@@ -91,7 +91,8 @@ public final class Job implements Closeable {
             } catch (Handshake.Refused | ConnectException hopeless) {
                 throw hopeless;
             } catch (IOException sweptAway) {
-                if (System.nanoTime() > deadline || watch.failure().isPresent()) {
+                if (System.nanoTime() > deadline || watch.failure().isPresent()
+                    || Thread.currentThread().isInterrupted()) { // every further try would end at once
                     throw sweptAway;
                 }
                 Watch.pause(limits.beat());

@@ -35,9 +35,14 @@ final class Inlet implements Closeable {
                 progressed.run();
             }
         } catch (IOException broken) {
-            throw new IOException("the connection from rank " + peer + " is broken (" + broken.getMessage() + ")",
-                broken);
+            throw broken("the connection from rank " + peer, broken);
         }
+    }
+
+    /** What is said of a connection; where the JDK gives no reason, as for an interrupt, its exception's name. */
+    static IOException broken(String connection, IOException thrown) {
+        String reason = thrown.getMessage() == null ? thrown.getClass().getSimpleName() : thrown.getMessage();
+        return new IOException(connection + " is broken (" + reason + ")", thrown);
     }
 
     @Override

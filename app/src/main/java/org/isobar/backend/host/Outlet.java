@@ -144,8 +144,7 @@ final class Outlet implements Closeable {
         try {
             channel.write(bytes);
         } catch (IOException thrown) {
-            throw new IOException("the connection to rank " + peer + " is broken (" + thrown.getMessage() + ")",
-                thrown);
+            throw Inlet.broken("the connection to rank " + peer, thrown);
         }
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 
 import org.isobar.distributed.CommunicationException;
@@ -132,6 +133,21 @@ class FailuresTest {
             }
         });
         expect(thrown, "operation 0 (send of 2000000 F64)", "waited for");
+    }
+
+    /** On its own thread or on the communicator's: whichever runs the operation. */
+    @ParameterizedTest
+    @EnumSource
+    void anInterruptedRank(Ranks ranks) throws Exception {
+        List<Exception> thrown = ranks.outcomes(2, Ranks.SHORT, communicator -> {
+            if (communicator.group().index() == 0) {
+                Thread.currentThread().interrupt();
+            }
+            communicator.receive(TEN, 1 - communicator.group().index()).await();
+        });
+        String message = thrown.get(0).getMessage();
+        assertTrue(message.toLowerCase(Locale.ROOT).contains("interrupt"), message);
+        expect(thrown, "operation 0 (receive of 10 F32)", "rank 0");
     }
 
     /** Both wait for the other: nothing is wrong with either connection, and neither ever comes to its time limit. */
