@@ -79,10 +79,7 @@ class WatchTest {
     @Test
     void theLastRanksHearOfEachOther() throws InterruptedException {
         Thread leaving = Thread.startVirtualThread(zero::close);
-        while (leaving.getState() != Thread.State.WAITING) {
-            Thread.sleep(5);
-        }
-        Thread.sleep(50); // for the farewell to come; what follows does not depend on it
+        Thread.sleep(100); // for its farewell to come first; what follows holds either way
         two.fail("the reason");
         assertEquals(REASON, one.imminentFailure());
         leaving.join();
