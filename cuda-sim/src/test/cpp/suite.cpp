@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "machine.h"
 
@@ -12,6 +14,7 @@ namespace test {
 namespace {
 
 constexpr unsigned MOST_SECONDS = 120;
+constexpr int MOST_STATUS = 255;
 constexpr const char* PREFIX = "cuda-sim: ";
 
 struct Outcome {
@@ -80,6 +83,23 @@ std::string wrong(const Case& test, const Outcome& outcome) {
     return outcome.output.find(PREFIX) != std::string::npos ? "" : "nothing was printed";
 }
 
+// Runs each of the cases from the `first` in steps of `step`, and says what went wrong; how many did.
+int runShare(const std::vector<const Case*>& cases, size_t first, size_t step, bool aloud) {
+    int failures = 0;
+    for (size_t i = first; i < cases.size(); i += step) {
+        const Case& test = *cases[i];
+        Outcome outcome = runApart(test);
+        std::string why = wrong(test, outcome);
+        if (!why.empty()) {
+            ++failures;
+            printf("FAILED  %s\n        %s; it said:\n%s\n", test.name.c_str(), why.c_str(), outcome.output.c_str());
+        } else if (aloud) {
+            printf("ok      %s\n%s", test.name.c_str(), outcome.output.c_str());
+        }
+    }
+    return failures;
+}
+
 }  // namespace
 
 void Suite::clean(const std::string& name, std::function<void()> body, const Environment& environment) {
@@ -98,24 +118,32 @@ void Suite::planted(const std::string& name, const Texts& expected, std::functio
 }
 
 int Suite::run(const std::string& only) const {
-    int failures = 0;
-    int runs = 0;
+    std::vector<const Case*> chosen;
     for (const Case& test : cases) {
-        if (test.name.find(only) == std::string::npos) {
-            continue;
-        }
-        Outcome outcome = runApart(test);
-        std::string why = wrong(test, outcome);
-        ++runs;
-        if (!why.empty()) {
-            ++failures;
-            printf("FAILED  %s\n        %s; it said:\n%s\n", test.name.c_str(), why.c_str(), outcome.output.c_str());
-        } else if (!only.empty()) {
-            printf("ok      %s\n%s", test.name.c_str(), outcome.output.c_str());
+        if (test.name.find(only) != std::string::npos) {
+            chosen.push_back(&test);
         }
     }
-    printf("Tests of the simulated machine: %d run, %d failed.\n", runs, failures);
-    return failures + (runs == 0 ? 1 : 0);
+    size_t workers = static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    fflush(nullptr);
+    std::vector<pid_t> children;
+    for (size_t first = 0; first < workers; ++first) {
+        pid_t child = fork();
+        if (child == 0) {
+            int failures = runShare(chosen, first, workers, !only.empty());
+            fflush(nullptr);
+            _exit(std::min(failures, MOST_STATUS));
+        }
+        children.push_back(child);
+    }
+    int failures = 0;
+    for (pid_t child : children) {
+        int status = 0;
+        waitpid(child, &status, 0);
+        failures += WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
+    printf("Tests of the simulated machine: %zu run, %d failed.\n", chosen.size(), failures);
+    return failures + (chosen.empty() ? 1 : 0);
 }
 
 }  // namespace test
