@@ -18,6 +18,7 @@ import org.isobar.device.Dropout;
 import org.isobar.device.Span;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +47,11 @@ class CudaAttentionTest {
                 default -> single == SinglePrecision.TF32 ? 0x1p-11 : 0x1p-24;
             };
         }
+    }
+
+    @BeforeAll
+    static void prepare() throws Exception {
+        KernelPreparation.compile(file -> file.startsWith("attention_"));
     }
 
     static Stream<Arguments> kindsAndHeads() {

@@ -30,7 +30,8 @@ class CudaContractTest {
     private static CudaDevice separate;
 
     @BeforeAll
-    static void open() {
+    static void open() throws Exception {
+        KernelPreparation.compile(file -> true);
         fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
         separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
     }

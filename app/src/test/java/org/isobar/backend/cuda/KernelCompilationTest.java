@@ -15,7 +15,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.tensor.DType;
@@ -35,9 +34,6 @@ class KernelCompilationTest {
     private static final Path FOUND = Path.of("target/kernels.md");
     private static final int THREADS = 2;
     private static KernelCompiler compiler;
-
-    /** What is compiled in one go: a file with its definitions; it may have several kernels. */
-    private record Unit(String file, List<String> defines) { }
 
     @BeforeAll
     static void load() {
@@ -111,11 +107,9 @@ class KernelCompilationTest {
     }
 
     private static KernelTable compileAll(int capability) throws Exception {
-        Map<Unit, List<KernelVariant>> units = KernelVariants.all().stream()
-            .collect(Collectors.groupingBy(variant -> new Unit(variant.file(), variant.defines())));
         KernelTable table = new KernelTable();
         List<Callable<Void>> compilations = new ArrayList<>();
-        units.forEach((unit, kernels) -> compilations.add(() -> {
+        KernelUnit.all().forEach((unit, kernels) -> compilations.add(() -> {
             List<String> options = new ArrayList<>(KernelCompiler.options(capability, unit.defines()));
             options.add("--ptxas-options=-v");
             CompiledKernel compiled = compiler.compile(KernelSource.load(unit.file()), options);

@@ -11,16 +11,21 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.CudaOptions.Fusion;
 import org.isobar.backend.cuda.MutatedContract.Mutation;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Tests the tests: with one small mistake in a kernel (an index, a bound, a barrier), the contract of its operation
@@ -29,6 +34,13 @@ import org.junit.jupiter.api.TestFactory;
 @Tag("simulated")
 class KernelMutationTest {
     private static final long SECONDS = 120;
+
+    private final ExecutorService pool = Executors.newFixedThreadPool(2);
+
+    @AfterEach
+    void close() {
+        pool.shutdownNow();
+    }
 
     private static List<Mutation> mutations() {
         return Stream.of(ofElements(), ofSums(), ofAttention()).flatMap(List::stream).toList();
@@ -92,17 +104,17 @@ class KernelMutationTest {
             new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
     }
 
+    /** Each is a process that keeps one processor busy: two at a time. */
     @TestFactory
-    Stream<DynamicTest> oneMistakeIsFound() {
-        return mutations().stream().map(mutation -> DynamicTest.dynamicTest(mutation.toString(), () -> {
-            Path log = Files.createTempFile("mutation", ".log");
-            try {
-                int status = run(mutation, log);
-                assertEquals(MutatedContract.FOUND, status, () -> "the mistake was not found: " + read(log));
-            } finally {
-                Files.delete(log);
-            }
-        }));
+    Stream<DynamicTest> oneMistakeIsFound(@TempDir Path logs) {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (Mutation mutation : mutations()) {
+            Path log = logs.resolve(tests.size() + ".log");
+            Future<Integer> status = pool.submit(() -> run(mutation, log));
+            tests.add(DynamicTest.dynamicTest(mutation.toString(), () ->
+                assertEquals(MutatedContract.FOUND, status.get(), () -> "the mistake was not found: " + read(log))));
+        }
+        return tests.stream();
     }
 
     private static int run(Mutation mutation, Path log) throws Exception {
