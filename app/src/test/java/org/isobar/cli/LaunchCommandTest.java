@@ -61,7 +61,8 @@ class LaunchCommandTest {
     /** What the program prints, which is to end well. */
     private List<String> run(String... arguments) throws Exception {
         List<String> command = new ArrayList<>(SameJava.command(Main.class));
-        command.add(command.size() - 1, "-Disobar.home=" + Path.of("..").toAbsolutePath());
+        command.addAll(command.size() - 1, List.of("-XX:TieredStopAtLevel=1",
+            "-Disobar.home=" + Path.of("..").toAbsolutePath()));
         command.addAll(List.of(arguments));
         Process program = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).start();
         List<String> lines = new String(program.getInputStream().readAllBytes()).lines().toList();

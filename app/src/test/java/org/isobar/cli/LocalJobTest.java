@@ -191,6 +191,7 @@ class LocalJobTest {
         // This process's children may have been born with SIGINT ignored.
         List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
         command.addAll(SameJava.command(LocalJobProgram.class));
+        command.add(command.size() - 1, "-XX:TieredStopAtLevel=1");
         command.addAll(List.of(String.valueOf(ranks), String.valueOf(report), String.valueOf(save)));
         command.addAll(rank);
         launcher = new ProcessBuilder(command).directory(directory.toFile())

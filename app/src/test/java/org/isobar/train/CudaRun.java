@@ -27,9 +27,9 @@ record CudaRun(int code, String err, Path directory) {
     static CudaRun of(Path data, Path logs, Map<String, String> environment, String... options) throws Exception {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         List<String> command = Stream.concat(Stream.of(java.toString(), "@" + Path.of("jvm.options").toAbsolutePath(),
-            "-ea", "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-cp", System.getProperty("java.class.path"),
-            "org.isobar.cli.Main", "train", "--config=tiny", "--data_dir=" + data, "--expdir=" + logs),
-            Stream.of(options)).toList();
+            "-ea", "-XX:TieredStopAtLevel=1", "-Disobar.home=" + Path.of("..").toAbsolutePath(),
+            "-cp", System.getProperty("java.class.path"), "org.isobar.cli.Main",
+            "train", "--config=tiny", "--data_dir=" + data, "--expdir=" + logs), Stream.of(options)).toList();
         Path err = Files.createTempFile(logs, "run", ".err");
         ProcessBuilder builder = new ProcessBuilder(command).directory(logs.toFile()).redirectError(err.toFile())
             .redirectOutput(ProcessBuilder.Redirect.DISCARD);

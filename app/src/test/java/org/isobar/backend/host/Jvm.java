@@ -22,8 +22,9 @@ final class Jvm {
         List<String> arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-ea", "-Xmx256m",
-            "-XX:+UseSerialGC", "--add-modules=jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED",
-            "-Dorg.bytedeco.javacpp.nopointergc=true", "-cp", System.getProperty("java.class.path"), main.getName()));
+            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--add-modules=jdk.incubator.vector",
+            "--enable-native-access=ALL-UNNAMED", "-Dorg.bytedeco.javacpp.nopointergc=true",
+            "-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(arguments);
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile())
             .redirectInput(new File("/dev/null"));
