@@ -8,6 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.BeforeAll;
@@ -29,18 +32,22 @@ class BundleCommandTest {
     private static BareNode node;
     private static List<String> losses;
 
-    /** Makes a bundle, unpacks it elsewhere, and trains with the build that it was made of. */
+    /** Makes a bundle, unpacks it elsewhere, and meanwhile trains with the build that it is made of. */
     @BeforeAll
     static void furnish() throws Exception {
         archive = directory.resolve("made/here/isobar.tar.xz");
         Files.createDirectories(archive.getParent());
         Files.writeString(archive, "an older one");
-        BareNode.Result made = build("bundle", "--output=" + archive);
-        assertEquals(0, made.code(), made.said());
-        assertTrue(made.said().contains("Wrote " + archive), made.said());
-        node = new BareNode(unpack(Files.createDirectory(directory.resolve("a house"))), directory.resolve("node"));
-        losses = build("train", "--config=tiny", "--data_dir=" + directory.resolve("data"),
-            "--expdir=" + directory.resolve("build")).losses();
+        try (ExecutorService beside = Executors.newSingleThreadExecutor()) {
+            Future<List<String>> trained = beside.submit(() -> build("train", "--config=tiny",
+                "--data_dir=" + directory.resolve("data"), "--expdir=" + directory.resolve("build")).losses());
+            BareNode.Result made = build("bundle", "--output=" + archive);
+            assertEquals(0, made.code(), made.said());
+            assertTrue(made.said().contains("Wrote " + archive), made.said());
+            node = new BareNode(unpack(Files.createDirectory(directory.resolve("a house"))),
+                directory.resolve("node"));
+            losses = trained.get();
+        }
     }
 
     @Test

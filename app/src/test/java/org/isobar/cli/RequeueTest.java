@@ -18,8 +18,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * When a job goes back into the queue, on a real Slurm of two virtual nodes. The program is a stub, which works until
@@ -108,18 +106,23 @@ class RequeueTest {
         assertTrue(job.output().contains("Slurm does not requeue this job. To go on, submit it again."), job.output());
     }
 
-    /** By Slurm, or, while it still has time, by the script. */
-    @ParameterizedTest
-    @ValueSource(strings = {"regular", "graceful"})
-    void aPreemptedJobGoesOn(String partition) throws Exception {
-        SlurmCluster.Job job = start(2, List.of("-p", partition, "--exclusive", "--nodes", "2", "--ntasks-per-node",
-            "1", "submit_pm_dp.sh"));
+    /** By Slurm, or, while it still has time, by the script. The jobs have a node each, and wait together. */
+    @Test
+    void aPreemptedJobGoesOn() throws Exception {
+        List<SlurmCluster.Job> jobs = List.of(startOn("regular", "node1"), startOn("graceful", "node2"));
         SlurmCluster.Job urgent = cluster.submit(Map.of(), List.of("-p", "urgent", "--exclusive", "--nodes", "2",
             "-o", "urgent-%j.out", "--wrap", "true"));
-        assertEquals("COMPLETED 0", urgent.end(), job::output);
-        assertEquals("COMPLETED 0", job.end(), job::output);
-        assertEquals(2, ofRankZero(job).stream().filter("rank 0: train --resume=auto"::equals).count());
-        assertTrue(ofRankZero(job).containsAll(List.of("rank 0 has saved", "rank 0 is done")), job.output());
+        assertEquals("COMPLETED 0", urgent.end(), () -> jobs.getFirst().output() + jobs.getLast().output());
+        for (SlurmCluster.Job job : jobs) {
+            assertEquals("COMPLETED 0", job.end(), job::output);
+            assertEquals(2, ofRankZero(job).stream().filter("rank 0: train --resume=auto"::equals).count());
+            assertTrue(ofRankZero(job).containsAll(List.of("rank 0 has saved", "rank 0 is done")), job.output());
+        }
+    }
+
+    private static SlurmCluster.Job startOn(String partition, String node) throws Exception {
+        return start(2, List.of("-p", partition, "--exclusive", "--nodes", "1", "--nodelist", node,
+            "--ntasks-per-node", "2", "submit_pm_dp.sh"));
     }
 
     /** A job that works, in so many tasks. */

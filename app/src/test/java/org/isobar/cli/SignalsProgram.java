@@ -1,13 +1,15 @@
 package org.isobar.cli;
 
+import java.io.IOException;
+
 /**
- * A process that listens to signals: says {@code ready} and ends with 75 so long after it was asked to as its argument
- * says, in ms. Without an argument it does not listen yet.
+ * A process that says {@code ready} and, if it has an argument, listens to signals: having been asked to end, it saves
+ * until its standard input ends, and ends with 75.
  */
 final class SignalsProgram {
     private SignalsProgram() { }
 
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws IOException, InterruptedException {
         Signals signals = new Signals(System.out::println);
         if (arguments.length > 0) {
             signals.arm();
@@ -16,7 +18,7 @@ final class SignalsProgram {
         while (!signals.isRequested()) {
             Thread.sleep(10);
         }
-        Thread.sleep(Long.parseLong(arguments[0]));
+        System.in.readAllBytes();
         System.exit(75);
     }
 }

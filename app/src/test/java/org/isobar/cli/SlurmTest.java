@@ -33,6 +33,7 @@ class SlurmTest {
     private static final Pattern LOSS = Pattern.compile("Avg (train|val) loss=(\\S+)");
     private static final String UNDER_WAY = "Memory usage after forward pass"; // an epoch, by two steps
     private static final String REQUEUED = "is requeued to go on from it.";
+    private static final String SOON_OVER = "-XX:TieredStopAtLevel=1"; // compiling well would take longer than the run
     private static final double TOLERANCE = 1e-5; // of losses after a dozen steps, relative
 
     @TempDir
@@ -53,14 +54,12 @@ class SlurmTest {
         }
         Path launcher = Files.writeString(house.resolve("isobar"), """
             #!/bin/sh
-            exec "%s" "@%s" -Xmx512m "-Disobar.home=%s" -cp "%s" %s "$@"
+            exec "%s" "@%s" -Xmx512m $JAVA_FLAGS "-Disobar.home=%s" -cp "%s" %s "$@"
             """.formatted(SameJava.command(Main.class).getFirst(), Path.of("jvm.options").toAbsolutePath(), house,
                 System.getProperty("java.class.path"), Main.class.getName()));
         assertTrue(launcher.toFile().setExecutable(true));
-        try (SlurmCluster single = SlurmCluster.start(1, directory.resolve("one"), house)) {
-            losses = losses(train(single, "one", "-n 1 -t 20 ./submit_pm.sh --config=tiny --device=cpu"));
-        }
         cluster = SlurmCluster.start(4, directory.resolve("four"), house);
+        losses = losses(train("one", "-n 1 -t 20 ./submit_pm.sh --config=tiny --device=cpu"));
     }
 
     @AfterAll
@@ -78,7 +77,7 @@ class SlurmTest {
         dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny
         """)
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
-        String output = train(cluster, name, arguments);
+        String output = train(name, arguments);
         expect(losses(output), TOLERANCE, output);
     }
 
@@ -93,7 +92,8 @@ class SlurmTest {
     @Tag("simulated")
     @Test
     void tasksTakeAGpuEach() throws Exception {
-        SlurmCluster.Job job = cluster.submit(Map.of("LOGDIR", "logs/gpus", "ISOBAR_SIM_GPUS", "2"),
+        SlurmCluster.Job job = cluster.submit(
+            Map.of("LOGDIR", "logs/gpus", "ISOBAR_SIM_GPUS", "2", "JAVA_FLAGS", SOON_OVER),
             List.of("--nodes", "1", "--ntasks-per-node", "2", "submit_pm_mp.sh", "--config=tiny", "--device=cuda",
                 "--comm_backend=nccl", "--tensor_parallel=2"));
         String output = output(job, "gpus");
@@ -101,34 +101,38 @@ class SlurmTest {
         expect(losses(output), 16 * 0x1p-11, output);
     }
 
-    /** Interrupted twice, each time some steps into an epoch. */
+    /** Interrupted twice, each time some steps into an epoch. The long job runs while Slurm has the chain wait. */
     @Test
     void aChainOfJobsTrainsAsOneLongJob() throws Exception {
         String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --tensor_parallel=2 "
             + "--num_iters=360";
-        SlurmCluster.Job chain = submit(cluster, "chain", arguments);
-        for (int links = 1; links <= 2; links++) {
-            chain.await(REQUEUED, links - 1);
-            int seen = chain.count(UNDER_WAY);
-            chain.await(UNDER_WAY, seen + 1);
-            chain.signal("USR1");
-            chain.await(REQUEUED, links);
-        }
+        SlurmCluster.Job chain = submitLong("chain", arguments);
+        interrupt(chain, 1);
+        SlurmCluster.Job unbroken = submitLong("long", arguments);
+        interrupt(chain, 2);
         assertEquals("COMPLETED 0", chain.end(), chain::output);
         assertEquals(2, chain.count("Resuming after iteration"), chain.output());
-        train(cluster, "long", arguments);
+        output(unbroken, "long");
         assertSameRun("long", "chain");
+    }
+
+    /** For the {@code time}th time. */
+    private static void interrupt(SlurmCluster.Job job, int time) throws Exception {
+        int seen = job.count(UNDER_WAY);
+        job.await(UNDER_WAY, seen + 1);
+        job.signal("USR1");
+        job.await(REQUEUED, time);
     }
 
     @Tag("slow")
     @Test
     void aJobWithATimeLimitShorterThanItsWorkFinishes() throws Exception {
         String arguments = "submit_pm.sh --config=tiny --device=cpu --num_iters=8000";
-        SlurmCluster.Job chain = submit(cluster, "limited", "-n 1 -t 1 --signal=USR1@15 " + arguments);
+        SlurmCluster.Job chain = submitLong("limited", "-n 1 -t 1 --signal=USR1@15 " + arguments);
         assertEquals("COMPLETED 0", chain.end(Duration.ofMinutes(20)), chain::output);
         int links = chain.count(REQUEUED);
         assertTrue(links >= 1 && links == chain.count("Resuming after iteration"), chain.output());
-        SlurmCluster.Job unlimited = submit(cluster, "unlimited", "-n 1 " + arguments);
+        SlurmCluster.Job unlimited = submitLong("unlimited", "-n 1 " + arguments);
         assertEquals("COMPLETED 0", unlimited.end(Duration.ofMinutes(20)), unlimited::output);
         assertSameRun("unlimited", "limited");
     }
@@ -157,7 +161,7 @@ class SlurmTest {
 
     @Test
     void aKilledRankEndsTheJobWithItsCode() throws Exception {
-        SlurmCluster.Job job = submit(cluster, "killed",
+        SlurmCluster.Job job = submit("killed",
             "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --tensor_parallel=4 --num_iters=1000000");
         job.await("Memory usage after forward pass");
         long begin = System.nanoTime();
@@ -170,7 +174,7 @@ class SlurmTest {
 
     @Test
     void aMistakeOfTheUserEndsTheJobWithTwo() throws Exception {
-        SlurmCluster.Job job = submit(cluster, "mistake",
+        SlurmCluster.Job job = submit("mistake",
             "--nodes 1 --ntasks-per-node 2 submit_pm_dp.sh --config=tinny");
         assertEquals("FAILED 2", job.end(), job::output);
         assertTrue(job.output().contains("has no preset 'tinny'. Did you mean 'tiny'?"), job.output());
@@ -185,8 +189,8 @@ class SlurmTest {
     }
 
     /** Trains to the end; returns the job's output, in which rank 0 alone has spoken. */
-    private static String train(SlurmCluster where, String name, String arguments) throws Exception {
-        return output(submit(where, name, arguments), name);
+    private static String train(String name, String arguments) throws Exception {
+        return output(submit(name, arguments), name);
     }
 
     private static String output(SlurmCluster.Job job, String name) throws Exception {
@@ -200,8 +204,13 @@ class SlurmTest {
         return output;
     }
 
-    private static SlurmCluster.Job submit(SlurmCluster where, String name, String arguments) throws Exception {
-        return where.submit(Map.of("LOGDIR", "logs/" + name), List.of(arguments.split(" +")));
+    private static SlurmCluster.Job submit(String name, String arguments) throws Exception {
+        return cluster.submit(Map.of("LOGDIR", "logs/" + name, "JAVA_FLAGS", SOON_OVER),
+            List.of(arguments.split(" +")));
+    }
+
+    private static SlurmCluster.Job submitLong(String name, String arguments) throws Exception {
+        return cluster.submit(Map.of("LOGDIR", "logs/" + name), List.of(arguments.split(" +")));
     }
 
     private static List<Double> losses(String output) {

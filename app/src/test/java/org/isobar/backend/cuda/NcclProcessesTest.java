@@ -6,8 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 import org.isobar.backend.host.RankProcesses;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,8 +21,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Ranks with a simulated GPU each, in processes of their own, connected by NCCL. */
 @Tag("simulated")
 class NcclProcessesTest {
+    /** Two scenes that wait most of their time, for 5 and 6 s: they do so while the others play. */
+    private static RankProcesses patient;
+    private static RankProcesses kept;
+
     @TempDir
     private Path directory;
+
+    @BeforeAll
+    static void begin(@TempDir Path one, @TempDir Path other) throws Exception {
+        patient = start(one, NcclScene.SLOW, 2, 2);
+        kept = start(other, NcclScene.KEPT_RECORDING, 2, 2);
+        patient.awaitUnderWay();
+        kept.awaitUnderWay();
+    }
+
+    @AfterAll
+    static void end() {
+        Stream.of(patient, kept).filter(Objects::nonNull).forEach(RankProcesses::close);
+    }
 
     @Test
     void whatCollectivesCompute() throws Exception {
@@ -39,7 +60,7 @@ class NcclProcessesTest {
 
     @Test
     void aLongComputationIsNoFailure() throws Exception {
-        all(NcclScene.SLOW, 2);
+        expectAllToEnd(patient);
     }
 
     @ParameterizedTest
@@ -74,7 +95,7 @@ class NcclProcessesTest {
     /** Nobody waits for ever for a communicator that cannot end. */
     @Test
     void aRecordingThatIsKept() throws Exception {
-        all(NcclScene.KEPT_RECORDING, 2);
+        expectAllToEnd(kept);
     }
 
     private static void expectSurvivors(RankProcesses ranks, int lost, String reason) throws Exception {
@@ -145,14 +166,22 @@ class NcclProcessesTest {
 
     private void all(NcclScene scene, int count) throws Exception {
         try (RankProcesses ranks = start(scene, count, count)) {
-            for (int rank = 0; rank < count; rank++) {
-                ranks.expect(rank, 0, "done");
-                assertFalse(ranks.log(rank).contains("cuda-sim: "), ranks.log(rank));
-            }
+            expectAllToEnd(ranks);
+        }
+    }
+
+    private static void expectAllToEnd(RankProcesses ranks) throws Exception {
+        for (int rank = 0; rank < ranks.count(); rank++) {
+            ranks.expect(rank, 0, "done");
+            assertFalse(ranks.log(rank).contains("cuda-sim: "), ranks.log(rank));
         }
     }
 
     private RankProcesses start(NcclScene scene, int count, int gpus) throws IOException {
+        return start(directory, scene, count, gpus);
+    }
+
+    private static RankProcesses start(Path directory, NcclScene scene, int count, int gpus) throws IOException {
         return new RankProcesses(NcclRank.class, count, directory, Map.of("ISOBAR_SIM_GPUS", String.valueOf(gpus)),
             scene.name());
     }

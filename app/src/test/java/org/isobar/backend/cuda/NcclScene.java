@@ -84,6 +84,7 @@ enum NcclScene {
         @Override
         void play(Stage stage) throws Exception {
             stage.all(rank -> {
+                stage.underWay();
                 Tensor tensor = rank.tensor(DType.F32, 10, i -> 1);
                 Recording step = stage.device().record(() ->
                     rank.communicator().allReduce(tensor, Reduction.AVERAGE).await());
@@ -138,6 +139,7 @@ enum NcclScene {
         @Override
         void play(Stage stage) throws Exception {
             stage.all(rank -> {
+                stage.underWay();
                 Tensor tensor = rank.tensor(DType.F64, 10, i -> 1);
                 if (rank.index() == 1) {
                     Thread.sleep(10_000);
