@@ -47,10 +47,15 @@ class CudaProcessesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, none, --tensor_parallel=2", "2, bf16, --context_parallel=2", "2, fp16, --bucket_cap_mb=1",
-        "4, none, --tensor_parallel=4"})
+    @CsvSource({"2, none, --tensor_parallel=2", "2, bf16, --context_parallel=2", "2, fp16, --bucket_cap_mb=1"})
     void lossesAreTheCpus(int processes, String mode, String layout) throws Exception {
         checkLosses(mode, train("issued", processes, mode, layout));
+    }
+
+    @Tag("slow")
+    @Test
+    void lossesOfFourSlicesAreTheCpus() throws Exception {
+        lossesAreTheCpus(4, "none", "--tensor_parallel=4");
     }
 
     /** Whole steps, NCCL included: not a bit differs from the same steps issued operation by operation. */

@@ -42,7 +42,6 @@ class CudaResumeTest {
     /** Asked to end in an epoch or in validation, and failing between two checkpoints. */
     @ParameterizedTest
     @CsvSource({"device=cuda enable_cuda_graphs=true, 5, 22",
-        "device=cuda amp_mode=fp16 enable_fused=true enable_jit=true enable_cuda_graphs=true, 20, 11",
         "device=cuda amp_mode=bf16 enable_jit=true num_data_workers=2 dropout=0.1, 15, 16"})
     void notABitDiffers(String options, int asked, int failing) throws IOException {
         String[] settings = options.split(" ");
@@ -55,6 +54,12 @@ class CudaResumeTest {
         assertTrue(failed.screen().contains("this test fails the run at look " + failing), failed.screen());
         TinyRun resumed = run(logs, Interruption.NONE, with(settings, "resume=auto")).succeeded();
         RunTrace.of(whole.directory()).assertIs(RunTrace.of(resumed.directory()), resumed.screen());
+    }
+
+    @Tag("slow")
+    @Test
+    void notABitDiffersInHalfPrecision() throws IOException {
+        notABitDiffers("device=cuda amp_mode=fp16 enable_fused=true enable_jit=true enable_cuda_graphs=true", 20, 11);
     }
 
     /** The first steps overflow and lower the scale; the run is asked to end amidst them. */

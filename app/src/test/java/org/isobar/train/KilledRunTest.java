@@ -48,8 +48,8 @@ class KilledRunTest {
     }
 
     @Test
-    void oneProcessIsKilledFiveTimes() throws Exception {
-        oneProcessIsKilled(5, "--device=cpu");
+    void oneProcessIsKilledInEachPhase() throws Exception {
+        oneProcessIsKilled(Phase.values().length, "--device=cpu");
     }
 
     @Tag("slow")

@@ -68,21 +68,35 @@ class ProcessFailuresTest {
     /** Ranks that share a GPU. */
     @Tag("cuda")
     @ParameterizedTest
-    @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=2", "STOP, 2, FORWARD, 3, --context_parallel=3",
-        "EXIT, 0, BUCKETS, 2, --tensor_parallel=1"})
+    @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=2", "EXIT, 0, BUCKETS, 2, --tensor_parallel=1"})
     void theOthersEndOnGpus(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
         theOthersEnd(fault, culprit, moment, processes, LIMIT, layout, "--device=cuda", "--comm_backend=host");
+    }
+
+    /** It is missed as on the CPU. */
+    @Tag("cuda")
+    @Tag("slow")
+    @Test
+    void aStoppedRankOnAGpuIsMissed() throws Exception {
+        theOthersEndOnGpus(Fault.STOP, 2, Moment.FORWARD, 3, "--context_parallel=3");
     }
 
     /** Ranks with a GPU each. What waits for a lost peer there is not the program, but an operation of NCCL. */
     @Tag("simulated")
     @ParameterizedTest
-    @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "STOP, 2, GPU, --context_parallel=3",
-        "KILL, 0, REPLAY, --context_parallel=3 --enable_cuda_graphs",
+    @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "KILL, 0, REPLAY, --context_parallel=3 --enable_cuda_graphs",
         "STOP, 1, GPU, --context_parallel=3 --enable_cuda_graphs"})
     void theOthersEndOverNccl(Fault fault, int culprit, Moment moment, String options) throws Exception {
         theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", "3", "ISOBAR_SIM_GPUS", "3"), LIMIT,
             Stream.concat(Stream.of("--device=cuda"), Stream.of(options.split(" "))).toArray(String[]::new));
+    }
+
+    /** It is missed as in replays. */
+    @Tag("simulated")
+    @Tag("slow")
+    @Test
+    void aStoppedRankIsMissedOverNccl() throws Exception {
+        theOthersEndOverNccl(Fault.STOP, 2, Moment.GPU, "--context_parallel=3");
     }
 
     private void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
@@ -225,8 +239,8 @@ class ProcessFailuresTest {
     void aPortInUseIsNamed() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
             TrainingJob job = new TrainingJob(data, directory, taken.getLocalPort())) {
-            job.start(0, 2, "--start_timeout=3");
-            job.start(1, 2, "--start_timeout=3");
+            job.start(0, 2, "--start_timeout=1");
+            job.start(1, 2, "--start_timeout=1");
             refused(job, 1, "port " + taken.getLocalPort() + " of 127.0.0.1 is in use");
             assertEquals(2, job.code(1), job.screens());
             assertTrue(job.shown(1).contains("rank 1 cannot reach rank 0 at 127.0.0.1:"), job.screens());
@@ -238,8 +252,8 @@ class ProcessFailuresTest {
     void anUnreachableAddressIsNamed() throws Exception {
         try (TrainingJob job = new TrainingJob(data, directory)) {
             Map<String, String> nowhere = Map.of("WORLD_SIZE", "2", "MASTER_ADDR", "192.0.2.1");
-            job.start("org.isobar.cli.Main", 0, nowhere, "--start_timeout=3");
-            job.start("org.isobar.cli.Main", 1, nowhere, "--start_timeout=3");
+            job.start("org.isobar.cli.Main", 0, nowhere, "--start_timeout=1");
+            job.start("org.isobar.cli.Main", 1, nowhere, "--start_timeout=1");
             refused(job, 1, "MASTER_ADDR=192.0.2.1 is not an address of the machine of rank 0");
             assertEquals(2, job.code(1), job.screens());
             assertTrue(job.shown(1).contains("rank 1 cannot reach rank 0 at 192.0.2.1:"), job.screens());
@@ -249,8 +263,8 @@ class ProcessFailuresTest {
     @Test
     void aRankThatNeverComesIsNamed() throws Exception {
         try (TrainingJob job = new TrainingJob(data, directory)) {
-            job.start(0, 3, "--context_parallel=3", "--start_timeout=3");
-            refused(job, 1, "of 3 ranks these did not come within 3 s: ranks 1, 2");
+            job.start(0, 3, "--context_parallel=3", "--start_timeout=1");
+            refused(job, 1, "of 3 ranks these did not come within 1 s: ranks 1, 2");
         }
     }
 

@@ -39,15 +39,16 @@ class ProcessesTrainTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, --bucket_cap_mb=1", "4, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp"})
+    @CsvSource("2, --bucket_cap_mb=1")
     void lossesAreThoseOfOneProcess(int processes, String layout) throws Exception {
         checkLosses(train(processes, layout.split(" ")));
     }
 
     @Tag("slow")
     @ParameterizedTest
-    @CsvSource({"2, --tensor_parallel=2", "2, --context_parallel=2", "4, --tensor_parallel=4",
-        "2, ''", "4, --tensor_parallel=2", "4, --context_parallel=4", "4, ''", "3, --context_parallel=3",
+    @CsvSource({"2, --tensor_parallel=2", "2, --context_parallel=2", "4, --tensor_parallel=4", "2, ''",
+        "4, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp", "4, --tensor_parallel=2",
+        "4, --context_parallel=4", "4, ''", "3, --context_parallel=3",
         "8, --tensor_parallel=2 --context_parallel=2 --parallel_order=tp-dp-cp", "8, --tensor_parallel=4",
         "16, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp"})
     void lossesOfMoreLayouts(int processes, String layout) throws Exception {
