@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Ranks with a simulated GPU each, in processes of their own, connected by NCCL. */
 @Tag("simulated")
 class NcclProcessesTest {
-    /** Two scenes that wait most of their time, for 5 and 6 s: they do so while the others play. */
+    /** Two scenes that wait most of their time: they do so while the others play. */
     private static RankProcesses patient;
     private static RankProcesses kept;
 
