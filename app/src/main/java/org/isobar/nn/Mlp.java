@@ -41,11 +41,9 @@ public final class Mlp implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        long[] extents = {x.shape().extent(0), x.shape().extent(1), hidden};
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor preActivation = recompute == Recompute.MLP
-                ? scratch.allocate(pass.compute(), extents) : kept(pass.keep(pass.compute(), extents), pass);
-            Tensor h = scratch.allocate(pass.compute(), extents);
+            Tensor preActivation = room(x, scratch, pass);
+            Tensor h = scratch.allocate(pass.compute(), extents(x));
             fc1.forwardGelu(h, preActivation, x, pass);
             hiddenDropout.apply(h, pass);
             fc2.forward(y, h, pass);
@@ -53,31 +51,42 @@ public final class Mlp implements Layer {
         }
     }
 
-    private Tensor kept(Tensor preActivation, Pass pass) {
-        pass.push(this, new Kept(preActivation));
-        return preActivation;
-    }
-
-    private Tensor again(Tensor preActivation, Tensor x, Pass pass) {
-        fc1.forwardAgain(preActivation, x, pass);
-        return preActivation;
-    }
-
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        long[] extents = {x.shape().extent(0), x.shape().extent(1), hidden};
         try (Arena.Scope scratch = pass.scratch()) {
-            Tensor preActivation = recompute == Recompute.MLP
-                ? again(scratch.allocate(pass.compute(), extents), x, pass)
-                : pass.pop(this, Kept.class).preActivation();
+            Tensor preActivation = preActivation(x, scratch, pass);
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
-            Tensor h = scratch.allocate(pass.compute(), extents);
-            Tensor dh = scratch.allocate(pass.compute(), extents);
+            Tensor h = scratch.allocate(pass.compute(), extents(x));
+            Tensor dh = scratch.allocate(pass.compute(), extents(x));
             fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
             fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation
             hiddenDropout.apply(h, pass);
             fc1.backwardBeforeGelu(dx, dh, x, () -> fc2.backwardWeight(dFc2, h, pass), pass);
         }
+    }
+
+    /** Room for fc1's pre-activation in forward. */
+    private Tensor room(Tensor x, Arena.Scope scratch, Pass pass) {
+        if (recompute == Recompute.MLP) {
+            return scratch.allocate(pass.compute(), extents(x));
+        }
+        Tensor kept = pass.keep(pass.compute(), extents(x));
+        pass.push(this, new Kept(kept));
+        return kept;
+    }
+
+    /** fc1's pre-activation in backward. */
+    private Tensor preActivation(Tensor x, Arena.Scope scratch, Pass pass) {
+        if (recompute != Recompute.MLP) {
+            return pass.pop(this, Kept.class).preActivation();
+        }
+        Tensor again = scratch.allocate(pass.compute(), extents(x));
+        fc1.forwardAgain(again, x, pass);
+        return again;
+    }
+
+    private long[] extents(Tensor x) { // (B, Tl, hidden units of this rank)
+        return new long[] {x.shape().extent(0), x.shape().extent(1), hidden};
     }
 }
