@@ -25,7 +25,7 @@ final class ExpectedLog {
         "noddp False", "tensor_parallel 1", "context_parallel 1", "pipeline_parallel 1",
         "parallel_order tp-cp-dp", "comm_backend auto",
         "comm_timeout 10.0", "start_timeout 120.0",
-        "device auto", "seed 1", "deterministic True",
+        "device auto", "seed 1", "deterministic True", "recompute none",
         "resume never", "force False", "keep 2", "on_nan stop",
         "data_dir ROOT", "synthetic.seed 1", "synthetic.train_years 2", "synthetic.valid_years 1",
         "synthetic.test_years 1", "synthetic.samples_per_year 12");
