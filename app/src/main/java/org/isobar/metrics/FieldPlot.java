@@ -4,7 +4,8 @@ import java.util.Locale;
 
 /**
  * The tutorial's figure: target beside prediction, each over its own range of values, in the colour map "turbo". Row 0,
- * the north, is at the top. Axes count grid points; below each field stands its scale.
+ * the north, is at the top. Axes count grid points; below each field stands its scale. One plot draws one figure after
+ * the other in the same memory; not thread-safe.
  */
 public final class FieldPlot {
     /** Width of the picture in pixels. */
@@ -27,7 +28,8 @@ public final class FieldPlot {
     private final PixelFont font = new PixelFont();
     private final ColorMap colors = ColorMap.turbo();
 
-    private FieldPlot() { }
+    /** Has drawn nothing yet. */
+    public FieldPlot() { }
 
     /**
      * The figure as a PNG file of {@link #WIDTH} x {@link #HEIGHT} pixels. Points that are not finite stay white.
@@ -36,12 +38,12 @@ public final class FieldPlot {
      * @param target     (H, W)
      * @param prediction (H, W)
      */
-    public static byte[] png(String title, float[] target, float[] prediction, int height, int width) {
-        FieldPlot plot = new FieldPlot();
-        int top = plot.panel("ERA5 target", new Field(target, height, width), 0);
-        plot.panel("ViT prediction", new Field(prediction, height, width), WIDTH / 2);
-        plot.centered(title, WIDTH / 2, top - LARGE * PixelFont.ASCENT - 2 * GAP, LARGE);
-        return PngEncoder.encode(plot.picture);
+    public byte[] png(String title, float[] target, float[] prediction, int height, int width) {
+        picture.clear();
+        int top = panel("ERA5 target", new Field(target, height, width), 0);
+        panel("ViT prediction", new Field(prediction, height, width), WIDTH / 2);
+        centered(title, WIDTH / 2, top - LARGE * PixelFont.ASCENT - 2 * GAP, LARGE);
+        return PngEncoder.encode(picture);
     }
 
     /** Draws one field in one half of the picture; returns where its title begins. */

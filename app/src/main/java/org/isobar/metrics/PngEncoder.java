@@ -24,32 +24,26 @@ final class PngEncoder {
         ByteBuffer header = ByteBuffer.allocate(HEADER_BYTES).putInt(picture.width()).putInt(picture.height());
         header.put((byte) BITS).put((byte) TRUE_COLOR); // then three zeros: deflate, adaptive filters, not interlaced
         chunk(file, "IHDR", header.array());
-        chunk(file, "IDAT", deflate(filter(picture)));
+        chunk(file, "IDAT", deflate(picture));
         chunk(file, "IEND", new byte[0]);
         return file.toByteArray();
     }
 
-    /** Every row as its difference from the row above, which suits fields that change slowly. */
-    private static byte[] filter(Raster picture) {
-        int rowBytes = picture.rowBytes();
-        byte[] rgb = picture.bytes();
-        byte[] filtered = new byte[(1 + rowBytes) * picture.height()];
-        for (int row = 0, to = 0; row < picture.height(); row++) {
-            filtered[to++] = FILTER_UP;
-            for (int from = row * rowBytes; from < (row + 1) * rowBytes; from++) {
-                filtered[to++] = (byte) (rgb[from] - (row == 0 ? 0 : rgb[from - rowBytes]));
-            }
-        }
-        return filtered;
-    }
-
-    private static byte[] deflate(byte[] data) {
-        ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+    /** Row by row: a picture is large, and a heap full of them would grow. */
+    private static byte[] deflate(Raster picture) {
+        ByteArrayOutputStream compressed = new ByteArrayOutputStream(BUFFER_BYTES);
+        byte[] filtered = new byte[1 + picture.rowBytes()];
+        byte[] buffer = new byte[BUFFER_BYTES];
         Deflater deflater = new Deflater();
         try {
-            deflater.setInput(data);
+            for (int row = 0; row < picture.height(); row++) {
+                filter(filtered, picture, row);
+                deflater.setInput(filtered);
+                while (!deflater.needsInput()) {
+                    compressed.write(buffer, 0, deflater.deflate(buffer));
+                }
+            }
             deflater.finish();
-            byte[] buffer = new byte[BUFFER_BYTES];
             while (!deflater.finished()) {
                 compressed.write(buffer, 0, deflater.deflate(buffer));
             }
@@ -57,6 +51,16 @@ final class PngEncoder {
             deflater.end();
         }
         return compressed.toByteArray();
+    }
+
+    /** A row as its difference from the row above, which suits fields that change slowly. */
+    private static void filter(byte[] filtered, Raster picture, int row) {
+        int rowBytes = picture.rowBytes();
+        byte[] rgb = picture.bytes();
+        filtered[0] = FILTER_UP;
+        for (int i = 0, from = row * rowBytes; i < rowBytes; i++, from++) {
+            filtered[1 + i] = (byte) (rgb[from] - (row == 0 ? 0 : rgb[from - rowBytes]));
+        }
     }
 
     private static void chunk(ByteArrayOutputStream file, String type, byte[] data) {

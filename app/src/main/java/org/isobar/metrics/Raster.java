@@ -15,6 +15,11 @@ final class Raster {
         this.width = width;
         this.height = height;
         rgb = new byte[CHANNELS * width * height];
+        clear();
+    }
+
+    /** Makes all of it white again. */
+    void clear() {
         Arrays.fill(rgb, (byte) BYTE_MASK);
     }
 

@@ -22,6 +22,7 @@ final class RunReport {
     private final RunLog log;
     private final Optional<TensorBoardWriter> board;
     private final Path picture;
+    private final FieldPlot plot = new FieldPlot();
 
     /**
      * A report that keeps the latest picture in {@code directory}.
@@ -78,7 +79,7 @@ final class RunReport {
         }
         int height = Math.toIntExact(target.shape().extent(2));
         int width = Math.toIntExact(target.shape().extent(3));
-        byte[] png = FieldPlot.png("2m temperature", field(device, target), field(device, prediction), height, width);
+        byte[] png = plot.png("2m temperature", field(device, target), field(device, prediction), height, width);
         board.get().image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
         new AtomicFile("picture", picture, "--expdir").write(png);
     }

@@ -1,5 +1,6 @@
 package org.isobar.metrics;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -27,7 +28,7 @@ class FieldPlotTest {
     private static final int HIGHEST = 0x7A0402;
 
     private static BufferedImage plot(float[] target, float[] prediction, int height, int width) throws IOException {
-        byte[] png = FieldPlot.png("t2m", target, prediction, height, width);
+        byte[] png = new FieldPlot().png("t2m", target, prediction, height, width);
         return ImageIO.read(new ByteArrayInputStream(png));
     }
 
@@ -110,6 +111,14 @@ class FieldPlotTest {
             assertEquals(FieldPlot.WIDTH, picture.getWidth(), Arrays.toString(shape));
         }
         assertThrows(IllegalArgumentException.class, () -> plot(new float[5], new float[6], 2, 3));
+    }
+
+    @Test
+    void nothingIsLeftOfTheFigureBefore() {
+        FieldPlot plot = new FieldPlot();
+        plot.png("a long title", new float[40], new float[40], 2, 20);
+        float[] values = {0, 1, 2, Float.NaN};
+        assertArrayEquals(new FieldPlot().png("t2m", values, values, 4, 1), plot.png("t2m", values, values, 4, 1));
     }
 
     @Test
