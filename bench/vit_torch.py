@@ -126,7 +126,7 @@ def norms(samples):
     return torch.linalg.vector_norm(samples, dim=1)
 
 
-# ---- weights and images, as org.isobar.bench.SeededNumbers has them ----
+# ---- weights and images, as org.isobar.bench.measure.SeededNumbers has them ----
 
 def seeded(shape, name, centre, deviation, device):
     """Numbers by a hash of the CRC-32 of `name` and the index of each, uniform about `centre`."""

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.cuda.CudaDevice;
-import org.isobar.backend.cuda.CudaReport;
+import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.device.Device;
 import org.isobar.fault.UserException;
 

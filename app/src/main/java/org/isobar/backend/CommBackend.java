@@ -4,8 +4,8 @@ import org.isobar.backend.cuda.CudaDevice;
 import org.isobar.backend.host.SocketCommunicator;
 import org.isobar.device.Device;
 import org.isobar.distributed.Communicator;
-import org.isobar.distributed.Job;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.Job;
 
 /** What carries collectives, as {@code --comm_backend} names it. */
 public enum CommBackend {

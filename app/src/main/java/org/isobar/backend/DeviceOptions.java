@@ -3,9 +3,9 @@ package org.isobar.backend;
 import java.util.Map;
 import java.util.OptionalInt;
 
-import org.isobar.backend.cuda.CudaOptions;
-import org.isobar.backend.cuda.CudaReport;
-import org.isobar.distributed.RankEnvironment;
+import org.isobar.backend.cuda.driver.CudaReport;
+import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.distributed.job.RankEnvironment;
 
 /**
  * What a device is opened with.

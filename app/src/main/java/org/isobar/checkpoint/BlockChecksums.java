@@ -42,11 +42,11 @@ final class BlockChecksums implements WritableByteChannel {
     }
 
     /** What was written so far, as the manifest holds it; nothing may be written after. */
-    Manifest.StoredFile written() {
+    CheckpointManifest.StoredFile written() {
         if (bytes % blockBytes != 0) {
             endBlock();
         }
-        return new Manifest.StoredFile(bytes, sums);
+        return new CheckpointManifest.StoredFile(bytes, sums);
     }
 
     private void endBlock() {

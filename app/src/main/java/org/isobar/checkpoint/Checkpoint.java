@@ -17,7 +17,8 @@ import java.util.function.Consumer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.StoredTensors;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
@@ -33,7 +34,7 @@ public final class Checkpoint implements StoredTensors {
     private static final int MAX_OPEN = 16; // each file has a buffer
 
     private final Path path;
-    private final Manifest manifest;
+    private final CheckpointManifest manifest;
     private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
 
     /** How closely a checkpoint is looked at before it is taken. */
@@ -47,7 +48,7 @@ public final class Checkpoint implements StoredTensors {
     /** A slice of a tensor as it was written: the name of the file in which it lies, and which slice it is. */
     public record StoredSlice(String file, Shard shard) { }
 
-    private Checkpoint(Path path, Manifest manifest) {
+    private Checkpoint(Path path, CheckpointManifest manifest) {
         this.path = path;
         this.manifest = manifest;
     }
@@ -58,13 +59,14 @@ public final class Checkpoint implements StoredTensors {
      * @throws UserException if there is none, or it is incomplete, damaged, not Isobar's or of a later format
      */
     public static Checkpoint open(Path path) {
-        Path file = path.resolve(Manifest.FILE);
+        Path file = path.resolve(CheckpointManifest.FILE);
         try {
             if (Files.isDirectory(path) && Files.notExists(file)) {
-                throw new MalformedException("it is not complete, or not Isobar's: it has no " + Manifest.FILE);
+                throw new MalformedException("it is not complete, or not Isobar's: it has no "
+                    + CheckpointManifest.FILE);
             }
-            Manifest manifest = Manifest.parse(Files.readAllBytes(file));
-            for (Map.Entry<String, Manifest.StoredFile> entry : manifest.files().entrySet()) {
+            CheckpointManifest manifest = CheckpointManifest.parse(Files.readAllBytes(file));
+            for (Map.Entry<String, CheckpointManifest.StoredFile> entry : manifest.files().entrySet()) {
                 checkSize(path.resolve(entry.getKey()), entry.getValue().bytes());
             }
             return new Checkpoint(path, manifest);
@@ -113,7 +115,7 @@ public final class Checkpoint implements StoredTensors {
     /** What is named like a checkpoint in a directory, the latest iteration first, sound or not. */
     static List<Path> list(Path directory) {
         try {
-            return Folder.checkpoints(directory);
+            return CheckpointFolder.checkpoints(directory);
         } catch (NoSuchFileException | NotDirectoryException e) { // who writes there will say what is wrong
             return List.of();
         } catch (IOException e) {
@@ -143,7 +145,7 @@ public final class Checkpoint implements StoredTensors {
      */
     public <T> T state(Class<T> type) {
         try {
-            return Manifest.JSON.treeToValue(manifest.state(), type);
+            return CheckpointManifest.JSON.treeToValue(manifest.state(), type);
         } catch (JsonProcessingException e) {
             throw unusable(path, "its state is not one that this program reads: " + e.getOriginalMessage());
         }
@@ -201,8 +203,8 @@ public final class Checkpoint implements StoredTensors {
             throw new IllegalArgumentException(name + " " + shape + ", " + shard + ", into " + destination.byteSize()
                 + " bytes");
         }
-        for (Manifest.StoredPiece piece : tensor(name).pieces()) {
-            Overlap overlap = Overlap.of(shape, piece.shard(), shard);
+        for (CheckpointManifest.StoredPiece piece : tensor(name).pieces()) {
+            SliceOverlap overlap = SliceOverlap.of(shape, piece.shard(), shard);
             if (!overlap.isEmpty()) {
                 read(name, piece, overlap, destination);
             }
@@ -251,7 +253,8 @@ public final class Checkpoint implements StoredTensors {
         open.clear();
     }
 
-    private void read(String name, Manifest.StoredPiece piece, Overlap overlap, MemorySegment destination) {
+    private void read(String name, CheckpointManifest.StoredPiece piece, SliceOverlap overlap,
+        MemorySegment destination) {
         try {
             ShardFile file = file(piece.file());
             long start = file.find(name, piece.shard().local(shape(name)));
@@ -277,8 +280,8 @@ public final class Checkpoint implements StoredTensors {
     }
 
     private void checkPieces(String name, ShardFile file) throws IOException, MalformedException {
-        for (Map.Entry<String, Manifest.StoredTensor> tensor : manifest.tensors().entrySet()) {
-            for (Manifest.StoredPiece piece : tensor.getValue().pieces()) {
+        for (Map.Entry<String, CheckpointManifest.StoredTensor> tensor : manifest.tensors().entrySet()) {
+            for (CheckpointManifest.StoredPiece piece : tensor.getValue().pieces()) {
                 if (piece.file().equals(name)) {
                     file.find(tensor.getKey(), piece.shard().local(tensor.getValue().whole()));
                 }
@@ -286,8 +289,8 @@ public final class Checkpoint implements StoredTensors {
         }
     }
 
-    private Manifest.StoredTensor tensor(String name) {
-        Manifest.StoredTensor tensor = manifest.tensors().get(name);
+    private CheckpointManifest.StoredTensor tensor(String name) {
+        CheckpointManifest.StoredTensor tensor = manifest.tensors().get(name);
         if (tensor == null) {
             throw new UserException("no tensor " + name + " in " + path
                 + "; give a checkpoint of the configured model");

@@ -51,7 +51,7 @@ public record CheckpointPath(Path path) {
         if (Files.notExists(path)) {
             throw FileFault.unreadable("checkpoint " + path, new NoSuchFileException(path.toString()));
         }
-        if (!Files.isDirectory(path) || Files.exists(path.resolve(Manifest.FILE))) {
+        if (!Files.isDirectory(path) || Files.exists(path.resolve(CheckpointManifest.FILE))) {
             return Optional.empty();
         }
         return Stream.of(path.resolve(DIRECTORY), path).filter(place -> !Checkpoint.list(place).isEmpty()).findFirst();

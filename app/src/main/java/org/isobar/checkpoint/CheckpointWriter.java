@@ -12,7 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
@@ -57,16 +58,16 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
      * ranks call it, for one checkpoint after the other; together their pieces are each slice of each tensor once. A
      * checkpoint of the same iteration is replaced, and a directory of that name that holds anything else is not.
      *
-     * <p>Whatever the file system or another rank does is a {@link SaveResult}. What {@link Piece#values} throws is
-     * passed on.
+     * <p>Whatever the file system or another rank does is a {@link SaveResult}. What {@link TensorSlice#values} throws
+     * is passed on.
      *
      * @param iteration   after which it is made
      * @param pieces      this rank's share; may be empty
      * @param description what rank 0 writes into the manifest; of no account elsewhere
      */
-    public SaveResult write(long iteration, List<Piece> pieces, Description description) {
-        Path path = directory.resolve(Folder.checkpoint(iteration));
-        Path temporary = directory.resolve(Folder.temporary(iteration));
+    public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointContents description) {
+        Path path = directory.resolve(CheckpointFolder.checkpoint(iteration));
+        Path temporary = directory.resolve(CheckpointFolder.temporary(iteration));
         try {
             if (rank == 0) {
                 begin(temporary);
@@ -75,7 +76,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             }
             Sidecar own = writeShare(temporary, pieces);
             if (rank == 0) {
-                Manifest manifest = Manifest.of(iteration, description, collect(temporary, own));
+                CheckpointManifest manifest = CheckpointManifest.of(iteration, description, collect(temporary, own));
                 complete(temporary, path, manifest);
             }
             return new SaveResult.Done(path);
@@ -88,12 +89,12 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     private void begin(Path temporary) throws IOException {
         Files.createDirectories(directory);
-        Folder.deleteTemporaries(directory);
+        CheckpointFolder.deleteTemporaries(directory);
         Files.createDirectory(temporary);
         try {
-            Folder.writeWhole(temporary.resolve(RUN), Manifest.JSON.writeValueAsBytes(run));
+            CheckpointFolder.writeWhole(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
         } catch (IOException e) {
-            Folder.delete(temporary);
+            CheckpointFolder.delete(temporary);
             throw e;
         }
     }
@@ -101,42 +102,43 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     /** Whether the temporary directory is there, and this run's. */
     private boolean isOurs(Path temporary) throws IOException {
         try {
-            return run.equals(Manifest.JSON.readValue(Files.readAllBytes(temporary.resolve(RUN)), String.class));
+            return run.equals(CheckpointManifest.JSON.readValue(Files.readAllBytes(temporary.resolve(RUN)),
+                String.class));
         } catch (NoSuchFileException e) {
             return false;
         }
     }
 
-    private Sidecar writeShare(Path temporary, List<Piece> pieces) throws IOException, FailedException {
-        Path sidecar = temporary.resolve(Folder.sidecar(rank));
+    private Sidecar writeShare(Path temporary, List<TensorSlice> pieces) throws IOException, FailedException {
+        Path sidecar = temporary.resolve(CheckpointFolder.sidecar(rank));
         Sidecar written;
         try {
-            Manifest.StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
+            CheckpointManifest.StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
             written = new Sidecar(run, rank, pieces.stream().map(Sidecar.WrittenPiece::of).toList(), stored, null);
         } catch (UserException e) {
             FailedException failure = new FailedException("rank " + rank + ": " + e.getMessage());
             try {
-                Folder.writeWhole(sidecar, Manifest.JSON.writeValueAsBytes(
+                CheckpointFolder.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
                     new Sidecar(run, rank, List.of(), null, e.getMessage())));
             } catch (IOException unsaid) { // rank 0 will wait in vain
                 failure.addSuppressed(unsaid);
             }
             throw failure;
         }
-        Folder.writeWhole(sidecar, Manifest.JSON.writeValueAsBytes(written));
+        CheckpointFolder.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
         return written;
     }
 
     /** The sidecar says whether a shard is whole, so that it needs no other name until then. */
-    private Manifest.StoredFile writeShard(Path temporary, List<Piece> pieces) throws IOException {
-        Path shard = temporary.resolve(Folder.shard(rank));
+    private CheckpointManifest.StoredFile writeShard(Path temporary, List<TensorSlice> pieces) throws IOException {
+        Path shard = temporary.resolve(CheckpointFolder.shard(rank));
         List<SafeTensorsWriter.NamedTensor> tensors = pieces.stream().map(piece ->
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
-        List<Manifest.StoredFile> stored = new ArrayList<>();
+        List<CheckpointManifest.StoredFile> stored = new ArrayList<>();
         try {
             requireRoom(temporary, pieces);
-            Folder.write(shard, file -> {
-                BlockChecksums checksums = new BlockChecksums(file, Manifest.BLOCK_BYTES);
+            CheckpointFolder.write(shard, file -> {
+                BlockChecksums checksums = new BlockChecksums(file, CheckpointManifest.BLOCK_BYTES);
                 SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
                 stored.add(checksums.written());
             });
@@ -148,8 +150,8 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     }
 
     /** A disk that is too small for the shard is not filled with a part of it: the run's log may need the rest. */
-    private static void requireRoom(Path temporary, List<Piece> pieces) throws IOException {
-        long needed = pieces.stream().mapToLong(Piece::bytes).sum();
+    private static void requireRoom(Path temporary, List<TensorSlice> pieces) throws IOException {
+        long needed = pieces.stream().mapToLong(TensorSlice::bytes).sum();
         long free = temporary.toFile().getUsableSpace(); // 0 if unknown
         if (free > 0 && free < needed) {
             throw new IOException("No space left on device: " + needed + " bytes are needed, " + free + " are free");
@@ -161,14 +163,14 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         List<Sidecar> shares = new ArrayList<>(List.of(own));
         long start = System.nanoTime();
         for (int peer = 1; peer < ranks; peer++) {
-            Path file = temporary.resolve(Folder.sidecar(peer));
+            Path file = temporary.resolve(CheckpointFolder.sidecar(peer));
             if (!await(start, patience, () -> Files.exists(file) || !isOurs(temporary))) {
                 throw new FailedException("rank " + peer + " has not written its share" + late(patience));
             }
             if (!isOurs(temporary)) {
                 throw anotherRun();
             }
-            Sidecar share = Manifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
+            Sidecar share = CheckpointManifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
             if (share.failure() != null) {
                 throw new FailedException("rank " + peer + ": " + share.failure());
             }
@@ -177,22 +179,22 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         return shares;
     }
 
-    private void complete(Path temporary, Path path, Manifest manifest) throws IOException, FailedException {
+    private void complete(Path temporary, Path path, CheckpointManifest manifest) throws IOException, FailedException {
         byte[] json = manifest.toBytes();
-        Folder.write(temporary.resolve(Manifest.FILE), file ->
+        CheckpointFolder.write(temporary.resolve(CheckpointManifest.FILE), file ->
             AtomicFile.writeFully(file, ByteBuffer.wrap(json)));
         if (!isOurs(temporary)) {
             throw anotherRun();
         }
         boolean occupied = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
-        if (occupied && !Folder.holdsACheckpointAlone(path)) {
+        if (occupied && !CheckpointFolder.holdsACheckpointAlone(path)) {
             throw new FailedException(path + " is in its place and is no checkpoint; move it away");
         }
         for (int peer = 0; peer < ranks; peer++) {
-            Files.delete(temporary.resolve(Folder.sidecar(peer)));
+            Files.delete(temporary.resolve(CheckpointFolder.sidecar(peer)));
         }
         Files.delete(temporary.resolve(RUN)); // no rank looks for it any more: all shares are there
-        Path replaced = directory.resolve(Folder.replaced(manifest.iteration()));
+        Path replaced = directory.resolve(CheckpointFolder.replaced(manifest.iteration()));
         try {
             AtomicFile.forceDirectory(temporary);
             if (occupied) { // until the second rename there is none of that name, so nothing is done in between
@@ -201,13 +203,13 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             if (occupied) {
-                Folder.putBack(replaced, path);
+                CheckpointFolder.putBack(replaced, path);
             }
-            Folder.delete(temporary);
+            CheckpointFolder.delete(temporary);
             throw e;
         }
         AtomicFile.forceDirectory(directory);
-        Folder.delete(replaced);
+        CheckpointFolder.delete(replaced);
     }
 
     private FailedException anotherRun() {
@@ -256,7 +258,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         boolean interrupted = Thread.interrupted(); // whose thread can read no file
         try {
             if (rank == 0 && isOurs(temporary)) {
-                Folder.delete(temporary);
+                CheckpointFolder.delete(temporary);
             }
         } catch (IOException e) {
             also = "; " + temporary + " remains";

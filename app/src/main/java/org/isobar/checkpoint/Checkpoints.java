@@ -10,7 +10,6 @@ import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Optional;
 
-import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
@@ -24,11 +23,12 @@ public final class Checkpoints {
      * checkpoints.
      *
      * @param directory of checkpoints; need not be there
-     * @throws UserException if the directory cannot be read, or such a checkpoint not renamed or deleted
+     * @throws org.isobar.fault.UserException if the directory cannot be read, or such a checkpoint not renamed or
+     * deleted
      */
     public static void recover(Path directory) {
         try {
-            Folder.restoreReplaced(directory);
+            CheckpointFolder.restoreReplaced(directory);
         } catch (NoSuchFileException | NotDirectoryException e) {
             return; // no checkpoints
         } catch (IOException e) {
@@ -43,20 +43,20 @@ public final class Checkpoints {
      * held, and lies elsewhere.
      *
      * @return where it is now; none if there was nothing to set aside
-     * @throws UserException if the directory cannot be read, or anything in it not moved
+     * @throws org.isobar.fault.UserException if the directory cannot be read, or anything in it not moved
      */
     public static Optional<Path> setAside(Path directory, long iteration) {
         List<Path> checkpoints;
         try {
-            checkpoints = Folder.entries(directory).stream()
-                .filter(entry -> Folder.iteration(entry).isPresent()).toList();
+            checkpoints = CheckpointFolder.entries(directory).stream()
+                .filter(entry -> CheckpointFolder.iteration(entry).isPresent()).toList();
         } catch (NoSuchFileException | NotDirectoryException e) {
             return Optional.empty();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);
         }
         List<Path> later = checkpoints.stream()
-            .filter(path -> Folder.iteration(path).orElseThrow() > iteration).toList();
+            .filter(path -> CheckpointFolder.iteration(path).orElseThrow() > iteration).toList();
         if (later.isEmpty()) {
             return Optional.empty();
         }

@@ -38,7 +38,7 @@ public record Retention(int keep) {
         try {
             List<Path> complete = Checkpoint.list(directory).stream().filter(Retention::isComplete).toList();
             complete.stream().skip(keep)
-                .filter(path -> !also.contains(Folder.iteration(path).orElseThrow()))
+                .filter(path -> !also.contains(CheckpointFolder.iteration(path).orElseThrow()))
                 .forEach(path -> delete(directory, path, warnings));
         } catch (UserException e) {
             warnings.accept(e.getMessage());
@@ -57,11 +57,11 @@ public record Retention(int keep) {
     }
 
     private static void delete(Path directory, Path path, Consumer<String> warnings) {
-        Path doomed = directory.resolve(Folder.temporary(Folder.iteration(path).orElseThrow()));
+        Path doomed = directory.resolve(CheckpointFolder.temporary(CheckpointFolder.iteration(path).orElseThrow()));
         try {
-            Folder.delete(doomed);
+            CheckpointFolder.delete(doomed);
             Files.move(path, doomed, StandardCopyOption.ATOMIC_MOVE);
-            Folder.delete(doomed);
+            CheckpointFolder.delete(doomed);
         } catch (IOException e) {
             warnings.accept(FileFault.unwritable("directory " + directory, "--expdir", e).getMessage());
         }

@@ -14,7 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32C;
 
-import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
+import org.isobar.checkpoint.safetensors.SafeTensorsHeader;
+import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsType;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -27,7 +30,7 @@ final class ShardFile implements AutoCloseable {
         ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final FileChannel channel;
-    private final Manifest.StoredFile expected;
+    private final CheckpointManifest.StoredFile expected;
     private final int blockBytes;
     private final Arena room = Arena.ofConfined();
     private final MemorySegment block;
@@ -36,7 +39,7 @@ final class ShardFile implements AutoCloseable {
     private SafeTensorsHeader header;
     private long dataStart;
 
-    private ShardFile(FileChannel channel, Manifest.StoredFile expected, int blockBytes) {
+    private ShardFile(FileChannel channel, CheckpointManifest.StoredFile expected, int blockBytes) {
         this.channel = channel;
         this.expected = expected;
         this.blockBytes = blockBytes;
@@ -45,7 +48,7 @@ final class ShardFile implements AutoCloseable {
     }
 
     /** Opens a file; reads nothing yet. */
-    static ShardFile open(Path path, Manifest manifest) throws IOException {
+    static ShardFile open(Path path, CheckpointManifest manifest) throws IOException {
         return new ShardFile(FileChannel.open(path, StandardOpenOption.READ),
             manifest.files().get(path.getFileName().toString()), manifest.blockBytes());
     }
@@ -56,8 +59,8 @@ final class ShardFile implements AutoCloseable {
             readHeader();
         }
         SafeTensorsHeader.Entry entry = header.entries().get(name);
-        if (entry == null || entry.type() != StoredType.F32 || !entry.shape().equals(shape)) {
-            throw new MalformedException("it has no tensor " + name + " " + shape + " of " + StoredType.F32);
+        if (entry == null || entry.type() != SafeTensorsType.F32 || !entry.shape().equals(shape)) {
+            throw new MalformedException("it has no tensor " + name + " " + shape + " of " + SafeTensorsType.F32);
         }
         long start = dataStart + entry.begin();
         if (start % DType.F32.bytes() != 0) {
@@ -99,8 +102,8 @@ final class ShardFile implements AutoCloseable {
         if (expected.bytes() < Long.BYTES) {
             throw new MalformedException("it has " + expected.bytes() + " bytes");
         }
-        long length = MemorySegment.ofArray(bytes(0, Long.BYTES)).get(SafeTensors.LENGTH, 0);
-        if (length < 0 || length > Math.min(SafeTensors.MAX_HEADER_BYTES, expected.bytes() - Long.BYTES)) {
+        long length = MemorySegment.ofArray(bytes(0, Long.BYTES)).get(SafeTensorsFile.LENGTH, 0);
+        if (length < 0 || length > Math.min(SafeTensorsFile.MAX_HEADER_BYTES, expected.bytes() - Long.BYTES)) {
             throw new MalformedException("its header claims " + Long.toUnsignedString(length) + " bytes");
         }
         dataStart = Long.BYTES + length;

@@ -14,10 +14,10 @@ import org.isobar.distributed.Shard;
  * @param stored  the shard itself; null if there is none, having nothing to hold
  * @param failure what went wrong; null if nothing did
  */
-record Sidecar(String run, int rank, List<WrittenPiece> pieces, Manifest.StoredFile stored, String failure) {
+record Sidecar(String run, int rank, List<WrittenPiece> pieces, CheckpointManifest.StoredFile stored, String failure) {
     /** A piece without its values. */
     record WrittenPiece(String name, List<Long> shape, Shard shard) {
-        static WrittenPiece of(Piece piece) {
+        static WrittenPiece of(TensorSlice piece) {
             return new WrittenPiece(piece.name(), Arrays.stream(piece.shape().extents()).boxed().toList(),
                 piece.shard());
         }

@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 
 import org.isobar.bundle.Bundle;
+import org.isobar.cli.options.ProgramContext;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -17,14 +18,14 @@ import picocli.CommandLine.Spec;
 @Command(name = "bundle", mixinStandardHelpOptions = true,
     description = "Write the program, with all that it needs but a driver and CUDA, as one archive.")
 final class BundleCommand implements Callable<Integer> {
-    private final Launch launch;
+    private final ProgramContext launch;
     @Spec
     private CommandSpec spec;
     @Option(names = "--output", paramLabel = "FILE", description = "The archive; one that is there is replaced. "
         + "Default: isobar-VERSION-PLATFORM.tar.xz in the current directory.")
     private Path output;
 
-    BundleCommand(Launch launch) {
+    BundleCommand(ProgramContext launch) {
         this.launch = launch;
     }
 

@@ -5,6 +5,8 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
+import org.isobar.cli.options.ConfigOptions;
+import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.RunConfig;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -14,11 +16,11 @@ import picocli.CommandLine.Spec;
 @Command(name = "config", description = "Print the configuration that train would run with.", sortOptions = false,
     abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class ConfigCommand implements Runnable {
-    private final Launch launch;
+    private final ProgramContext launch;
     @Spec
     private CommandSpec spec;
 
-    ConfigCommand(Launch launch) {
+    ConfigCommand(ProgramContext launch) {
         this.launch = launch;
     }
 

@@ -3,15 +3,22 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Stream;
 
-import org.isobar.config.Nearest;
+import org.isobar.cli.bench.BenchCommand;
+import org.isobar.cli.checkpoint.CheckpointCommand;
+import org.isobar.cli.doctor.DoctorCommand;
+import org.isobar.cli.job.LaunchCommand;
+import org.isobar.cli.job.ParentWatch;
+import org.isobar.cli.options.ConfigOptions;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.options.Version;
+import org.isobar.cli.verify.VerifyCommand;
+import org.isobar.config.SpellingSuggestion;
 import org.isobar.device.DeviceException;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
@@ -23,7 +30,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
  * ended by SIGINT, SIGUSR1 and SIGTERM.
  */
 @Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
-    mixinStandardHelpOptions = true, versionProvider = Main.Version.class, synopsisSubcommandLabel = "COMMAND",
+    mixinStandardHelpOptions = true, versionProvider = Version.class, synopsisSubcommandLabel = "COMMAND",
     footer = "Start with: isobar train --config=demo")
 public final class Main implements Runnable {
     private static final int OUR_FAILURE = 1;
@@ -36,13 +43,13 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits. The launcher says in property {@code isobar.home} where it lies. */
     public static void main(String[] args) {
-        LauncherWatch.begin(System.getenv());
-        Launch launch = new Launch(Path.of(System.getProperty("isobar.home", "")), System.getenv());
+        ParentWatch.begin(System.getenv());
+        ProgramContext launch = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
         System.exit(execute(commandLine(launch), args));
     }
 
     /** The one place where commands are registered. */
-    static CommandLine commandLine(Launch launch) {
+    public static CommandLine commandLine(ProgramContext launch) {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(launch)))
             .addSubcommand(new SynthesizeCommand())
@@ -61,7 +68,7 @@ public final class Main implements Runnable {
         return main;
     }
 
-    static int execute(CommandLine main, String... args) {
+    public static int execute(CommandLine main, String... args) {
         try {
             return main.execute(args);
         } catch (Error e) {
@@ -98,7 +105,7 @@ public final class Main implements Runnable {
         List<String> known = Stream.concat(
             command.getCommandSpec().optionsMap().keySet().stream(),
             command.getSubcommands().keySet().stream()).toList();
-        return Nearest.hint(unmatched.getUnmatched().getFirst().split("=", 2)[0], known);
+        return SpellingSuggestion.hint(unmatched.getUnmatched().getFirst().split("=", 2)[0], known);
     }
 
     private static int report(Throwable failure, CommandLine command) {
@@ -113,16 +120,5 @@ public final class Main implements Runnable {
         }
         err.flush();
         return failure instanceof UserException ? USER_CAN_MEND : OUR_FAILURE;
-    }
-
-    /** The version that the jar's manifest states, and the Java that runs it. */
-    static final class Version implements IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            String version = Main.class.getPackage().getImplementationVersion();
-            return new String[] {
-                "isobar " + Objects.requireNonNullElse(version, "(not packaged)"),
-                "Java " + Runtime.version() + ", " + System.getProperty("java.vm.name")};
-        }
     }
 }

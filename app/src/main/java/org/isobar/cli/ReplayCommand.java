@@ -6,7 +6,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
 
-import org.isobar.train.Replay;
+import org.isobar.cli.checkpoint.CheckpointCommand;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.train.diagnosis.StepReplay;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -18,7 +20,7 @@ import picocli.CommandLine.Spec;
     description = "Replay the step after a checkpoint in fp32, sample by sample, and name what is not finite: layers, "
         + "gradients, data. Exits with 0 if all is finite, with 1 if not.")
 final class ReplayCommand implements Callable<Integer> {
-    private final Launch launch;
+    private final ProgramContext launch;
     @Spec
     private CommandSpec spec;
     @Parameters(paramLabel = "PATH", description = CheckpointCommand.NEWEST + ".")
@@ -31,7 +33,7 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--threads", paramLabel = "N", description = "Compute threads of the CPU (default: as the run).")
     private String threads;
 
-    ReplayCommand(Launch launch) {
+    ReplayCommand(ProgramContext launch) {
         this.launch = launch;
     }
 
@@ -42,7 +44,7 @@ final class ReplayCommand implements Callable<Integer> {
         put(overrides, "device", device);
         put(overrides, "threads", threads);
         PrintWriter out = spec.commandLine().getOut();
-        return Replay.run(path, overrides, launch.environment(), line -> {
+        return StepReplay.run(path, overrides, launch.environment(), line -> {
             out.println(line);
             out.flush();
         });

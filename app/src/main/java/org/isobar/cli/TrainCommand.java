@@ -2,8 +2,11 @@ package org.isobar.cli;
 
 import java.util.concurrent.Callable;
 
+import org.isobar.cli.options.ConfigOptions;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.signal.StopSignals;
 import org.isobar.config.RunConfig;
-import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.job.JobSecret;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
@@ -14,11 +17,11 @@ import picocli.CommandLine.Spec;
 @Command(name = "train", description = "Train a preset.", sortOptions = false, abbreviateSynopsis = true,
     mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
-    private final Launch launch;
+    private final ProgramContext launch;
     @Spec
     private CommandSpec spec;
 
-    TrainCommand(Launch launch) {
+    TrainCommand(ProgramContext launch) {
         this.launch = launch;
     }
 
@@ -26,7 +29,7 @@ final class TrainCommand implements Callable<Integer> {
     public Integer call() {
         RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
         Screen screen = Screen.standard(launch.environment());
-        Signals signals = new Signals(config.ranks().rank() == 0 ? screen::say : unsaid -> { });
+        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::say : unsaid -> { });
         return TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.of(launch.environment()),
             launch.environment(), screen, signals));
     }

@@ -9,14 +9,14 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 
-import org.isobar.backend.cuda.CudaOptions;
-import org.isobar.backend.cuda.CudaOptions.Fusion;
-import org.isobar.backend.cuda.CudaOptions.QueryGradient;
-import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
+import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
-import org.isobar.distributed.RankEnvironment;
-import org.isobar.distributed.TimeLimits;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.PythonFormat;
 import org.isobar.vit.VitConfig;
@@ -68,7 +68,7 @@ public final class ConfigLoader {
      */
     public static RunConfig load(ConfigRequest request) {
         Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
-        return new ConfigLoader(request, Roots.apply(preset, request)).resolve();
+        return new ConfigLoader(request, PathRoots.apply(preset, request)).resolve();
     }
 
     /**
@@ -80,14 +80,14 @@ public final class ConfigLoader {
      * @throws UserException if a key, a value or a combination of values is wrong
      */
     public static RunConfig restore(Map<String, String> entries, ConfigRequest request) {
-        return new ConfigLoader(request, Roots.move(SavedSettings.of(entries), request)).resolve();
+        return new ConfigLoader(request, PathRoots.move(SavedSettings.of(entries), request)).resolve();
     }
 
     private RunConfig resolve() {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(), training(),
             data(), parallel(), ranks, grid, output(), checkpoint(), settings.get(Keys.DEVICE),
             ThreadCount.of(settings.get(Keys.THREADS), request.environment()), cuda(), entries(),
-            Effects.of(settings, ranks.worldSize()));
+            UnusedOptions.of(settings, ranks.worldSize()));
     }
 
     private CudaOptions cuda() {

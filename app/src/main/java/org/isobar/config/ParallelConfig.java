@@ -1,7 +1,7 @@
 package org.isobar.config;
 
 import org.isobar.backend.CommBackend;
-import org.isobar.distributed.TimeLimits;
+import org.isobar.distributed.job.TimeLimits;
 
 /**
  * How processes work together; how they share the work is the {@link RunConfig#grid}.

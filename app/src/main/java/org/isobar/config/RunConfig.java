@@ -8,9 +8,9 @@ import java.util.OptionalInt;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
-import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.distributed.ProcessGrid;
-import org.isobar.distributed.RankEnvironment;
+import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.vit.VitConfig;
 
@@ -41,7 +41,7 @@ public record RunConfig(
     OptionalInt threads,
     CudaOptions cuda,
     Map<String, String> entries,
-    Effects effects) {
+    UnusedOptions effects) {
 
     /** The configuration block of the log, line by line, in the tutorial's format. */
     public List<String> block() {
@@ -55,7 +55,7 @@ public record RunConfig(
      * @param earlier the other run's {@link #entries}
      */
     public List<String> changesSince(Map<String, String> earlier) {
-        return Changes.between(earlier, entries);
+        return ConfigChanges.between(earlier, entries);
     }
 
     /** How the device is opened, in that environment. */

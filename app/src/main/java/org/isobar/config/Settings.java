@@ -28,7 +28,7 @@ final class Settings {
         settings.forEach((name, setting) -> {
             if (!known.contains(name)) {
                 throw fail("there is no key '" + name + "' (" + setting.origin() + ")."
-                    + Nearest.hint(name, known));
+                    + SpellingSuggestion.hint(name, known));
             }
         });
         Keys.ALL.forEach(this::get);

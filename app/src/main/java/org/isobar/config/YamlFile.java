@@ -35,14 +35,14 @@ final class YamlFile {
     Map<String, Setting> preset(String name) {
         Map<String, Node> presets = new LinkedHashMap<>();
         try {
-            Node root = Merger.compose(new StringReader(read()));
+            Node root = MergeKeys.compose(new StringReader(read()));
             if (!(root instanceof MappingNode map)) {
                 throw new UserException(file + " holds no presets: expected 'NAME:' and below it, indented, keys.");
             }
             map.getValue().forEach(entry -> presets.put(text(entry.getKeyNode()), entry.getValueNode()));
             if (!presets.containsKey(name)) {
                 throw new UserException("%s has no preset '%s'.%s It has: %s.".formatted(
-                    file, name, Nearest.hint(name, presets.keySet()), String.join(", ", presets.keySet())));
+                    file, name, SpellingSuggestion.hint(name, presets.keySet()), String.join(", ", presets.keySet())));
             }
             Map<String, Setting> settings = new LinkedHashMap<>();
             collect(presets.get(name), "", settings);
@@ -57,7 +57,7 @@ final class YamlFile {
     /** A value as YAML has it, for {@code --set KEY=VALUE}. */
     static Object value(String text, String origin) {
         try {
-            return raw(Merger.compose(new StringReader(text)));
+            return raw(MergeKeys.compose(new StringReader(text)));
         } catch (YAMLException e) {
             throw new UserException(origin + " is not valid YAML; write it as it would stand in the file.", e);
         }

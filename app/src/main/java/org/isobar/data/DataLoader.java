@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.NoSuchElementException;
 
 import org.isobar.device.Device;
-import org.isobar.fault.UserException;
 
 /**
  * Batches of a data set in the order of a sampler, read ahead by a fixed number of threads into a fixed ring of
@@ -30,10 +29,10 @@ public final class DataLoader implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Era5Dataset dataset;
-    private final Feed feed;
+    private final BatchFeed feed;
     private final DistributedSampler sampler;
-    private final ReadAhead readAhead;
-    private final DiskAhead disk; // of the calling thread, where that reads
+    private final PrefetchSchedule readAhead;
+    private final DiskReadAhead disk; // of the calling thread, where that reads
     private final List<Batch> slots = new ArrayList<>();
     private final List<Thread> workers = new ArrayList<>();
     private Epoch current;
@@ -41,17 +40,17 @@ public final class DataLoader implements AutoCloseable {
 
     /** A loader that normalizes on the host. */
     public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
-        this(device, dataset, sampler, workers, Normalizing.ON_HOST);
+        this(device, dataset, sampler, workers, NormalizationPlace.ON_HOST);
     }
 
     /**
      * A loader with its buffers and threads.
      *
      * @param workers threads that read ahead; 0 to read in the calling thread
-     * @throws UserException if the data set is smaller than one global batch
+     * @throws org.isobar.fault.UserException if the data set is smaller than one global batch
      */
     public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers,
-        Normalizing normalizing) {
+        NormalizationPlace normalizing) {
         dataset.requireBatch(sampler.globalBatch());
         assert sampler.samples() == dataset.size() : "sampler of another data set";
         this.dataset = dataset;
@@ -69,8 +68,8 @@ public final class DataLoader implements AutoCloseable {
             feed.close();
             throw noMemory;
         }
-        readAhead = new ReadAhead(slots.size(), sampler.localBatch(), ahead(workers));
-        disk = new DiskAhead(dataset, readAhead);
+        readAhead = new PrefetchSchedule(slots.size(), sampler.localBatch(), ahead(workers));
+        disk = new DiskReadAhead(dataset, readAhead);
         for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would find no work
             this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
         }
@@ -91,7 +90,7 @@ public final class DataLoader implements AutoCloseable {
     }
 
     /** Bytes of the device that a loader takes besides its batches, of up to {@code channels} channels. */
-    public static long statisticsBytes(Normalizing normalizing, int channels) {
+    public static long statisticsBytes(NormalizationPlace normalizing, int channels) {
         return switch (normalizing) {
             case ON_HOST -> 0;
             case ON_DEVICE -> DeviceFeed.bytes(channels);
@@ -143,7 +142,7 @@ public final class DataLoader implements AutoCloseable {
         /**
          * The next batch, when it has been read. The one before must have been closed.
          *
-         * @throws UserException if one of its samples cannot be read
+         * @throws org.isobar.fault.UserException if one of its samples cannot be read
          */
         public Batch next() {
             if (!hasNext()) {
@@ -212,13 +211,13 @@ public final class DataLoader implements AutoCloseable {
     }
 
     private void work() {
-        DiskAhead ahead = new DiskAhead(dataset, readAhead);
-        for (int next = readAhead.take(); next != ReadAhead.NONE; next = readAhead.take()) {
+        DiskReadAhead ahead = new DiskReadAhead(dataset, readAhead);
+        for (int next = readAhead.take(); next != PrefetchSchedule.NONE; next = readAhead.take()) {
             read(next, ahead);
         }
     }
 
-    private void read(int position, DiskAhead ahead) {
+    private void read(int position, DiskReadAhead ahead) {
         Throwable failure = null;
         try {
             ahead.begin(position);

@@ -19,12 +19,12 @@ import java.util.OptionalLong;
 public record DatasetConfig(Path directory, Path meansFile, Path stdsFile, int height, int width,
                             int inChannels, int outChannels, int dt, OptionalLong limit) {
     /** What is read of the input's frame. */
-    public Window input() {
-        return new Window(inChannels, height, width);
+    public CropWindow input() {
+        return new CropWindow(inChannels, height, width);
     }
 
     /** What is read of the target's frame. */
-    public Window target() {
-        return new Window(outChannels, height, width);
+    public CropWindow target() {
+        return new CropWindow(outChannels, height, width);
     }
 }

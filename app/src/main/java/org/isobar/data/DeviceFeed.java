@@ -2,17 +2,17 @@ package org.isobar.data;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.HostBuffer;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.Tensor;
 
 /** Reads fields as they are and has the device normalize them in place: the host waits for nothing. */
-final class DeviceFeed implements Feed {
+final class DeviceFeed implements BatchFeed {
     private final Era5Dataset dataset;
     private final TensorOps ops;
-    private final Arena statistics;
+    private final DeviceArena statistics;
     private final Tensor means; // (C), all channels that are read
     private final Tensor spreads; // (C)
 
@@ -30,7 +30,7 @@ final class DeviceFeed implements Feed {
 
     /** What it takes of the device. */
     static long bytes(int channels) {
-        return 2 * Arena.align((long) channels * Float.BYTES);
+        return 2 * DeviceArena.align((long) channels * Float.BYTES);
     }
 
     @Override

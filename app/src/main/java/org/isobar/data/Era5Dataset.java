@@ -20,8 +20,8 @@ import org.isobar.os.FileFault;
  */
 public final class Era5Dataset implements AutoCloseable {
     private final DatasetConfig config;
-    private final Window input;
-    private final Window target;
+    private final CropWindow input;
+    private final CropWindow target;
     private final Normalization normalization;
     private final Normalization raw;
     private final List<Era5File> files;
@@ -97,7 +97,7 @@ public final class Era5Dataset implements AutoCloseable {
      * @throws UserException if one of these samples cannot be read
      */
     public String fingerprint() {
-        return Fingerprint.of(this);
+        return DatasetFingerprint.of(this);
     }
 
     /** The year files, in order. */
@@ -151,12 +151,12 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     /** The first place in a sample, input before target, that holds NaN or an infinity; empty if there is none. */
-    public Optional<NonFinite> firstNonFinite(long sample) {
+    public Optional<NonFiniteValue> firstNonFinite(long sample) {
         return firstNonFinite(sample, timeOf(sample), input)
             .or(() -> firstNonFinite(sample, timeOf(sample) + config.dt(), target));
     }
 
-    private Optional<NonFinite> firstNonFinite(long sample, int time, Window window) {
+    private Optional<NonFiniteValue> firstNonFinite(long sample, int time, CropWindow window) {
         Era5File file = files.get(fileOf(sample));
         float[] values = new float[Math.toIntExact(window.elements())];
         file.read(time, window, normalization, MemorySegment.ofArray(values), 0);
@@ -165,7 +165,7 @@ public final class Era5Dataset implements AutoCloseable {
                 int column = i % window.width();
                 int row = i / window.width() % window.height();
                 int channel = i / window.width() / window.height();
-                return Optional.of(new NonFinite(sample, file.path(), time, channel, row, column, values[i]));
+                return Optional.of(new NonFiniteValue(sample, file.path(), time, channel, row, column, values[i]));
             }
         }
         return Optional.empty();
@@ -209,7 +209,7 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     private void checkExtents(Era5File file) {
-        Window stored = file.stored();
+        CropWindow stored = file.stored();
         int channels = Math.max(config.inChannels(), config.outChannels());
         if (stored.channels() < channels) {
             throw new UserException("Data file " + file.path() + " has " + stored.channels() + " channels, "

@@ -34,7 +34,7 @@ public final class Era5File implements AutoCloseable {
 
     private final Path path;
     private final int[] extents;
-    private final Encoding encoding;
+    private final NumberEncoding encoding;
     private final Arena mapping = Arena.ofShared();
     private HdfFile hdf; // open only as long as jHDF reads the data
     private ChunkedDataset chunked; // null where the data is mapped
@@ -93,15 +93,15 @@ public final class Era5File implements AutoCloseable {
     }
 
     /** Extents of one stored frame. */
-    public Window stored() {
-        return new Window(extents[1], extents[2], extents[3]);
+    public CropWindow stored() {
+        return new CropWindow(extents[1], extents[2], extents[3]);
     }
 
     /**
      * Writes a window of the frame at {@code time}, normalized, in single precision and native byte order, to
      * {@code target} from byte {@code offset} on: shape (channels, height, width).
      */
-    public void read(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+    public void read(int time, CropWindow window, Normalization normalization, MemorySegment target, long offset) {
         if (mapped != null) {
             readMapped(time, window, normalization, target, offset);
         } else {
@@ -110,7 +110,7 @@ public final class Era5File implements AutoCloseable {
     }
 
     /** Has the disk begin with what {@link #read} would read, where the file is mapped. Returns before it is there. */
-    void willNeed(int time, Window window) {
+    void willNeed(int time, CropWindow window) {
         if (mapped == null) {
             return;
         }
@@ -123,7 +123,8 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    private void readMapped(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+    private void readMapped(int time, CropWindow window, Normalization normalization, MemorySegment target,
+        long offset) {
         long rowBytes = (long) extents[3] * encoding.bytes();
         long channelBytes = extents[2] * rowBytes;
         boolean wholeRows = window.width() == extents[3];
@@ -141,7 +142,8 @@ public final class Era5File implements AutoCloseable {
     }
 
     /** Chunk by chunk, each unpacked once; a chunk at the edge is stored whole, its part outside is left out. */
-    private void readChunks(int time, Window window, Normalization normalization, MemorySegment target, long offset) {
+    private void readChunks(int time, CropWindow window, Normalization normalization, MemorySegment target,
+        long offset) {
         int[] size = chunked.getChunkDimensions(); // (time, channel, row, column)
         int firstTime = time / size[0] * size[0];
         for (int c = 0; c < window.channels(); c += size[1]) {
@@ -154,7 +156,7 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    private void readChunk(MemorySegment chunk, int[] start, int time, Window window,
+    private void readChunk(MemorySegment chunk, int[] start, int time, CropWindow window,
                            Normalization normalization, MemorySegment target, long offset) {
         int[] size = chunked.getChunkDimensions();
         long run = Math.min(size[3], window.width() - start[3]);
@@ -227,7 +229,7 @@ public final class Era5File implements AutoCloseable {
         return fields;
     }
 
-    private static Encoding encoding(Path path, Dataset fields) {
+    private static NumberEncoding encoding(Path path, Dataset fields) {
         int size = fields.getDataType().getSize();
         if (!(fields.getDataType() instanceof FloatingPoint type) || size != 4 && size != 8
             || type.getMantissaSize() != (size == 4 ? 23 : 52)) {
@@ -235,7 +237,7 @@ public final class Era5File implements AutoCloseable {
                 + fields.getDataType().getClass().getSimpleName() + " values of " + size
                 + " bytes, expected 32- or 64-bit floating-point numbers. Convert it to float32.");
         }
-        return Encoding.of(size, type.getByteOrder());
+        return NumberEncoding.of(size, type.getByteOrder());
     }
 
     private MemorySegment map(long userBlock, ContiguousDataset fields) throws IOException {

@@ -41,7 +41,7 @@ public record Normalization(float[] means, float[] spreads) {
             values[c] = (float) file.values()[c];
             if (!Float.isFinite(values[c]) || positive && values[c] <= 0) {
                 throw new UserException("Statistics file " + path + " holds " + file.values()[c] + " for "
-                    + NonFinite.channelName(c) + ", expected a finite " + (positive ? "positive " : "")
+                    + NonFiniteValue.channelName(c) + ", expected a finite " + (positive ? "positive " : "")
                     + "number. Compute the statistics again or leave out the channel.");
             }
         }

@@ -3,6 +3,7 @@ package org.isobar.device;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
+import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -33,7 +34,7 @@ public interface Device extends AutoCloseable {
      *
      * @throws OutOfDeviceMemoryException if the device has not that much memory
      */
-    Arena arena(String name, long bytes);
+    DeviceArena arena(String name, long bytes);
 
     /** A new host buffer with its tensor. The caller closes it. */
     HostBuffer hostBuffer(DType dtype, Shape shape);
@@ -63,8 +64,8 @@ public interface Device extends AutoCloseable {
     }
 
     /** Where the phases of a step are marked for a profiler; nothing is, unless a device knows one. */
-    default Ranges ranges() {
-        return Ranges.NONE;
+    default ProfilerRanges ranges() {
+        return ProfilerRanges.NONE;
     }
 
     /** Copies host memory into a tensor of the same size in bytes. */
@@ -93,7 +94,7 @@ public interface Device extends AutoCloseable {
      * Records what {@code operations} issues on this device and through its communicators, without doing any of it. It
      * must neither wait for the device nor allocate, and must have been run before. The caller closes the recording.
      */
-    default Recording record(Runnable operations) {
+    default DeviceGraph record(Runnable operations) {
         throw new UnsupportedOperationException(description() + " cannot record");
     }
 

@@ -2,6 +2,8 @@ package org.isobar.device;
 
 import java.util.Set;
 
+import org.isobar.device.ops.AttentionShape;
+
 /**
  * The largest that a step's operations are given: from this a device knows what they need besides their arguments, and
  * which of its kernels they will run.

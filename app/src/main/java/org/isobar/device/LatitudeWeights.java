@@ -1,7 +1,5 @@
 package org.isobar.device;
 
-
-
 /**
  * Weights of the rows of a regular latitude grid that reaches from pole to pole:
  * {@code w(j) = H cos(3.1416/180 lat(j)) / sum_j cos(3.1416/180 lat(j))}, {@code lat(j) = 90 - 180 j / (H - 1)}.

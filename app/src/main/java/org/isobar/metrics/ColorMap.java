@@ -12,7 +12,7 @@ final class ColorMap {
 
     /** "Turbo", the tutorial's choice (A. Mikhailov, 2019); {@code tools/reference/turbo_table.py} makes its table. */
     static ColorMap turbo() {
-        return new ColorMap(Resources.lines("turbo.txt").stream()
+        return new ColorMap(MetricsResources.lines("turbo.txt").stream()
             .mapToInt(line -> Integer.parseInt(line, HEXADECIMAL)).toArray());
     }
 

@@ -40,14 +40,14 @@ public final class FieldPlot {
      */
     public byte[] png(String title, float[] target, float[] prediction, int height, int width) {
         picture.clear();
-        int top = panel("ERA5 target", new Field(target, height, width), 0);
-        panel("ViT prediction", new Field(prediction, height, width), WIDTH / 2);
+        int top = panel("ERA5 target", new PlotField(target, height, width), 0);
+        panel("ViT prediction", new PlotField(prediction, height, width), WIDTH / 2);
         centered(title, WIDTH / 2, top - LARGE * PixelFont.ASCENT - 2 * GAP, LARGE);
         return PngEncoder.encode(picture);
     }
 
     /** Draws one field in one half of the picture; returns where its title begins. */
-    private int panel(String title, Field field, int panelLeft) {
+    private int panel(String title, PlotField field, int panelLeft) {
         int room = WIDTH / 2 - LEFT_MARGIN - RIGHT_MARGIN;
         double scale = Math.min((double) room / field.width(), (double) MAX_FIELD_HEIGHT / field.height());
         int across = Math.max(1, (int) Math.round(scale * field.width()));
@@ -63,7 +63,7 @@ public final class FieldPlot {
         return titleTop;
     }
 
-    private void drawField(Field field, int left, int top, int across, int down) {
+    private void drawField(PlotField field, int left, int top, int across, int down) {
         for (int y = 0; y < down; y++) {
             for (int x = 0; x < across; x++) {
                 double mean = field.mean((double) x / across, (x + 1.0) / across, (double) y / down, (y + 1.0) / down);
@@ -93,7 +93,7 @@ public final class FieldPlot {
         }
     }
 
-    private void bar(Field field, int left, int top, int across) {
+    private void bar(PlotField field, int left, int top, int across) {
         for (int x = 0; x < across; x++) {
             picture.fill(left + x, top, 1, BAR_HEIGHT, colors.color((x + 0.5) / across));
         }

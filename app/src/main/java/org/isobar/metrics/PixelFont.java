@@ -15,7 +15,7 @@ final class PixelFont {
     private static final int BLANK_WIDTH = 3;
     private static final double EDGE = 0.4;
 
-    private final List<String> lines = Resources.lines("font.txt");
+    private final List<String> lines = MetricsResources.lines("font.txt");
 
     /** How far above the base line capitals reach, at scale 1. */
     static final int ASCENT = 7;

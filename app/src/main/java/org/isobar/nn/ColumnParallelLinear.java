@@ -1,7 +1,7 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
@@ -15,7 +15,7 @@ import org.isobar.tensor.Tensor;
  */
 public final class ColumnParallelLinear implements Layer {
     private final Linear slice;
-    private final Columns columns;
+    private final ChannelSplit columns;
     private final Output output;
     private final Layout layout;
 
@@ -33,11 +33,11 @@ public final class ColumnParallelLinear implements Layer {
      *
      * @throws org.isobar.fault.UserException if the ranks cannot share {@code outputsEach} evenly
      */
-    public ColumnParallelLinear(Scoped here, long inputs, long outputsEach, Output output, Linear.Bias bias,
+    public ColumnParallelLinear(ParameterScope here, long inputs, long outputsEach, Output output, Linear.Bias bias,
         String... names) {
         slice = Linear.outputsCut(here, inputs, outputsEach, bias, names.length == 0 ? new String[] {""} : names);
         layout = here.layout();
-        columns = new Columns(layout.tensor());
+        columns = new ChannelSplit(layout.tensor());
         this.output = output;
     }
 
@@ -48,7 +48,7 @@ public final class ColumnParallelLinear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             if (output == Output.CUT) {
                 slice.forward(y, x, pass);
             } else {
@@ -69,7 +69,7 @@ public final class ColumnParallelLinear implements Layer {
 
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor part = output == Output.CUT ? dy : columns.part(dy, scratch, pass.ops());
             backward(dx, part, () -> slice.backwardWeight(part, x, pass), pass);
         }
@@ -93,14 +93,14 @@ public final class ColumnParallelLinear implements Layer {
 
     /** {@code dx} is summed while {@code weightGradients} are computed. */
     private void backward(Tensor dx, Tensor dyPart, Runnable weightGradients, Pass pass) {
-        backwardInput(dx, dyPart, Write.OVERWRITE, pass);
+        backwardInput(dx, dyPart, WriteMode.OVERWRITE, pass);
         Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
         weightGradients.run();
         sum.await();
     }
 
     /** This rank's contribution to {@code dx} from its slice of {@code dy}; still to be summed over tp. */
-    void backwardInput(Tensor dx, Tensor dy, Write write, Pass pass) {
+    void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         slice.backwardInput(dx, dy, write, pass);
     }
 

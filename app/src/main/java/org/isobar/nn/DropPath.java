@@ -1,7 +1,7 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Dropout;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -27,7 +27,7 @@ record DropPath(String name, double probability) {
      * The gradient that reaches the branch, in the type of products: {@code dy} itself where it is of that type and
      * nothing is left out, else a tensor of scratch.
      */
-    Tensor backward(Tensor dy, Arena.Scope scratch, Pass pass) {
+    Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
         Dropout mask = mask(pass);
         if (mask.isNone() && dy.dtype() == pass.compute()) {
             return dy;

@@ -1,8 +1,8 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Dropout;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -14,7 +14,7 @@ import org.isobar.tensor.Tensor;
  * @param tokens      how this rank's tokens lie in the sequence
  * @param channels    how its channels lie in the whole width
  */
-public record DropoutLayer(String name, double probability, Span tokens, Span channels) {
+public record DropoutLayer(String name, double probability, IndexSpan tokens, IndexSpan channels) {
 
     /** {@code x = mask * x}, in place: on an activation in forward, on its gradient in backward. */
     public void apply(Tensor x, Pass pass) {
@@ -25,7 +25,7 @@ public record DropoutLayer(String name, double probability, Span tokens, Span ch
     }
 
     /** {@code mask * dy}: {@code dy} itself where nothing is dropped, else a tensor of scratch. */
-    public Tensor backward(Tensor dy, Arena.Scope scratch, Pass pass) {
+    public Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
         Dropout mask = pass.mask(name, probability, tokens, channels);
         if (mask.isNone()) {
             return dy;

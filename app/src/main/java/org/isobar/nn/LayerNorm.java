@@ -2,8 +2,8 @@ package org.isobar.nn;
 
 import java.util.List;
 
-import org.isobar.device.Dropout;
-import org.isobar.device.Write;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -33,7 +33,7 @@ public final class LayerNorm {
     public record Statistics(Tensor mean, Tensor invStd) { }
 
     /** Declares {@code weight} (gamma) and {@code bias} (beta) at {@code here}. */
-    public LayerNorm(Scoped here, long channels) {
+    public LayerNorm(ParameterScope here, long channels) {
         modules = List.of(here.module());
         gamma = here.declare("weight", new Initializer.Constant(1), Shard.whole(), channels);
         beta = here.declare("bias", new Initializer.Constant(0), Shard.whole(), channels);
@@ -68,7 +68,7 @@ public final class LayerNorm {
     }
 
     /** {@code dx} from {@code dy}, overwriting or adding; adds to the gradients of gamma and beta. */
-    public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, Write write, Pass pass) {
+    public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write, Pass pass) {
         pass.ops().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
             statistics.invStd(), gamma.value(), write);
         pass.complete(gamma);

@@ -1,6 +1,6 @@
 package org.isobar.nn;
 
-import org.isobar.device.Span;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
@@ -29,7 +29,7 @@ public record Layout(Communicator tensor, Sequence sequence) {
     }
 
     /** How this rank's share lies in the whole dimension. */
-    public Span span(long extent) {
-        return new Span(tensor.group().index() * share(extent), 1, extent);
+    public IndexSpan span(long extent) {
+        return new IndexSpan(tensor.group().index() * share(extent), 1, extent);
     }
 }

@@ -2,8 +2,8 @@ package org.isobar.nn;
 
 import java.util.List;
 
-import org.isobar.device.Epilogue;
-import org.isobar.device.Write;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.Tensor;
 
@@ -41,14 +41,14 @@ public final class Linear implements Layer {
     }
 
     /** A layer that is not cut. Declares {@code weight} and, where there is one, {@code bias} at {@code here}. */
-    public Linear(Scoped here, long inputs, long outputs, Bias bias) {
+    public Linear(ParameterScope here, long inputs, long outputs, Bias bias) {
         this(List.of(here.module()),
             here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
             bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
     /** A slice of the outputs of one or more layers of the same input: weights and biases are cut by rows. */
-    static Linear outputsCut(Scoped here, long inputs, long outputsEach, Bias bias, String... names) {
+    static Linear outputsCut(ParameterScope here, long inputs, long outputsEach, Bias bias, String... names) {
         Shard shard = Shard.columnParallel(here.layout().tensor().group());
         Parameter weight = here.stack(leaves(names, "weight"), new Initializer.Normal(WEIGHT_STD), shard, outputsEach,
             inputs);
@@ -59,14 +59,14 @@ public final class Linear implements Layer {
     }
 
     /** A slice of the inputs: the weight is cut by columns, the bias is whole. */
-    static Linear inputsCut(Scoped here, long inputs, long outputs, Bias bias) {
+    static Linear inputsCut(ParameterScope here, long inputs, long outputs, Bias bias) {
         Shard shard = Shard.rowParallel(here.layout().tensor().group());
         Parameter weight = here.declare("weight", new Initializer.Normal(WEIGHT_STD), shard, outputs, inputs);
         return new Linear(List.of(here.module()), weight,
             bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
-    private static Parameter bias(Scoped here, Shard shard, long outputs) {
+    private static Parameter bias(ParameterScope here, Shard shard, long outputs) {
         return here.declare("bias", new Initializer.Constant(0), shard, outputs);
     }
 
@@ -118,11 +118,11 @@ public final class Linear implements Layer {
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         backwardWeight(dy, x, pass);
-        backwardInput(dx, dy, Write.OVERWRITE, pass);
+        backwardInput(dx, dy, WriteMode.OVERWRITE, pass);
     }
 
     /** The half of backward that yields the gradient of the input. */
-    public void backwardInput(Tensor dx, Tensor dy, Write write, Pass pass) {
+    public void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         pass.ops().linearBackwardInput(dx, dy, weight.compute(), write);
     }
 

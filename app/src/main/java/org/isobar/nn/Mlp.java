@@ -1,8 +1,8 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Span;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -25,7 +25,7 @@ public final class Mlp implements Layer {
     private record Kept(Tensor preActivation) { }
 
     /** Declares {@code fc1} and {@code fc2} at {@code here}. */
-    public Mlp(Scoped here, long channels, long hidden, double dropout, Recompute recompute) {
+    public Mlp(ParameterScope here, long channels, long hidden, double dropout, Recompute recompute) {
         Layout layout = here.layout();
         this.recompute = recompute;
         this.hidden = layout.share(hidden);
@@ -36,12 +36,12 @@ public final class Mlp implements Layer {
         hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout, layout.sequence().span(),
             layout.span(hidden));
         outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout, layout.sequence().span(),
-            Span.whole(channels));
+            IndexSpan.whole(channels));
     }
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor preActivation = room(x, scratch, pass);
             Tensor h = scratch.allocate(pass.compute(), extents(x));
             fc1.forwardGelu(h, preActivation, x, pass);
@@ -53,12 +53,12 @@ public final class Mlp implements Layer {
 
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor preActivation = preActivation(x, scratch, pass);
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
             Tensor h = scratch.allocate(pass.compute(), extents(x));
             Tensor dh = scratch.allocate(pass.compute(), extents(x));
-            fc2.backwardInput(dh, dFc2, Write.OVERWRITE, pass);
+            fc2.backwardInput(dh, dFc2, WriteMode.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
             fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation
             hiddenDropout.apply(h, pass);
@@ -67,7 +67,7 @@ public final class Mlp implements Layer {
     }
 
     /** Room for fc1's pre-activation in forward. */
-    private Tensor room(Tensor x, Arena.Scope scratch, Pass pass) {
+    private Tensor room(Tensor x, DeviceArena.Scope scratch, Pass pass) {
         if (recompute == Recompute.MLP) {
             return scratch.allocate(pass.compute(), extents(x));
         }
@@ -77,7 +77,7 @@ public final class Mlp implements Layer {
     }
 
     /** fc1's pre-activation in backward. */
-    private Tensor preActivation(Tensor x, Arena.Scope scratch, Pass pass) {
+    private Tensor preActivation(Tensor x, DeviceArena.Scope scratch, Pass pass) {
         if (recompute != Recompute.MLP) {
             return pass.pop(this, Kept.class).preActivation();
         }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 
 import org.isobar.device.Device;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.GradientBuckets;
 import org.isobar.tensor.DType;

@@ -6,10 +6,10 @@ import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Dropout;
-import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -22,8 +22,8 @@ import org.isobar.tensor.Tensor;
 public final class Pass {
     private final TensorOps ops;
     private final DType compute;
-    private final Arena kept;
-    private final Arena scratch;
+    private final DeviceArena kept;
+    private final DeviceArena scratch;
     private final Randomness randomness;
     private final Consumer<Parameter> onGradient;
     private final Deque<Entry> stack = new ArrayDeque<>();
@@ -42,7 +42,7 @@ public final class Pass {
      * @param step    training step, counted over the whole run
      * @param samples how this rank's samples lie in the global batch
      */
-    public record Masks(long seed, long step, Span samples) implements Randomness { }
+    public record Masks(long seed, long step, IndexSpan samples) implements Randomness { }
 
     /** Sees what layers put out in forward. */
     public interface Inspector {
@@ -62,12 +62,13 @@ public final class Pass {
     private record Entry(Object owner, Record saved) { }
 
     /** A pass in single precision whose gradients nobody waits for. */
-    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness) {
+    public Pass(TensorOps ops, DeviceArena kept, DeviceArena scratch, Randomness randomness) {
         this(ops, kept, scratch, randomness, parameter -> { });
     }
 
     /** A pass in single precision. */
-    public Pass(TensorOps ops, Arena kept, Arena scratch, Randomness randomness, Consumer<Parameter> onGradient) {
+    public Pass(TensorOps ops, DeviceArena kept, DeviceArena scratch, Randomness randomness,
+        Consumer<Parameter> onGradient) {
         this(ops, DType.F32, kept, scratch, randomness, onGradient);
     }
 
@@ -77,7 +78,7 @@ public final class Pass {
      * @param compute    type that products are computed in, that of {@link Parameter#compute}
      * @param onGradient told of each parameter when backward has completed its gradient on this rank
      */
-    public Pass(TensorOps ops, DType compute, Arena kept, Arena scratch, Randomness randomness,
+    public Pass(TensorOps ops, DType compute, DeviceArena kept, DeviceArena scratch, Randomness randomness,
         Consumer<Parameter> onGradient) {
         this.ops = ops;
         this.compute = compute;
@@ -122,7 +123,7 @@ public final class Pass {
     }
 
     /** Opens a scope for tensors that are needed only until it closes. */
-    public Arena.Scope scratch() {
+    public DeviceArena.Scope scratch() {
         return scratch.scope();
     }
 
@@ -144,7 +145,7 @@ public final class Pass {
     /** Runs a part of forward of which nothing is kept: {@link #again} will run it once more. */
     public void forget(Runnable forward) {
         int depth = stack.size();
-        try (Arena.Scope _ = kept.scope()) {
+        try (DeviceArena.Scope _ = kept.scope()) {
             forward.run();
         }
         while (stack.size() > depth) {
@@ -155,7 +156,7 @@ public final class Pass {
     /** Runs a part of forward again, unseen, and then its backward pass, for which the former keeps what it needs. */
     public void again(Runnable forward, Runnable backward) {
         Inspector shown = inspector;
-        try (Arena.Scope _ = kept.scope()) {
+        try (DeviceArena.Scope _ = kept.scope()) {
             inspector = Inspector.NONE;
             forward.run();
             inspector = shown;
@@ -164,12 +165,12 @@ public final class Pass {
     }
 
     /** The mask of one purpose in this pass; none in evaluation or at probability 0. */
-    public Dropout mask(String purpose, double probability, Span... innerSpans) {
+    public Dropout mask(String purpose, double probability, IndexSpan... innerSpans) {
         return switch (randomness) {
             case None none -> Dropout.NONE;
             case Masks masks when probability == 0 -> Dropout.NONE;
             case Masks masks -> {
-                List<Span> spans = new ArrayList<>(List.of(innerSpans));
+                List<IndexSpan> spans = new ArrayList<>(List.of(innerSpans));
                 spans.addFirst(masks.samples());
                 yield new Dropout(probability, Philox.Key.of(masks.seed(), purpose).at(masks.step()), spans);
             }

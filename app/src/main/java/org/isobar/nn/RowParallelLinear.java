@@ -1,7 +1,7 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Reduction;
 import org.isobar.tensor.Tensor;
 
@@ -14,7 +14,7 @@ import org.isobar.tensor.Tensor;
  */
 public final class RowParallelLinear implements Layer {
     private final Linear slice;
-    private final Columns columns;
+    private final ChannelSplit columns;
     private final Input input;
     private final Layout layout;
     private final Linear.Bias brought; // by this rank
@@ -32,10 +32,10 @@ public final class RowParallelLinear implements Layer {
      *
      * @throws org.isobar.fault.UserException if the ranks cannot share {@code inputs} evenly
      */
-    public RowParallelLinear(Scoped here, long inputs, long outputs, Input input, Linear.Bias bias) {
+    public RowParallelLinear(ParameterScope here, long inputs, long outputs, Input input, Linear.Bias bias) {
         slice = Linear.inputsCut(here, inputs, outputs, bias);
         layout = here.layout();
-        columns = new Columns(layout.tensor());
+        columns = new ChannelSplit(layout.tensor());
         this.input = input;
         brought = layout.tensor().group().index() == 0 ? bias : Linear.Bias.LEFT;
     }
@@ -47,7 +47,7 @@ public final class RowParallelLinear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor part = cut(x, scratch, pass);
             slice.multiply(y, part, brought, pass);
             layout.tensor().allReduce(y, Reduction.SUM).await();
@@ -57,18 +57,18 @@ public final class RowParallelLinear implements Layer {
 
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             backwardWeight(dy, cut(x, scratch, pass), pass);
             if (input == Input.CUT) {
-                backwardInput(dx, dy, Write.OVERWRITE, pass);
+                backwardInput(dx, dy, WriteMode.OVERWRITE, pass);
             } else {
-                columns.gather(dx, part -> backwardInput(part, dy, Write.OVERWRITE, pass), scratch, pass.ops());
+                columns.gather(dx, part -> backwardInput(part, dy, WriteMode.OVERWRITE, pass), scratch, pass.ops());
             }
         }
     }
 
     /** This rank's slice of {@code dx}. */
-    void backwardInput(Tensor dx, Tensor dy, Write write, Pass pass) {
+    void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         slice.backwardInput(dx, dy, write, pass);
     }
 
@@ -77,7 +77,7 @@ public final class RowParallelLinear implements Layer {
         slice.backwardWeight(dy, x, pass);
     }
 
-    private Tensor cut(Tensor x, Arena.Scope scratch, Pass pass) {
+    private Tensor cut(Tensor x, DeviceArena.Scope scratch, Pass pass) {
         return input == Input.CUT ? x : columns.part(x, scratch, pass.ops());
     }
 }

@@ -1,10 +1,10 @@
 package org.isobar.nn;
 
-import org.isobar.device.Arena;
-import org.isobar.device.AttentionShape;
-import org.isobar.device.Dropout;
-import org.isobar.device.Span;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
 import org.isobar.tensor.DType;
@@ -35,7 +35,7 @@ public final class SelfAttention implements Layer {
     private record Kept(Tensor q, Tensor kv, Tensor out, Tensor lse) { }
 
     /** Declares {@code q}, {@code k}, {@code v} and {@code proj} at {@code here}. */
-    public SelfAttention(Scoped here, long channels, long heads, double dropout) {
+    public SelfAttention(ParameterScope here, long channels, long heads, double dropout) {
         layout = here.layout();
         this.name = here.name("dropout");
         this.heads = heads;
@@ -47,7 +47,7 @@ public final class SelfAttention implements Layer {
         projection = new RowParallelLinear(here.child("proj"), channels, channels, RowParallelLinear.Input.CUT,
             Linear.Bias.ADDED);
         projectionDropout = new DropoutLayer(here.name("proj.dropout"), dropout, layout.sequence().span(),
-            Span.whole(channels));
+            IndexSpan.whole(channels));
     }
 
     @Override
@@ -57,7 +57,7 @@ public final class SelfAttention implements Layer {
         Tensor kv = pass.keep(pass.compute(), shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
         Tensor out = pass.keep(pass.compute(), q.shape().extents());
         Tensor lse = pass.keep(DType.F32, shape.batch(), shape.heads(), shape.queries());
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Sequence.Gather gather = layout.sequence().gather(tokens(kv),
                 part -> keyValue.forward(part, x, pass), scratch, pass.ops());
             query.forward(tokens(q), x, pass);
@@ -73,19 +73,19 @@ public final class SelfAttention implements Layer {
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
         AttentionShape shape = shape(x);
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor dq = scratch.allocate(pass.compute(), kept.q().shape().extents());
             Tensor dkv = scratch.allocate(pass.compute(), kept.kv().shape().extents());
             Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
             Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
-            projection.backwardInput(tokens(dOut), dProjection, Write.OVERWRITE, pass);
+            projection.backwardInput(tokens(dOut), dProjection, WriteMode.OVERWRITE, pass);
             pass.ops().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
                 mask(shape, pass));
             Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
             projection.backwardWeight(dProjection, tokens(kept.out()), pass);
-            query.backwardInput(dx, tokens(dq), Write.OVERWRITE, pass);
+            query.backwardInput(dx, tokens(dq), WriteMode.OVERWRITE, pass);
             Tensor dkvHere = scatter.await();
-            keyValue.backwardInput(dx, dkvHere, Write.ADD, pass);
+            keyValue.backwardInput(dx, dkvHere, WriteMode.ADD, pass);
             Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
             query.backwardWeight(tokens(dq), x, pass);
             keyValue.backwardWeight(dkvHere, x, pass);
@@ -99,7 +99,7 @@ public final class SelfAttention implements Layer {
     }
 
     private Dropout mask(AttentionShape shape, Pass pass) {
-        return pass.mask(name, dropout, layout.span(heads), layout.sequence().span(), Span.whole(shape.keys()));
+        return pass.mask(name, dropout, layout.span(heads), layout.sequence().span(), IndexSpan.whole(shape.keys()));
     }
 
     /** The tensor as (B, tokens, everything else). */

@@ -2,9 +2,9 @@ package org.isobar.nn;
 
 import java.util.function.Consumer;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.SequenceSplit;
@@ -47,8 +47,8 @@ public final class Sequence {
     }
 
     /** How this rank's tokens lie in the sequence. */
-    public Span span() {
-        return new Span(start(index), 1, tokens);
+    public IndexSpan span() {
+        return new IndexSpan(start(index), 1, tokens);
     }
 
     /** A gather under way; its memory is in use until {@link #await}. */
@@ -71,7 +71,7 @@ public final class Sequence {
      * @param fill    writes this rank's part, (B, Tl, W), into the tensor that it is given; called once, before return
      * @param scratch may hold the staging tensor; stays open until the gather is awaited
      */
-    public Gather gather(Tensor whole, Consumer<Tensor> fill, Arena.Scope scratch, TensorOps ops) {
+    public Gather gather(Tensor whole, Consumer<Tensor> fill, DeviceArena.Scope scratch, TensorOps ops) {
         if (isAlone()) {
             fill.accept(whole);
             return () -> { };
@@ -92,7 +92,7 @@ public final class Sequence {
      * @param whole   (B, T, W), overwritten; in use until the sum is awaited
      * @param scratch may hold the staging tensor; stays open as long as the part is used
      */
-    public ReduceScatter reduceScatter(Tensor whole, Arena.Scope scratch, TensorOps ops) {
+    public ReduceScatter reduceScatter(Tensor whole, DeviceArena.Scope scratch, TensorOps ops) {
         if (isAlone()) {
             return () -> whole;
         }
@@ -112,7 +112,7 @@ public final class Sequence {
      * @param whole (B, T, W)
      * @return (B, Tl, W): {@code whole} itself, a view of it, or a copy in {@code scratch}
      */
-    public Tensor part(Tensor whole, Arena.Scope scratch, TensorOps ops) {
+    public Tensor part(Tensor whole, DeviceArena.Scope scratch, TensorOps ops) {
         if (isAlone() || batch(whole) == 1) {
             return place(whole, whole, index);
         }
@@ -122,7 +122,7 @@ public final class Sequence {
     }
 
     /** Room (B, T, W) for the whole of which {@code part} (B, Tl, W) is this rank's: itself where it is all. */
-    public Tensor room(Tensor part, Arena.Scope scratch) {
+    public Tensor room(Tensor part, DeviceArena.Scope scratch) {
         return isAlone() ? part : scratch.allocate(part.dtype(), batch(part), tokens, part.shape().extent(2));
     }
 
@@ -141,7 +141,7 @@ public final class Sequence {
      * @param part (B, Tl, W)
      * @return (B, T, W): {@code part} itself where it is all, else in {@code scratch}
      */
-    public Tensor gathered(Tensor part, Arena.Scope scratch, TensorOps ops) {
+    public Tensor gathered(Tensor part, DeviceArena.Scope scratch, TensorOps ops) {
         Tensor whole = room(part, scratch);
         if (!isAlone()) {
             gather(whole, place -> ops.copy(place, part), scratch, ops).await();
@@ -154,7 +154,7 @@ public final class Sequence {
     }
 
     /** Room for all parts by rank: {@code whole} itself where that is the same. */
-    private Tensor staging(Tensor whole, Arena.Scope scratch) {
+    private Tensor staging(Tensor whole, DeviceArena.Scope scratch) {
         return batch(whole) == 1 ? whole : scratch.allocate(whole.dtype(), whole.shape().extents());
     }
 

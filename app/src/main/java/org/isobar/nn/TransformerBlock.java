@@ -2,8 +2,8 @@ package org.isobar.nn;
 
 import java.util.List;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
@@ -31,9 +31,11 @@ public final class TransformerBlock implements Layer {
      *
      * @param dropout  probability for attention, projection and both dropouts of the mlp
      * @param dropPath probability of leaving out a branch
-     * @param recompute what its mlp does not keep; who wants a block to keep nothing wraps it in {@link Recomputed}
+     * @param recompute what its mlp does not keep; who wants a block to keep nothing wraps it in
+     * {@link RecomputedLayer}
      */
-    public TransformerBlock(Scoped here, long channels, long heads, long hidden, double dropout, double dropPath,
+    public TransformerBlock(ParameterScope here, long channels, long heads, long hidden, double dropout,
+        double dropPath,
         Recompute recompute) {
         modules = List.of(here.module());
         norm1 = new LayerNorm(here.child("norm1"), channels);
@@ -47,7 +49,7 @@ public final class TransformerBlock implements Layer {
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
         Tensor z = pass.keep(DType.F32, x.shape().extents());
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
             Tensor branch = scratch.allocate(pass.compute(), x.shape().extents());
             LayerNorm.Statistics statistics1 = norm1.forward(normed, x, pass);
@@ -75,13 +77,13 @@ public final class TransformerBlock implements Layer {
     /** {@code dStream += d/dx of branch(norm(x)), applied to dStream}. */
     private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
         LayerNorm.Statistics statistics, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
             Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
             Tensor dBranch = path.backward(dStream, scratch, pass);
             norm.recompute(normed, x, statistics, pass);
             branch.backward(dNormed, dBranch, normed, pass);
-            norm.backward(dStream, dNormed, x, statistics, Write.ADD, pass);
+            norm.backward(dStream, dNormed, x, statistics, WriteMode.ADD, pass);
         }
     }
 }

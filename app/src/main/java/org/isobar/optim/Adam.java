@@ -3,10 +3,10 @@ package org.isobar.optim;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
-import org.isobar.device.AdamConstants;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.device.StepControl;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.AdamConstants;
+import org.isobar.device.ops.StepControl;
 import org.isobar.distributed.Communicator;
 import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.DType;
@@ -85,7 +85,7 @@ public final class Adam {
      *
      * @param ranks all that must skip the same steps
      */
-    public Adam(Device device, ParameterStore parameters, Arena arena, Options options, Communicator ranks) {
+    public Adam(Device device, ParameterStore parameters, DeviceArena arena, Options options, Communicator ranks) {
         this.device = device;
         this.options = options;
         this.ranks = ranks;

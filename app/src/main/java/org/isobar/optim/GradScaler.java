@@ -1,8 +1,8 @@
 package org.isobar.optim;
 
-import org.isobar.device.LossScaling;
-import org.isobar.device.StepControl;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.LossScaling;
+import org.isobar.device.ops.StepControl;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Reduction;
 import org.isobar.tensor.DType;

@@ -9,8 +9,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
-import org.isobar.fault.UserException;
-
 /**
  * A file that appears whole or not at all: it is written under a temporary name beside its own, forced to the disk, and
  * moved. What stood under its name before stands there until then.
@@ -30,7 +28,7 @@ public record AtomicFile(String what, Path path, String option) {
     /**
      * Writes the file; makes its directory if need be.
      *
-     * @throws UserException if the disk does not take it
+     * @throws org.isobar.fault.UserException if the disk does not take it
      */
     public void write(Content content) {
         Path temporary = temporary(path);
@@ -53,7 +51,7 @@ public record AtomicFile(String what, Path path, String option) {
     /**
      * Writes the file; makes its directory if need be.
      *
-     * @throws UserException if the disk does not take it
+     * @throws org.isobar.fault.UserException if the disk does not take it
      */
     public void write(byte[] content) {
         write(channel -> writeFully(channel, ByteBuffer.wrap(content)));

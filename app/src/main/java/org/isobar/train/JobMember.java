@@ -12,12 +12,12 @@ import org.isobar.device.Device;
 import org.isobar.device.DeviceException;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
-import org.isobar.distributed.Job;
-import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
-import org.isobar.distributed.RankEnvironment;
-import org.isobar.distributed.Rendezvous;
-import org.isobar.distributed.TimeLimits;
+import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.Rendezvous;
+import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 
 /**

@@ -13,6 +13,7 @@ import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.saving.TrainingState;
 
 /** Everything that a run tells: log lines, TensorBoard events, the picture. */
 final class RunReport {

@@ -6,8 +6,8 @@ import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
-import org.isobar.device.Ranges;
-import org.isobar.device.Span;
+import org.isobar.device.ProfilerRanges;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
 import org.isobar.nn.Pass;
@@ -15,6 +15,15 @@ import org.isobar.optim.LearningRateSchedule;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.diagnosis.FiniteLossCheck;
+import org.isobar.train.diagnosis.FirstNonFiniteLayer;
+import org.isobar.train.diagnosis.NonFiniteLossException;
+import org.isobar.train.saving.CheckpointSaver;
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.TrainingState;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.RunSignal;
+import org.isobar.train.step.ValidationScores;
 
 /** Epochs of training and validation, and what the log and TensorBoard are told of them. */
 final class Trainer {
@@ -27,13 +36,13 @@ final class Trainer {
     private final RunReport report;
     private final LearningRateSchedule schedule;
     private final Validator validator;
-    private final Span samples; // of this replica in the global batch
+    private final IndexSpan samples; // of this replica in the global batch
     private final int epochs;
     private final long stepsPerEpoch;
-    private final Saves saves;
-    private final BadSteps badSteps;
+    private final CheckpointSaver saves;
+    private final NonFiniteSteps badSteps;
     private final Optional<Resumption> resumption;
-    private final Course course;
+    private final TrainingProgress course;
     private long saved; // iterations when a checkpoint was last begun
 
     /**
@@ -68,7 +77,7 @@ final class Trainer {
      * The training of a replica that has its initial weights or, where the run goes on from a checkpoint, those of
      * that.
      */
-    Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report, Saves saves,
+    Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report, CheckpointSaver saves,
         Optional<Resumption> resumption) {
         this.config = config;
         this.replica = replica;
@@ -80,16 +89,16 @@ final class Trainer {
             case NONE -> new LearningRateSchedule.Constant(config.training().lr());
         };
         validator = new Validator(replica, data.validation(), saves::wish);
-        samples = new Span(config.grid().coordinate(config.ranks().rank(), Axis.DP), config.grid().size(Axis.DP),
+        samples = new IndexSpan(config.grid().coordinate(config.ranks().rank(), Axis.DP), config.grid().size(Axis.DP),
             config.training().globalBatchSize());
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
         this.saves = saves;
         this.resumption = resumption;
-        course = new Course(stepsPerEpoch, resumption);
+        course = new TrainingProgress(stepsPerEpoch, resumption);
         saved = course.iterations();
-        badSteps = new BadSteps(course, config.training().onNan(),
-            new FiniteLoss.Origin(replica, data.training().dataset()), report::warn);
+        badSteps = new NonFiniteSteps(course, config.training().onNan(),
+            new FiniteLossCheck.Origin(replica, data.training().dataset()), report::warn);
     }
 
     /**
@@ -97,7 +106,7 @@ final class Trainer {
      *
      * @throws UserException if a loss is not finite, and that is to end the run
      */
-    Outcome run() {
+    TrainingOutcome run() {
         try {
             return trainEpochs();
         } catch (NonFiniteLossException bad) {
@@ -105,7 +114,7 @@ final class Trainer {
         }
     }
 
-    private Outcome trainEpochs() {
+    private TrainingOutcome trainEpochs() {
         report.info(TutorialLines.trainingStarts());
         if (resumption.isEmpty()) {
             scoreBeforeTraining();
@@ -121,7 +130,7 @@ final class Trainer {
                 return stop(trained);
             }
             announce(pace.get());
-            Optional<Validator.Scores> scores = validate();
+            Optional<ValidationScores> scores = validate();
             if (scores.isEmpty()) {
                 return stop(trained);
             }
@@ -130,7 +139,7 @@ final class Trainer {
         }
         awaitAll(); // one may be lost meanwhile
         course.skipped().total().ifPresent(report::info);
-        return new Outcome.Finished(course.scores());
+        return new TrainingOutcome.Finished(course.scores());
     }
 
     /** Keeps where training was before step {@code number} went wrong; tells how to do that step again. */
@@ -174,17 +183,17 @@ final class Trainer {
     }
 
     /** Saves what {@code state} describes. Nobody ends before all have saved, or know that one cannot. */
-    private Outcome stop(TrainingState state) {
+    private TrainingOutcome stop(TrainingState state) {
         if (!course.hasMoved()) {
-            return new Outcome.Lost("no step was done since the start; give it more time");
+            return new TrainingOutcome.Lost("no step was done since the start; give it more time");
         }
         save(state);
         Optional<String> failure = saves.await();
         if (replica.isTrueAnywhere(failure.isPresent())) {
-            return new Outcome.Lost("the steps since the last checkpoint are lost: "
+            return new TrainingOutcome.Lost("the steps since the last checkpoint are lost: "
                 + failure.orElse("another rank could not save its share"));
         }
-        return new Outcome.Interrupted(course.iterations());
+        return new TrainingOutcome.Interrupted(course.iterations());
     }
 
     /** The losses of one batch each with the initial weights, at step 0 of TensorBoard. */
@@ -198,8 +207,8 @@ final class Trainer {
     private Replica.Evaluation evaluateFirst(DataLoader loader) {
         try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
             Replica.Evaluation evaluation = replica.evaluate(batch.input(), batch.target());
-            FiniteLoss.require(evaluation.batch(), "at step " + course.iterations(), batch.samples(),
-                new FiniteLoss.Origin(replica, loader.dataset()));
+            FiniteLossCheck.require(evaluation.batch(), "at step " + course.iterations(), batch.samples(),
+                new FiniteLossCheck.Origin(replica, loader.dataset()));
             return evaluation;
         }
     }
@@ -215,20 +224,20 @@ final class Trainer {
             config.training().globalBatchSize());
         try (ProgressBar progress = report.progress(plan);
             DataLoader.Epoch batches = data.training().epoch(course.epoch(), course.step())) {
-            LateLosses late = new LateLosses((loss, bad) -> badSteps.counts(loss, bad, () -> diagnose(bad, batches)),
-                course.losses(),
+            DeferredLosses late = new DeferredLosses(
+                (loss, bad) -> badSteps.counts(loss, bad, () -> diagnose(bad, batches)), course.losses(),
                 (number, loss) -> progress.step(course.epoch() + 1, course.stepOfEpoch(number) + 1, loss));
             while (batches.hasNext()) {
                 late.add(step(batches, late));
                 if (course.step() == 2) {
                     report.info(TutorialLines.forwardMemory(replica.device().memory().highWatermark()));
                 }
-                if (heed(late) == Wish.STOP) {
+                if (heed(late) == RunSignal.STOP) {
                     return Optional.empty();
                 }
             }
             late.settle();
-            if (late.wish() == Wish.STOP) {
+            if (late.wish() == RunSignal.STOP) {
                 return Optional.empty();
             }
         }
@@ -236,33 +245,33 @@ final class Trainer {
     }
 
     /** Saves if it is time, or somebody has wished for it since the last time; returns what was wished. */
-    private Wish heed(LateLosses late) {
-        boolean save = saves.isDueAfter(course.iterations()) || late.wish() == Wish.SAVE && late.wisher() > saved;
-        if (save || late.wish() == Wish.STOP) {
+    private RunSignal heed(DeferredLosses late) {
+        boolean save = saves.isDueAfter(course.iterations()) || late.wish() == RunSignal.SAVE && late.wisher() > saved;
+        if (save || late.wish() == RunSignal.STOP) {
             late.settle();
         }
         boolean last = course.step() == stepsPerEpoch; // validation comes first, and a save after it
-        if (save && late.wish() != Wish.STOP && !last) {
+        if (save && late.wish() != RunSignal.STOP && !last) {
             save();
         }
         return late.wish();
     }
 
-    private LateLosses.Issued step(DataLoader.Epoch batches, LateLosses late) {
+    private DeferredLosses.Issued step(DataLoader.Epoch batches, DeferredLosses late) {
         try (Batch batch = batches.next()) {
             profile(late);
-            LateLosses.Issued issued = issue(batch);
+            DeferredLosses.Issued issued = issue(batch);
             course.stepDone();
             return issued;
         }
     }
 
     /** The first layer whose output is not finite in a step of this epoch: its batch is read again. */
-    private Optional<String> diagnose(LateLosses.Issued bad, DataLoader.Epoch batches) {
+    private Optional<String> diagnose(DeferredLosses.Issued bad, DataLoader.Epoch batches) {
         batches.close(); // one is open at a time
         try (DataLoader.Epoch again = data.training().epoch(course.epoch(), course.stepOfEpoch(bad.number()));
             Batch batch = again.next()) {
-            return Diagnosis.firstNonFiniteLayer(replica, batch.input(),
+            return FirstNonFiniteLayer.firstNonFiniteLayer(replica, batch.input(),
                 new Pass.Masks(config.training().seed(), bad.number() - 1, samples));
         }
     }
@@ -281,7 +290,7 @@ final class Trainer {
     }
 
     /** The profiler's window: the fourth epoch but for its last step. What it sees is done when it closes. */
-    private void profile(LateLosses late) {
+    private void profile(DeferredLosses late) {
         if (course.epoch() != PROFILED_EPOCH) {
             return;
         }
@@ -297,27 +306,27 @@ final class Trainer {
         }
     }
 
-    private LateLosses.Issued issue(Batch batch) {
+    private DeferredLosses.Issued issue(Batch batch) {
         long done = course.iterations();
-        Ranges ranges = replica.device().ranges();
-        try (Ranges.Range _ = ranges.open("step " + course.step())) {
+        ProfilerRanges ranges = replica.device().ranges();
+        try (ProfilerRanges.Range _ = ranges.open("step " + course.step())) {
             Tensor input;
             Tensor target;
-            try (Ranges.Range _ = ranges.open("data copy in " + course.step())) {
+            try (ProfilerRanges.Range _ = ranges.open("data copy in " + course.step())) {
                 input = batch.input();
                 target = batch.target();
             }
             Replica.StepContext context = new Replica.StepContext(config.training().seed(), done, samples,
                 schedule.at(done), saves.wish());
-            return new LateLosses.Issued(done + 1, batch.samples(), replica.issue(input, target, context));
+            return new DeferredLosses.Issued(done + 1, batch.samples(), replica.issue(input, target, context));
         }
     }
 
     /** Scores the model; returns nothing if asked to end. */
-    private Optional<Validator.Scores> validate() {
+    private Optional<ValidationScores> validate() {
         long start = System.nanoTime();
         long done = course.iterations();
-        Optional<Validator.Scores> found = validator.run(
+        Optional<ValidationScores> found = validator.run(
             course.epoch() == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE, done,
             (target, prediction) -> report.figure(replica.device(), target, prediction, done));
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;

@@ -13,13 +13,24 @@ import org.isobar.device.DeviceException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
-import org.isobar.distributed.JobSecret;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TutorialLines;
+import org.isobar.train.input.DemoData;
+import org.isobar.train.input.RunInputs;
+import org.isobar.train.memory.MemoryCheck;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.memory.RunMemory;
+import org.isobar.train.saving.RunDirectory;
+import org.isobar.train.saving.RunStart;
+import org.isobar.train.saving.StopRequest;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.ReplicaOptions;
 
 /** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
 public final class TrainingRun {
@@ -40,7 +51,7 @@ public final class TrainingRun {
      * @param interruption asks it to end
      */
     public record Surroundings(JobSecret secret, Map<String, String> environment, Screen screen,
-        Interruption interruption) { }
+        StopRequest interruption) { }
 
     private TrainingRun(RunConfig config, Surroundings surroundings, RunLog log) {
         this.config = config;
@@ -77,7 +88,7 @@ public final class TrainingRun {
     }
 
     private int run() {
-        try (RunFiles files = RunFiles.of(config, log)) {
+        try (RunDirectory files = RunDirectory.of(config, log)) {
             ProcessGrid grid = config.grid();
             log.info(TutorialLines.grid(grid.size(Axis.DP), grid.size(Axis.TP), grid.size(Axis.CP),
                 grid.size(Axis.PP)));
@@ -86,7 +97,7 @@ public final class TrainingRun {
         }
     }
 
-    private int run(RunFiles files) {
+    private int run(RunDirectory files) {
         JobMember member = new JobMember(config.ranks(), config.grid(), surroundings.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(surroundings.environment());

@@ -15,6 +15,18 @@ import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
+import org.isobar.train.input.DemoData;
+import org.isobar.train.memory.RunMemory;
+import org.isobar.train.saving.AsyncCheckpointWriter;
+import org.isobar.train.saving.CheckpointSaver;
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.RunStart;
+import org.isobar.train.saving.Snapshot;
+import org.isobar.train.saving.WeightsFile;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.ReplicaOptions;
+import org.isobar.train.step.ValidationScores;
 
 /** The part of a rank's run that has all it needs: makes or restores the model, trains it, keeps what comes of it. */
 final class TrainingSession {
@@ -48,7 +60,7 @@ final class TrainingSession {
             }
             log.info(replica.toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
-            try (TensorBoardWriter board = board(); Saves saves = saves(replica, communicators)) {
+            try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(surroundings.screen(), log, Optional.ofNullable(board), directory);
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
             }
@@ -80,41 +92,41 @@ final class TrainingSession {
     }
 
     /** Replicas that train apart have no weights in common that could be saved. */
-    private Saves saves(Replica replica, Communicators communicators) {
+    private CheckpointSaver saves(Replica replica, Communicators communicators) {
         Path folder = Resumption.folder(directory);
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
                 .map(Resumption::iteration).orElse(-1L);
-            for (Path earlier : new Path[] {folder, SavesBeside.apart(folder)}) {
+            for (Path earlier : new Path[] {folder, AsyncCheckpointWriter.apart(folder)}) {
                 Checkpoints.setAside(earlier, from).ifPresent(aside ->
                     log.info("Earlier checkpoints of later iterations were moved to " + aside));
             }
         }
         if (!areSaved(config)) {
             log.info("No checkpoints: " + (isApart(config) ? "--noddp" : "keep is 0"));
-            return Saves.NONE;
+            return CheckpointSaver.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
         CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),
-            SavesBeside.PATIENCE);
-        return new SavesBeside(config, log, writer, snapshot, surroundings.interruption(),
+            AsyncCheckpointWriter.PATIENCE);
+        return new AsyncCheckpointWriter(config, log, writer, snapshot, surroundings.interruption(),
             communicators::requireSound);
     }
 
     private int train(Trainer trainer, WeightsFile weights, RunReport report) {
         switch (trainer.run()) {
-            case Outcome.Finished finished -> {
+            case TrainingOutcome.Finished finished -> {
                 Path file = directory.resolve("model.safetensors");
                 weights.save(file);
                 conclude(finished.scores(), file, report);
                 return 0;
             }
-            case Outcome.Interrupted interrupted -> {
+            case TrainingOutcome.Interrupted interrupted -> {
                 log.info("Interrupted after iteration %d, which is saved; go on with --resume=auto"
                     .formatted(interrupted.iteration()));
                 return TrainingRun.INTERRUPTED;
             }
-            case Outcome.Lost lost -> {
+            case TrainingOutcome.Lost lost -> {
                 log.error("Interrupted: " + lost.reason());
                 return 1;
             }
@@ -139,7 +151,7 @@ final class TrainingSession {
             isApart(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
-    private void conclude(Validator.Scores scores, Path weights, RunReport report) {
+    private void conclude(ValidationScores scores, Path weights, RunReport report) {
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
             TutorialLines.gigabytes(HostMachine.anonymousMemory()),
             TutorialLines.gigabytes(HostMachine.mappedFilePages())));

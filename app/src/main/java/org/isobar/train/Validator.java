@@ -5,23 +5,17 @@ import java.util.function.Supplier;
 
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
-import org.isobar.fault.UserException;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.diagnosis.FiniteLossCheck;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.RunSignal;
+import org.isobar.train.step.ValidationScores;
 
 /** Scores a replica on the validation years: every whole batch, in order, without dropout. */
-final class Validator {
+public final class Validator {
     private final Replica replica;
     private final DataLoader loader;
-    private final Supplier<Wish> wish;
-
-    /**
-     * Means over all validation batches.
-     *
-     * @param loss        relative L2 loss
-     * @param rmse        latitude-weighted RMSE of each channel, normalized
-     * @param persistence the same score of the forecast that nothing changes, or null where it was not asked for
-     */
-    record Scores(double loss, double[] rmse, double[] persistence) { }
+    private final Supplier<RunSignal> wish;
 
     /** What is scored besides the model. */
     enum Baseline {
@@ -32,7 +26,7 @@ final class Validator {
     }
 
     /** Scores by the batches of {@code loader}; {@code wish} is asked for this rank's before each of them. */
-    Validator(Replica replica, DataLoader loader, Supplier<Wish> wish) {
+    Validator(Replica replica, DataLoader loader, Supplier<RunSignal> wish) {
         this.replica = replica;
         this.loader = loader;
         this.wish = wish;
@@ -42,9 +36,9 @@ final class Validator {
      * Scores all validation batches after {@code step} steps of training. {@code firstBatch} sees the first one while
      * the replica still holds its prediction. Returns nothing if a rank wishes to stop: then all do.
      *
-     * @throws UserException if a loss is not finite
+     * @throws org.isobar.fault.UserException if a loss is not finite
      */
-    Optional<Scores> run(Baseline baseline, long step, BatchViewer firstBatch) {
+    Optional<ValidationScores> run(Baseline baseline, long step, BatchViewer firstBatch) {
         double loss = 0;
         double[] rmse = null;
         double[] persistence = null;
@@ -55,9 +49,9 @@ final class Validator {
                     Tensor input = batch.input();
                     Tensor target = batch.target();
                     Replica.Evaluation evaluation = replica.evaluate(input, target, wish.get());
-                    FiniteLoss.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
-                        new FiniteLoss.Origin(replica, loader.dataset()));
-                    if (evaluation.batch().wish() == Wish.STOP) {
+                    FiniteLossCheck.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
+                        new FiniteLossCheck.Origin(replica, loader.dataset()));
+                    if (evaluation.batch().wish() == RunSignal.STOP) {
                         return Optional.empty();
                     }
                     if (batches == 0) {
@@ -72,7 +66,7 @@ final class Validator {
                 }
             }
         }
-        return Optional.of(new Scores(loss / batches, divide(rmse, batches), divide(persistence, batches)));
+        return Optional.of(new ValidationScores(loss / batches, divide(rmse, batches), divide(persistence, batches)));
     }
 
     /** Looks at a target and its prediction, both (B, C, H, W). */

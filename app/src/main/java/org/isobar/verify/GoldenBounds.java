@@ -5,6 +5,7 @@ import java.util.function.ToDoubleFunction;
 import com.fasterxml.jackson.databind.JsonNode;
 import org.isobar.device.Device;
 import org.isobar.tensor.DType;
+import org.isobar.verify.reference.NumberFormats;
 
 /**
  * How far a golden case may be from gold, as ||difference|| / ||gold||. In full single precision, 1e-5 for what comes
@@ -27,8 +28,8 @@ record GoldenBounds(double output, ToDoubleFunction<String> gradient, ToDoubleFu
      * @param precision PyTorch's errors in the case, by type
      */
     static GoldenBounds of(Device device, DType compute, JsonNode precision) {
-        double roundoff = Math.max(Numbers.roundoff(compute), device.operandRoundoff(compute));
-        if (roundoff == Numbers.roundoff(DType.F32)) {
+        double roundoff = Math.max(NumberFormats.roundoff(compute), device.operandRoundoff(compute));
+        if (roundoff == NumberFormats.roundoff(DType.F32)) {
             return new GoldenBounds(OUTPUT, parameter -> PARAMETER, parameter -> PARAMETER);
         }
         JsonNode errors = precision.get(compute == DType.F32 ? "TF32" : compute.name());

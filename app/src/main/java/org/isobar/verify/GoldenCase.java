@@ -17,19 +17,20 @@ import java.util.function.ToDoubleFunction;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import org.isobar.checkpoint.SafeTensors;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
-import org.isobar.device.Span;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Communicators;
 import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
-import org.isobar.train.GradientSync;
-import org.isobar.train.MemoryPlan;
-import org.isobar.train.Replica;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 
 /**
@@ -96,10 +97,10 @@ public final class GoldenCase {
         device.reserve(plan.footprint());
         Shape inputs = Shape.of(batch, config.inChannels(), config.height(), config.width());
         Shape targets = Shape.of(batch, config.outChannels(), config.height(), config.width());
-        try (Replica.Memory memory = Replica.Memory.of(device, plan);
+        try (StepMemory memory = plan.allocate(device);
             HostBuffer input = device.hostBuffer(DType.F32, inputs);
             HostBuffer target = device.hostBuffer(DType.F32, targets);
-            SafeTensors tensors = tensors(name)) {
+            SafeTensorsFile tensors = tensors(name)) {
             Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
                 Replica.Options.of(compute, GradientSync.Options.DEFAULT));
             fill(input.segment(), i -> Math.sin(0.013 * i));
@@ -140,11 +141,11 @@ public final class GoldenCase {
         private final Replica replica;
         private final Tensor input;
         private final Tensor target;
-        private final SafeTensors tensors;
+        private final SafeTensorsFile tensors;
         private final GoldenBounds bounds;
         private final List<Deviation> deviations = new ArrayList<>();
 
-        Run(Replica replica, Tensor input, Tensor target, SafeTensors tensors, GoldenBounds bounds) {
+        Run(Replica replica, Tensor input, Tensor target, SafeTensorsFile tensors, GoldenBounds bounds) {
             this.replica = replica;
             this.input = input;
             this.target = target;
@@ -164,7 +165,7 @@ public final class GoldenCase {
                 c.get("num_iters").asLong(), c.get("warmup").asLong());
             for (int step = 0; step < steps; step++) {
                 double loss = replica.trainStep(input, target,
-                    new Replica.StepContext(0, step, Span.whole(batch), schedule.at(step)));
+                    new Replica.StepContext(0, step, IndexSpan.whole(batch), schedule.at(step)));
                 compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
             }
             compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
@@ -223,12 +224,12 @@ public final class GoldenCase {
     }
 
     /** The tensors of a case; a resource of a jar must be a file of its own to be mapped. */
-    private static SafeTensors tensors(String resource) {
+    private static SafeTensorsFile tensors(String resource) {
         try (InputStream stream = GoldenCase.class.getResourceAsStream("golden/" + resource + ".safetensors")) {
             Path file = Files.createTempFile("isobar-" + resource, ".safetensors");
             try {
                 Files.copy(stream, file, StandardCopyOption.REPLACE_EXISTING);
-                return SafeTensors.open(file);
+                return SafeTensorsFile.open(file);
             } finally {
                 Files.delete(file); // the mapping keeps it alive
             }

@@ -2,15 +2,15 @@ package org.isobar.vit;
 
 import java.util.List;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Epilogue;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Shard;
 import org.isobar.nn.DropoutLayer;
 import org.isobar.nn.Initializer;
 import org.isobar.nn.Parameter;
+import org.isobar.nn.ParameterScope;
 import org.isobar.nn.Pass;
-import org.isobar.nn.Scoped;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
@@ -32,25 +32,25 @@ final class PatchEmbed {
     private final DropoutLayer dropout;
 
     /** Declares {@code pos_embed} and {@code patch_embed.proj} at the root {@code here}. */
-    PatchEmbed(Scoped here, VitConfig config) {
+    PatchEmbed(ParameterScope here, VitConfig config) {
         this.config = config;
         long fanIn = (long) config.inChannels() * config.patch() * config.patch();
         Initializer uniform = new Initializer.Uniform(1 / Math.sqrt(fanIn)); // PyTorch's default for convolutions
         positions = here.declareAs(Shape.of(config.tokens(), config.embed()), "pos_embed",
             new Initializer.Normal(0.02), 1, config.tokens(), config.embed());
-        Scoped proj = here.child("patch_embed").child("proj");
+        ParameterScope proj = here.child("patch_embed").child("proj");
         projection = List.of(proj.module());
         sum = List.of(here.name("pos_drop"));
         weight = proj.declareAs(Shape.of(config.embed(), fanIn), "weight", uniform, config.embed(),
             config.inChannels(), config.patch(), config.patch());
         bias = proj.declare("bias", uniform, Shard.whole(), config.embed());
-        dropout = new DropoutLayer(here.name("pos_drop"), config.dropout(), Span.whole(config.tokens()),
-            Span.whole(config.embed()));
+        dropout = new DropoutLayer(here.name("pos_drop"), config.dropout(), IndexSpan.whole(config.tokens()),
+            IndexSpan.whole(config.embed()));
     }
 
     /** {@code tokens} (B, T, C) from {@code image} (B, Cin, H, W). */
     void forward(Tensor tokens, Tensor image, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
             pass.ops().linear(tokens, patches, weight.compute(), new Epilogue.Bias(bias.value()));
         }
@@ -65,7 +65,7 @@ final class PatchEmbed {
         dropout.apply(dTokens, pass);
         pass.ops().addPositionsBackward(positions.gradient(), dTokens);
         pass.complete(positions);
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
             pass.ops().linearBackwardWeight(weight.gradient(), computed(dTokens, scratch, pass), patches);
             pass.ops().biasBackward(bias.gradient(), dTokens);
@@ -75,7 +75,7 @@ final class PatchEmbed {
     }
 
     /** The same in the type of products: itself where it is of that type. */
-    private static Tensor computed(Tensor dTokens, Arena.Scope scratch, Pass pass) {
+    private static Tensor computed(Tensor dTokens, DeviceArena.Scope scratch, Pass pass) {
         if (dTokens.dtype() == pass.compute()) {
             return dTokens;
         }
@@ -84,7 +84,7 @@ final class PatchEmbed {
         return rounded;
     }
 
-    private Tensor patches(Tensor image, Arena.Scope scratch, Pass pass) {
+    private Tensor patches(Tensor image, DeviceArena.Scope scratch, Pass pass) {
         long batch = image.shape().extent(0);
         Tensor patches = scratch.allocate(pass.compute(), batch, config.tokens(), weight.shape().extent(1));
         pass.ops().patchify(patches, image, config.inputPatches(batch));

@@ -1,11 +1,11 @@
 package org.isobar.vit;
 
-import org.isobar.device.Arena;
-import org.isobar.device.Write;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.nn.LayerNorm;
 import org.isobar.nn.Linear;
+import org.isobar.nn.ParameterScope;
 import org.isobar.nn.Pass;
-import org.isobar.nn.Scoped;
 import org.isobar.nn.Sequence;
 import org.isobar.tensor.Tensor;
 
@@ -25,7 +25,7 @@ final class PredictionHead {
     private record Kept(LayerNorm.Statistics statistics) { }
 
     /** Declares {@code norm} and {@code head} at {@code here}. */
-    PredictionHead(Scoped here, VitConfig config) {
+    PredictionHead(ParameterScope here, VitConfig config) {
         this.config = config;
         sequence = here.layout().sequence();
         norm = new LayerNorm(here.onSequenceShard().child("norm"), config.embed());
@@ -35,7 +35,7 @@ final class PredictionHead {
     /** {@code prediction} (B, Cout, H, W) from {@code tokens} (B, Tl, C). */
     void forward(Tensor prediction, Tensor tokens, Pass pass) {
         long batch = tokens.shape().extent(0);
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
             Tensor patches = scratch.f32(batch, config.tokens(), config.outputPatches(batch).tokenSize());
             sequence.gather(normed, part -> pass.push(this, new Kept(norm.forward(part, tokens, pass))), scratch,
@@ -49,7 +49,7 @@ final class PredictionHead {
     void backward(Tensor dTokens, Tensor dPrediction, Tensor tokens, Pass pass) {
         LayerNorm.Statistics statistics = pass.pop(this, Kept.class).statistics();
         long batch = tokens.shape().extent(0);
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
             Tensor dNormed = scratch.allocate(pass.compute(), batch, config.tokens(), config.embed());
             Tensor dPatches = scratch.allocate(pass.compute(), batch, config.tokens(),
@@ -59,7 +59,7 @@ final class PredictionHead {
             pass.ops().patchify(dPatches, dPrediction, config.outputPatches(batch));
             gather.await();
             head.backward(dNormed, dPatches, normed, pass);
-            norm.backward(dTokens, sequence.part(dNormed, scratch, pass.ops()), tokens, statistics, Write.OVERWRITE,
+            norm.backward(dTokens, sequence.part(dNormed, scratch, pass.ops()), tokens, statistics, WriteMode.OVERWRITE,
                 pass);
         }
     }

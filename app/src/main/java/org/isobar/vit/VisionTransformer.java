@@ -3,14 +3,14 @@ package org.isobar.vit;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.device.Arena;
+import org.isobar.device.DeviceArena;
 import org.isobar.nn.Layer;
 import org.isobar.nn.Layout;
+import org.isobar.nn.ParameterScope;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.nn.Recompute;
-import org.isobar.nn.Recomputed;
-import org.isobar.nn.Scoped;
+import org.isobar.nn.RecomputedLayer;
 import org.isobar.nn.Sequence;
 import org.isobar.nn.TransformerBlock;
 import org.isobar.tensor.DType;
@@ -38,13 +38,13 @@ public final class VisionTransformer {
     public VisionTransformer(ParameterStore store, VitConfig config, Layout layout) {
         this.config = config;
         sequence = layout.sequence();
-        Scoped root = Scoped.root(store, layout);
+        ParameterScope root = ParameterScope.root(store, layout);
         embed = new PatchEmbed(root, config);
         for (int i = 0; i < config.depth(); i++) {
-            Scoped here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
+            ParameterScope here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
             TransformerBlock block = new TransformerBlock(here, config.embed(), config.heads(), config.hidden(),
                 config.dropout(), config.dropPath(i), config.recompute());
-            blocks.add(config.recompute() == Recompute.BLOCK ? new Recomputed(block) : block);
+            blocks.add(config.recompute() == Recompute.BLOCK ? new RecomputedLayer(block) : block);
         }
         head = new PredictionHead(root, config);
     }
@@ -73,7 +73,7 @@ public final class VisionTransformer {
     /** Adds to all parameter gradients. The image's own gradient is nobody's input and is not computed. */
     public void backward(Tensor dPrediction, Tensor image, Pass pass) {
         List<Tensor> streams = pass.pop(this, Kept.class).streams();
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor dStream = scratch.f32(streams.getFirst().shape().extents());
             head.backward(dStream, dPrediction, streams.getLast(), pass);
             for (int i = blocks.size() - 1; i >= 0; i--) {
@@ -85,7 +85,7 @@ public final class VisionTransformer {
 
     /** This rank's tokens; every rank computes all and takes its part. */
     private void embed(Tensor stream, Tensor image, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor tokens = sequence.room(stream, scratch);
             embed.forward(tokens, image, pass);
             sequence.scatter(stream, tokens, pass.ops());
@@ -93,7 +93,7 @@ public final class VisionTransformer {
     }
 
     private void embedBackward(Tensor dStream, Tensor image, Pass pass) {
-        try (Arena.Scope scratch = pass.scratch()) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
             embed.backward(sequence.gathered(dStream, scratch, pass.ops()), image, pass);
         }
     }

@@ -1,6 +1,6 @@
 package org.isobar.vit;
 
-import org.isobar.device.PatchShape;
+import org.isobar.device.ops.PatchShape;
 import org.isobar.nn.Recompute;
 
 /**

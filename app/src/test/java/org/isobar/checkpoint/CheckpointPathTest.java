@@ -79,8 +79,8 @@ class CheckpointPathTest {
         Path file = Files.createFile(run.resolve("file"));
         assertEquals("cannot read checkpoint " + file + ": Not a directory; check the path and its permissions",
             refused(file));
-        Files.delete(ninth.resolve(Manifest.FILE));
-        Files.delete(tenth.resolve(Manifest.FILE));
+        Files.delete(ninth.resolve(CheckpointManifest.FILE));
+        Files.delete(tenth.resolve(CheckpointManifest.FILE));
         assertEquals("no checkpoint in " + checkpoints + " is sound; give another directory", refused(run));
         assertEquals("checkpoint " + ninth + " cannot be used: it is not complete, or not Isobar's: it has no "
             + "checkpoint.json; give another one", refused(ninth));

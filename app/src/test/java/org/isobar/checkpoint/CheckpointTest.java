@@ -23,6 +23,7 @@ import org.isobar.checkpoint.Checkpoint.Scrutiny;
 import org.isobar.checkpoint.Checkpoint.StoredSlice;
 import org.isobar.checkpoint.Saving.Cut;
 import org.isobar.checkpoint.Saving.State;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
@@ -127,7 +128,7 @@ class CheckpointTest {
         for (String key : List.of("zeta", "alpha", "mu", "beta", "omega")) {
             configuration.put(key, "1");
         }
-        Saving.writer(directory, 0, 1).write(4, List.of(), new Description(configuration,
+        Saving.writer(directory, 0, 1).write(4, List.of(), new CheckpointContents(configuration,
             new Nested(List.of(0.5, 1e-9), new State(1, 0.25, Double.NEGATIVE_INFINITY), "run")));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-4"))) {
             assertEquals("{scores=[0.5,1.0E-9], inner.epoch=1, inner.loss=0.25, inner.best=-Infinity, name=run}",
@@ -150,7 +151,7 @@ class CheckpointTest {
     @Test
     void aShardIsAnOrdinaryFile() {
         Saving.save(directory, 1, Cut.ROWS, 2);
-        try (SafeTensors shard = SafeTensors.open(directory.resolve("checkpoint-1/rank-00001.safetensors"))) {
+        try (SafeTensorsFile shard = SafeTensorsFile.open(directory.resolve("checkpoint-1/rank-00001.safetensors"))) {
             assertEquals(Map.of("format", "pt"), shard.metadata());
             assertEquals(Shape.of(4, 12), shard.shape("weight"));
             float[] weight = new float[48];

@@ -102,8 +102,9 @@ class CheckpointsTest {
     /** What a kill between the two renames of a replacement leaves. */
     private void killReplacement(long iteration) throws IOException {
         Path old = Saving.save(directory, iteration);
-        Files.move(old, directory.resolve(Folder.replaced(iteration)));
-        Files.move(Saving.save(directory.resolve("new"), iteration), directory.resolve(Folder.temporary(iteration)));
+        Files.move(old, directory.resolve(CheckpointFolder.replaced(iteration)));
+        Files.move(Saving.save(directory.resolve("new"), iteration),
+            directory.resolve(CheckpointFolder.temporary(iteration)));
         Files.delete(directory.resolve("new"));
     }
 
@@ -135,7 +136,7 @@ class CheckpointsTest {
     @Test
     void aReplacementThatWasDoneStays() throws IOException {
         Saving.save(directory, 5);
-        Path replaced = Files.createDirectory(directory.resolve(Folder.replaced(5)));
+        Path replaced = Files.createDirectory(directory.resolve(CheckpointFolder.replaced(5)));
         Files.writeString(replaced.resolve("checkpoint.json"), "half deleted");
         Checkpoints.recover(directory);
         assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.zip.CRC32C;
 
-import org.isobar.checkpoint.SafeTensorsHeader.MalformedException;
+import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
@@ -74,8 +74,8 @@ class DamagedCheckpointTest {
     void aFlippedBitInAShard(long bit, long block) throws IOException {
         Damage.flip(path.resolve(SHARD), bit);
         long size = Files.size(path.resolve(SHARD));
-        String damage = SHARD + ": bytes " + block * Manifest.BLOCK_BYTES + " to "
-            + (Math.min((block + 1) * Manifest.BLOCK_BYTES, size) - 1) + " are not those that were written";
+        String damage = SHARD + ": bytes " + block * CheckpointManifest.BLOCK_BYTES + " to "
+            + (Math.min((block + 1) * CheckpointManifest.BLOCK_BYTES, size) - 1) + " are not those that were written";
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertEquals(List.of(damage), checkpoint.verify());
             assertEquals("checkpoint " + path + " cannot be used: " + damage + "; give another one",
@@ -98,24 +98,24 @@ class DamagedCheckpointTest {
 
     @Test
     void aFlippedBitInTheManifest() throws IOException {
-        byte[] bytes = Files.readAllBytes(path.resolve(Manifest.FILE));
+        byte[] bytes = Files.readAllBytes(path.resolve(CheckpointManifest.FILE));
         for (int bit = 0; bit < bytes.length * Byte.SIZE; bit++) {
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
-            assertThrows(MalformedException.class, () -> Manifest.parse(bytes));
+            assertThrows(MalformedException.class, () -> CheckpointManifest.parse(bytes));
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
         }
-        Damage.flip(path.resolve(Manifest.FILE), 1000);
+        Damage.flip(path.resolve(CheckpointManifest.FILE), 1000);
         assertRefused("checkpoint.json is not what was written: its checksum is wrong");
     }
 
     @Test
     void aManifestCutAnywhere() throws IOException {
-        byte[] whole = Files.readAllBytes(path.resolve(Manifest.FILE));
+        byte[] whole = Files.readAllBytes(path.resolve(CheckpointManifest.FILE));
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
-            assertThrows(MalformedException.class, () -> Manifest.parse(cut));
+            assertThrows(MalformedException.class, () -> CheckpointManifest.parse(cut));
         }
-        Files.write(path.resolve(Manifest.FILE), Arrays.copyOf(whole, 1000));
+        Files.write(path.resolve(CheckpointManifest.FILE), Arrays.copyOf(whole, 1000));
         assertRefused("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's");
     }
 
@@ -162,9 +162,11 @@ class DamagedCheckpointTest {
         Path file = SafeTensorsFiles.write(directory, header, new byte[4]);
         CRC32C sum = new CRC32C();
         sum.update(Files.readAllBytes(file));
-        Manifest.StoredFile stored = new Manifest.StoredFile(Files.size(file), List.of(sum.getValue()));
-        Manifest manifest = new Manifest(Manifest.FORMAT, Manifest.VERSION, 5, Map.of(), null, Map.of(),
-            Manifest.BLOCK_BYTES, Map.of(file.getFileName().toString(), stored));
+        CheckpointManifest.StoredFile stored =
+            new CheckpointManifest.StoredFile(Files.size(file), List.of(sum.getValue()));
+        CheckpointManifest manifest = new CheckpointManifest(CheckpointManifest.FORMAT, CheckpointManifest.VERSION, 5,
+            Map.of(), null, Map.of(),
+            CheckpointManifest.BLOCK_BYTES, Map.of(file.getFileName().toString(), stored));
         try (ShardFile shard = ShardFile.open(file, manifest)) {
             int start = Long.BYTES + header.length();
             assertEquals("tensor w begins at byte " + start + ", which is no multiple of 4",
@@ -174,9 +176,9 @@ class DamagedCheckpointTest {
 
     @Test
     void foreignAndMissingDirectories() throws IOException {
-        Files.delete(path.resolve(Manifest.FILE));
+        Files.delete(path.resolve(CheckpointManifest.FILE));
         assertRefused("it is not complete, or not Isobar's: it has no checkpoint.json");
-        Files.writeString(path.resolve(Manifest.FILE), "{\"step\": 5}\n");
+        Files.writeString(path.resolve(CheckpointManifest.FILE), "{\"step\": 5}\n");
         assertRefused("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's");
         Path none = directory.resolve("none");
         assertEquals("cannot read checkpoint " + none + ": No such file or directory; check the path and its "

@@ -96,9 +96,9 @@ class FailedSaveTest {
 
     @Test
     void theDirectoryGoesWhileItIsWritten() throws IOException {
-        Piece vanishing = new Piece("w", Shape.of(1), Shard.whole(), memory -> {
+        TensorSlice vanishing = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
             try {
-                Folder.delete(temporary);
+                CheckpointFolder.delete(temporary);
             } catch (IOException e) {
                 throw new AssertionError(e);
             }
@@ -147,7 +147,7 @@ class FailedSaveTest {
 
     @Test
     void ranksLeaveOutASlice() throws IOException {
-        Piece half = Saving.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
+        TensorSlice half = Saving.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
         assertEquals(failed("tensor w has 1 of 2 slices"),
             Saving.writer(directory, 0, 1).write(5, List.of(half), Saving.DESCRIPTION));
         assertOlderAlone();

@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
+import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
@@ -28,7 +30,7 @@ class MalformedSafeTensorsTest {
     private Path directory;
 
     private String failure(Path path) {
-        UserException failure = assertThrows(UserException.class, () -> SafeTensors.open(path));
+        UserException failure = assertThrows(UserException.class, () -> SafeTensorsFile.open(path));
         String prefix = path + " is not a whole safetensors file: ";
         String suffix = "; copy or write it again";
         String message = failure.getMessage();
@@ -73,7 +75,7 @@ class MalformedSafeTensorsTest {
     void refusesEntriesThatDoNotFit(String type, String shape, String offsets, String reason) throws IOException {
         Path path = SafeTensorsFiles.write(directory, "{" + entry("w", type, shape, offsets) + "}", new byte[8]);
         if (reason.startsWith("a fit")) {
-            SafeTensors.open(path).close();
+            SafeTensorsFile.open(path).close();
         } else {
             assertEquals(reason, failure(path));
         }
@@ -170,7 +172,7 @@ class MalformedSafeTensorsTest {
             changed[random.nextInt(changed.length - 12)] = (byte) random.nextInt();
             Files.write(path, changed);
             try {
-                SafeTensors.open(path).close();
+                SafeTensorsFile.open(path).close();
             } catch (UserException e) {
                 refused++;
             }
@@ -183,14 +185,14 @@ class MalformedSafeTensorsTest {
         Path missing = directory.resolve("missing.safetensors");
         assertEquals("cannot read weights " + missing
             + ": No such file or directory; check the path and its permissions",
-            assertThrows(UserException.class, () -> SafeTensors.open(missing)).getMessage());
-        assertTrue(assertThrows(UserException.class, () -> SafeTensors.open(directory)).getMessage()
+            assertThrows(UserException.class, () -> SafeTensorsFile.open(missing)).getMessage());
+        assertTrue(assertThrows(UserException.class, () -> SafeTensorsFile.open(directory)).getMessage()
             .startsWith("cannot read weights " + directory + ": "));
     }
 
     @Test
     void anEmptyListOfTensorsIsAFile() throws IOException {
-        try (SafeTensors weights = SafeTensors.open(SafeTensorsFiles.write(directory, "{}", new byte[0]))) {
+        try (SafeTensorsFile weights = SafeTensorsFile.open(SafeTensorsFiles.write(directory, "{}", new byte[0]))) {
             assertEquals(List.of(), weights.names());
         }
     }

@@ -57,7 +57,7 @@ class ReplacedCheckpointTest {
     void aReplacementThatFailsLeavesTheOldOne() throws IOException {
         Path path = Saving.save(directory, 5);
         byte[] before = Files.readAllBytes(path.resolve("checkpoint.json"));
-        Piece obstacle = new Piece("w", Shape.of(1), Shard.whole(), memory -> {
+        TensorSlice obstacle = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
             try { // which no rename replaces
                 Files.createDirectories(directory.resolve(".checkpoint-5.replaced.tmp/below"));
             } catch (IOException e) {

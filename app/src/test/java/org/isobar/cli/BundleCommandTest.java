@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
+import org.isobar.cli.job.JavaCommand;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -108,7 +109,7 @@ class BundleCommandTest {
 
     /** Runs the build as the launcher does. */
     private static BareNode.Result build(String... arguments) throws Exception {
-        List<String> command = Stream.concat(Stream.of(SameJava.command(Main.class).getFirst(),
+        List<String> command = Stream.concat(Stream.of(JavaCommand.command(Main.class).getFirst(),
             "@" + Path.of("jvm.options").toAbsolutePath(), "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar",
             JAR.toString()), Stream.of(arguments)).toList();
         ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile());

@@ -8,6 +8,7 @@ import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.List;
 
+import org.isobar.cli.options.ProgramContext;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -19,7 +20,7 @@ class CudaVerifyTest {
     @Test
     void everyTypeIsCheckedInTf32AndInFullSinglePrecision() {
         StringWriter out = new StringWriter();
-        CommandLine main = Main.commandLine(new Launch(Path.of(".."), System.getenv()))
+        CommandLine main = Main.commandLine(new ProgramContext(Path.of(".."), System.getenv()))
             .setOut(new PrintWriter(out, true)).setErr(new PrintWriter(out, true));
         assertEquals(0, Main.execute(main, "verify", "--device=cuda"), out::toString);
         List<String> checks = List.of("Operations in F16 ", "Operations in BF16", "Operations in F32 ",

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
+import org.isobar.cli.options.ProgramContext;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -99,7 +100,7 @@ class MainTest {
     }
 
     private CommandLine commandLine(Map<String, String> environment) {
-        return Main.commandLine(new Launch(Path.of(".."), environment))
+        return Main.commandLine(new ProgramContext(Path.of(".."), environment))
             .setOut(new PrintWriter(out, true))
             .setErr(new PrintWriter(err, true));
     }

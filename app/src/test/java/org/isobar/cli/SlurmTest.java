@@ -14,6 +14,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import org.isobar.cli.job.JavaCommand;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -55,7 +56,7 @@ class SlurmTest {
         Path launcher = Files.writeString(house.resolve("isobar"), """
             #!/bin/sh
             exec "%s" "@%s" -Xmx512m $JAVA_FLAGS "-Disobar.home=%s" -cp "%s" %s "$@"
-            """.formatted(SameJava.command(Main.class).getFirst(), Path.of("jvm.options").toAbsolutePath(), house,
+            """.formatted(JavaCommand.command(Main.class).getFirst(), Path.of("jvm.options").toAbsolutePath(), house,
                 System.getProperty("java.class.path"), Main.class.getName()));
         assertTrue(launcher.toFile().setExecutable(true));
         cluster = SlurmCluster.start(4, directory.resolve("four"), house);

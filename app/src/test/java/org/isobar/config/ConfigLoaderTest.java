@@ -13,7 +13,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
-import org.isobar.backend.cuda.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;

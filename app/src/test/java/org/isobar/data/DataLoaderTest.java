@@ -44,13 +44,13 @@ class DataLoaderTest {
     void twoYears() {
         for (int year = 0; year < 2; year++) {
             int first = 100 * year;
-            Fixtures.year(directory.resolve("train/" + (1979 + year) + ".h5"), 10, new Window(3, 4, 6),
+            DataFixtures.year(directory.resolve("train/" + (1979 + year) + ".h5"), 10, new CropWindow(3, 4, 6),
                 (t, c, j, i) -> first + 10 * t + c + 0.1f * j + 0.01f * i);
         }
     }
 
     private Era5Dataset data() {
-        return Era5Dataset.open(Fixtures.config(directory, 3, 5, 1));
+        return Era5Dataset.open(DataFixtures.config(directory, 3, 5, 1));
     }
 
     private static DistributedSampler sampler(Era5Dataset data) {
@@ -82,9 +82,9 @@ class DataLoaderTest {
     @Test
     void chunksAreUnpackedAsByOneThread() throws IOException {
         Path train = Files.createDirectories(directory.resolve("chunks/train"));
-        Files.copy(Fixtures.resource("chunked_gzip.h5"), train.resolve("1979.h5"));
+        Files.copy(DataFixtures.resource("chunked_gzip.h5"), train.resolve("1979.h5"));
         for (int number = 0; number < 50; number++) { // anew each time: the first to come reads the table of chunks
-            try (Era5Dataset data = Era5Dataset.open(Fixtures.config(train.getParent(), 3, 5, 1));
+            try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(train.getParent(), 3, 5, 1));
                 Era5Dataset again = Era5Dataset.open(data.config());
                 DataLoader loader = new DataLoader(device, data, sampler(data), 3);
                 DataLoader.Epoch epoch = loader.epoch(number)) {
@@ -112,7 +112,7 @@ class DataLoaderTest {
     void itIsTheSameWhereverItIsNormalized(int workers) {
         try (CpuDevice cpu = new CpuDevice(1); Era5Dataset data = data();
             DataLoader host = new DataLoader(cpu, data, sampler(data), workers);
-            DataLoader raw = new DataLoader(cpu, data, sampler(data), workers, Normalizing.ON_DEVICE);
+            DataLoader raw = new DataLoader(cpu, data, sampler(data), workers, NormalizationPlace.ON_DEVICE);
             DataLoader.Epoch expected = host.epoch(1);
             DataLoader.Epoch found = raw.epoch(1)) {
             while (expected.hasNext()) {
@@ -125,9 +125,9 @@ class DataLoaderTest {
                 }
             }
         }
-        assertEquals(0, DataLoader.statisticsBytes(Normalizing.ON_HOST, 20));
-        assertEquals(2 * 256, DataLoader.statisticsBytes(Normalizing.ON_DEVICE, 20));
-        assertEquals(2 * 512, DataLoader.statisticsBytes(Normalizing.ON_DEVICE, 65));
+        assertEquals(0, DataLoader.statisticsBytes(NormalizationPlace.ON_HOST, 20));
+        assertEquals(2 * 256, DataLoader.statisticsBytes(NormalizationPlace.ON_DEVICE, 20));
+        assertEquals(2 * 512, DataLoader.statisticsBytes(NormalizationPlace.ON_DEVICE, 65));
     }
 
     private static void assertSameImages(CpuDevice device, Tensor expected, Tensor found) {
@@ -197,8 +197,8 @@ class DataLoaderTest {
     @ValueSource(ints = {0, 1, 3})
     void failuresReachTheConsumerInOrder(int workers) throws IOException {
         Path train = Files.createDirectories(directory.resolve("damaged/train"));
-        Files.copy(Fixtures.resource("sparse.h5"), train.resolve("1979.h5")); // lacks the last time step
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(train.getParent(), 5, 7, 1));
+        Files.copy(DataFixtures.resource("sparse.h5"), train.resolve("1979.h5")); // lacks the last time step
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(train.getParent(), 5, 7, 1));
                 DataLoader loader = new DataLoader(device, data, new DistributedSampler(4, 1, 1, 0, false, 0), workers);
                 DataLoader.Epoch epoch = loader.epoch(0)) {
             for (int good = 0; good < 2; good++) {

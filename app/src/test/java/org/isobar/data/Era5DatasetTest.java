@@ -19,14 +19,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The tutorial's indexing and normalization, and what is refused at opening. */
 class Era5DatasetTest {
-    private static final Window STORED = new Window(4, 3, 8);
+    private static final CropWindow STORED = new CropWindow(4, 3, 8);
 
     @TempDir
     private Path directory;
 
     private void year(String name, int times) {
         int number = Integer.parseInt(name.substring(name.length() - 4));
-        Fixtures.year(directory.resolve("train").resolve(name + ".h5"), times, STORED,
+        DataFixtures.year(directory.resolve("train").resolve(name + ".h5"), times, STORED,
             (t, c, j, i) -> 10_000 * (number - 1979) + 1000 * t + 100 * c + 10 * j + i);
     }
 
@@ -38,7 +38,7 @@ class Era5DatasetTest {
         int n = expected.size();
         year("1979", n);
         year("run_1980", n);
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 3, 8, dt))) {
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 3, 8, dt))) {
             assertEquals(2 * n, data.size());
             for (int sample = 0; sample < 2 * n; sample++) {
                 assertEquals(sample / n, data.fileOf(sample));
@@ -51,7 +51,7 @@ class Era5DatasetTest {
     void readsNormalizedWindowsOfInputAndTarget() {
         year("1979", 5);
         year("1980", 5);
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 2, 5, 1))) {
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 2, 5, 1))) {
             float[] input = new float[3 * 10 + 1];
             float[] target = new float[2 * 10 + 2];
             data.read(7, MemorySegment.ofArray(input), 4, MemorySegment.ofArray(target), 8);
@@ -72,27 +72,27 @@ class Era5DatasetTest {
         year("1980", 5);
         year("1979", 5);
         Path train = directory.resolve("train");
-        DatasetConfig config = Fixtures.config(directory, 2, 5, 1);
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.limited(config, 7))) {
+        DatasetConfig config = DataFixtures.config(directory, 2, 5, 1);
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 7))) {
             assertEquals(List.of(train.resolve("1979.h5"), train.resolve("1980.h5")), data.files());
             assertEquals(7, data.size());
             assertEquals(5, data.samplesPerYear());
         }
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.limited(config, 700))) {
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 700))) {
             assertEquals(10, data.size());
         }
     }
 
     @Test
     void findsTheFirstNonFiniteNumber() {
-        Path path = Fixtures.year(directory.resolve("train/1979.h5"), 5, STORED,
+        Path path = DataFixtures.year(directory.resolve("train/1979.h5"), 5, STORED,
             (t, c, j, i) -> t == 3 && c == 1 && j == 2 && i >= 5 ? Float.NaN : 1);
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 3, 8, 1))) {
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 3, 8, 1))) {
             assertTrue(data.firstNonFinite(1).isEmpty());
-            NonFinite inTarget = data.firstNonFinite(2).orElseThrow();
-            NonFinite inInput = data.firstNonFinite(3).orElseThrow();
-            assertEquals(new NonFinite(2, path, 3, 1, 2, 5, Float.NaN), inTarget);
-            assertEquals(new NonFinite(3, path, 3, 1, 2, 5, Float.NaN), inInput);
+            NonFiniteValue inTarget = data.firstNonFinite(2).orElseThrow();
+            NonFiniteValue inInput = data.firstNonFinite(3).orElseThrow();
+            assertEquals(new NonFiniteValue(2, path, 3, 1, 2, 5, Float.NaN), inTarget);
+            assertEquals(new NonFiniteValue(3, path, 3, 1, 2, 5, Float.NaN), inInput);
             assertEquals("NaN in sample 3: " + path + ", time step 3, channel 1 (v10), row 2, column 5",
                 inInput.toString());
         }
@@ -102,9 +102,9 @@ class Era5DatasetTest {
     void laterFilesMustHoldWhatTheFirstPromises() {
         year("1979", 6);
         year("1980", 5);
-        DatasetConfig config = Fixtures.config(directory, 3, 8, 1);
+        DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
         assertRefused(config, "1980.h5 holds 5 time steps, but sample 10 needs step 5");
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.limited(config, 10))) {
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 10))) {
             assertEquals(10, data.size());
         }
         year("1980", 9);
@@ -116,13 +116,13 @@ class Era5DatasetTest {
     @Test
     void refusesStepsThatLeaveTheYear() {
         year("1979", 5);
-        assertRefused(Fixtures.config(directory, 3, 8, 2), "sample 1 needs step 5");
-        assertRefused(Fixtures.config(directory, 3, 8, 5), "too few for dt = 5");
+        assertRefused(DataFixtures.config(directory, 3, 8, 2), "sample 1 needs step 5");
+        assertRefused(DataFixtures.config(directory, 3, 8, 5), "too few for dt = 5");
     }
 
     @Test
     void refusesDirectoriesWithoutData() throws IOException {
-        DatasetConfig config = Fixtures.config(directory, 3, 8, 1);
+        DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
         assertRefused(config, "no data directory " + config.directory());
         Files.createDirectories(config.directory());
         Files.writeString(config.directory().resolve("notes.txt"), "nothing");
@@ -134,23 +134,23 @@ class Era5DatasetTest {
     @Test
     void refusesTooFewChannelsAndSmallImages() {
         year("1979", 5);
-        assertRefused(Fixtures.config(directory, 4, 8, 1), "3 x 8, smaller than the configured img_size of 4 x 8");
-        assertRefused(Fixtures.config(directory, 3, 9, 1), "img_size of 3 x 9");
-        Fixtures.year(directory.resolve("train/1980.h5"), 5, new Window(2, 3, 8), (t, c, j, i) -> 0);
-        assertRefused(Fixtures.config(directory, 3, 8, 1), "1980.h5 has 2 channels, 3 are configured");
+        assertRefused(DataFixtures.config(directory, 4, 8, 1), "3 x 8, smaller than the configured img_size of 4 x 8");
+        assertRefused(DataFixtures.config(directory, 3, 9, 1), "img_size of 3 x 9");
+        DataFixtures.year(directory.resolve("train/1980.h5"), 5, new CropWindow(2, 3, 8), (t, c, j, i) -> 0);
+        assertRefused(DataFixtures.config(directory, 3, 8, 1), "1980.h5 has 2 channels, 3 are configured");
     }
 
     @Test
     void refusesStatisticsThatCannotServe() {
         year("1979", 5);
-        DatasetConfig config = Fixtures.config(directory, 3, 8, 1);
-        Fixtures.statistics(config.meansFile(), 0, 0);
+        DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
+        DataFixtures.statistics(config.meansFile(), 0, 0);
         assertRefused(config, "shape [1, 2, 1, 1], expected [1, C, 1, 1] with C at least 3");
-        Fixtures.statistics(config.meansFile(), 0, Double.NaN, 0);
+        DataFixtures.statistics(config.meansFile(), 0, Double.NaN, 0);
         assertRefused(config, "holds NaN for channel 1 (v10)");
-        Fixtures.statistics(config.meansFile(), 0, 0, 0);
+        DataFixtures.statistics(config.meansFile(), 0, 0, 0);
         for (double spread : new double[] {0, -1, Double.POSITIVE_INFINITY}) {
-            Fixtures.statistics(config.stdsFile(), 1, 1, spread);
+            DataFixtures.statistics(config.stdsFile(), 1, 1, spread);
             assertRefused(config, "holds " + spread + " for channel 2 (t2m), expected a finite positive number");
         }
     }

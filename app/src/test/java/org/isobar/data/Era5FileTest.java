@@ -31,19 +31,19 @@ class Era5FileTest {
     @ValueSource(strings = {"little", "big", "double", "double_big", "latest", "user_block",
         "chunked", "chunked_gzip", "chunked_big", "chunked_double"})
     void readsWindowsOfEveryVariant(String name) {
-        try (Era5File file = Era5File.open(Fixtures.resource(name + ".h5"))) {
-            assertEquals(Fixtures.TIMES, file.times());
-            assertEquals(Fixtures.STORED, file.stored());
-            assertReads(file, Fixtures.STORED, name.contains("double"));
-            assertReads(file, new Window(2, 3, 7), name.contains("double"));
-            assertReads(file, new Window(1, 5, 4), name.contains("double"));
+        try (Era5File file = Era5File.open(DataFixtures.resource(name + ".h5"))) {
+            assertEquals(DataFixtures.TIMES, file.times());
+            assertEquals(DataFixtures.STORED, file.stored());
+            assertReads(file, DataFixtures.STORED, name.contains("double"));
+            assertReads(file, new CropWindow(2, 3, 7), name.contains("double"));
+            assertReads(file, new CropWindow(1, 5, 4), name.contains("double"));
         }
     }
 
-    private static void assertReads(Era5File file, Window window, boolean doubles) {
+    private static void assertReads(Era5File file, CropWindow window, boolean doubles) {
         int guard = 3;
         float[] values = new float[(int) window.elements() + 2 * guard];
-        for (int t = 0; t < Fixtures.TIMES; t++) {
+        for (int t = 0; t < DataFixtures.TIMES; t++) {
             Arrays.fill(values, -77);
             file.read(t, window, NORMALIZATION, MemorySegment.ofArray(values), 4 * guard);
             for (int k = 0; k < values.length; k++) {
@@ -51,7 +51,7 @@ class Era5FileTest {
                 int c = Math.floorDiv(p, window.height() * window.width());
                 int j = Math.floorMod(p / window.width(), window.height());
                 float expected = p < 0 || p >= window.elements() ? -77
-                    : normal(Fixtures.value(t, c, j, p % window.width()), c, doubles);
+                    : normal(DataFixtures.value(t, c, j, p % window.width()), c, doubles);
                 assertEquals(expected, values[k], "element " + p + " of " + window + " at time " + t);
             }
         }
@@ -60,13 +60,13 @@ class Era5FileTest {
     @ParameterizedTest
     @ValueSource(strings = {"little", "big", "double", "double_big", "chunked", "chunked_big", "chunked_double"})
     void readsWhatStandsInTheFile(String name) {
-        Window window = new Window(3, 4, 6);
+        CropWindow window = new CropWindow(3, 4, 6);
         float[] values = new float[(int) window.elements()];
-        try (Era5File file = Era5File.open(Fixtures.resource(name + ".h5"))) {
+        try (Era5File file = Era5File.open(DataFixtures.resource(name + ".h5"))) {
             file.read(2, window, Normalization.none(3), MemorySegment.ofArray(values), 0);
         }
         for (int p = 0; p < values.length; p++) {
-            assertEquals(Fixtures.value(2, p / 24, p / 6 % 4, p % 6), values[p], "element " + p);
+            assertEquals(DataFixtures.value(2, p / 24, p / 6 % 4, p % 6), values[p], "element " + p);
         }
     }
 
@@ -79,8 +79,8 @@ class Era5FileTest {
 
     @Test
     void readsLongRowsWithVectorsAndTail() {
-        Window extents = new Window(1, 3, 1001);
-        Path path = Fixtures.year(directory.resolve("2000.h5"), 2, extents, (t, c, j, i) -> i * 0.37f - 90 * j + t);
+        CropWindow extents = new CropWindow(1, 3, 1001);
+        Path path = DataFixtures.year(directory.resolve("2000.h5"), 2, extents, (t, c, j, i) -> i * 0.37f - 90 * j + t);
         Normalization normalization = new Normalization(new float[] {0.1f}, new float[] {3});
         try (Era5File file = Era5File.open(path)) {
             float[] values = new float[3 * 1001];
@@ -96,13 +96,13 @@ class Era5FileTest {
     @CsvSource({"half, 16-bit", "integers, FixedPoint", "strings, StringData", "rank3, 'shape [3, 5, 7]'",
         "no_fields, it has: weather", "group, no data set 'fields'", "unwritten, never written"})
     void refusesOtherContents(String name, String reason) {
-        assertRefused(Fixtures.resource(name + ".h5"), reason.equals("16-bit") ? "values of 2 bytes" : reason);
+        assertRefused(DataFixtures.resource(name + ".h5"), reason.equals("16-bit") ? "values of 2 bytes" : reason);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"little", "big", "double", "user_block", "latest"})
     void refusesTruncatedFiles(String name) throws IOException {
-        byte[] whole = Files.readAllBytes(Fixtures.resource(name + ".h5"));
+        byte[] whole = Files.readAllBytes(DataFixtures.resource(name + ".h5"));
         Path path = Files.write(directory.resolve("2001.h5"), Arrays.copyOf(whole, whole.length - 1));
         assertRefused(path, "Copy or make it again");
         Files.write(path, Arrays.copyOf(whole, 100));
@@ -113,14 +113,14 @@ class Era5FileTest {
 
     @Test
     void namesTheElementThatIsDamaged() throws IOException {
-        byte[] whole = Files.readAllBytes(Fixtures.resource("chunked_gzip.h5"));
+        byte[] whole = Files.readAllBytes(DataFixtures.resource("chunked_gzip.h5"));
         Arrays.fill(whole, whole.length - 60, whole.length, (byte) 0x55);
         Path path = Files.write(directory.resolve("2001.h5"), whole);
-        float[] values = new float[(int) Fixtures.STORED.elements()];
+        float[] values = new float[(int) DataFixtures.STORED.elements()];
         try (Era5File file = Era5File.open(path)) {
             String message = assertThrows(UserException.class, () -> {
-                for (int t = 0; t < Fixtures.TIMES; t++) {
-                    file.read(t, Fixtures.STORED, NORMALIZATION, MemorySegment.ofArray(values), 0);
+                for (int t = 0; t < DataFixtures.TIMES; t++) {
+                    file.read(t, DataFixtures.STORED, NORMALIZATION, MemorySegment.ofArray(values), 0);
                 }
             }).getMessage();
             assertTrue(message.contains(path.toString()) && message.contains("element [3, 2, 3, 0]"), message);
@@ -129,11 +129,11 @@ class Era5FileTest {
 
     @Test
     void refusesChunksThatWereNeverWritten() {
-        try (Era5File file = Era5File.open(Fixtures.resource("sparse.h5"))) {
-            MemorySegment target = MemorySegment.ofArray(new float[(int) Fixtures.STORED.elements()]);
-            file.read(2, Fixtures.STORED, NORMALIZATION, target, 0);
+        try (Era5File file = Era5File.open(DataFixtures.resource("sparse.h5"))) {
+            MemorySegment target = MemorySegment.ofArray(new float[(int) DataFixtures.STORED.elements()]);
+            file.read(2, DataFixtures.STORED, NORMALIZATION, target, 0);
             String message = assertThrows(UserException.class,
-                () -> file.read(3, Fixtures.STORED, NORMALIZATION, target, 0)).getMessage();
+                () -> file.read(3, DataFixtures.STORED, NORMALIZATION, target, 0)).getMessage();
             assertTrue(message.contains("element [3, 0, 0, 0]"), message);
         }
     }
@@ -147,7 +147,7 @@ class Era5FileTest {
 
     @Test
     void refusesFilesWithoutReadPermission() throws IOException {
-        Path path = Files.copy(Fixtures.resource("little.h5"), directory.resolve("2001.h5"));
+        Path path = Files.copy(DataFixtures.resource("little.h5"), directory.resolve("2001.h5"));
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("---------"));
         assumeFalse(Files.isReadable(path), "root may read everything");
         assertRefused(path, "Permission denied");

@@ -34,10 +34,11 @@ class LoaderCostTest {
     /** Vectors are objects until the compiler has seen the loop often enough. */
     @Test
     void aStepAllocatesNothingOnceItIsCompiled() {
-        Fixtures.year(directory.resolve("train/1979.h5"), 10, new Window(3, 24, 67), (t, c, j, i) -> t + c + j + i);
+        DataFixtures.year(directory.resolve("train/1979.h5"), 10, new CropWindow(3, 24, 67), (t, c, j, i) -> t + c + j
+            + i);
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long least = Long.MAX_VALUE;
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 20, 67, 1));
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 20, 67, 1));
             DataLoader loader = new DataLoader(device, data, inOrder(data), 0)) {
             Instant end = Instant.now().plus(PATIENCE);
             while (least > NEXT_TO_NOTHING && Instant.now().isBefore(end)) {
@@ -59,9 +60,9 @@ class LoaderCostTest {
     @Test
     void theDiskReadsWhatComesNextAndRestsWhenAllIsRead() throws IOException, InterruptedException {
         Path year = directory.resolve("train/1979.h5");
-        Uncached.forget(Fixtures.year(year, 10, new Window(3, 512, 512), (t, c, j, i) -> t));
+        Uncached.forget(DataFixtures.year(year, 10, new CropWindow(3, 512, 512), (t, c, j, i) -> t));
         PageCache pages = new PageCache();
-        try (Era5Dataset data = Era5Dataset.open(Fixtures.config(directory, 512, 512, 1));
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 512, 512, 1));
             DataLoader loader = new DataLoader(device, data, inOrder(data), 0);
             DataLoader.Epoch epoch = loader.epoch(0)) {
             long before = pages.blocksRead();

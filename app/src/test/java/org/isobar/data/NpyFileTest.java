@@ -30,7 +30,7 @@ class NpyFileTest {
     @ParameterizedTest
     @CsvSource({"f4, F32", "f4_big, F32", "f8, F64", "f8_big, F64", "version2, F32", "version3, F32"})
     void readsWhatNumpyWrites(String name, DType dtype) {
-        NpyFile file = NpyFile.read(Fixtures.resource(name + ".npy"));
+        NpyFile file = NpyFile.read(DataFixtures.resource(name + ".npy"));
         assertEquals(dtype, file.dtype());
         assertEquals(Shape.of(1, 3, 2), file.shape());
         assertArrayEquals(VALUES, file.values());
@@ -41,7 +41,7 @@ class NpyFileTest {
     void writesTheBytesThatNumpyWrites(DType dtype) throws IOException {
         Path path = directory.resolve("made/array.npy");
         new NpyFile(dtype, Shape.of(1, 3, 2), VALUES).write(path);
-        Path numpys = Fixtures.resource("f" + dtype.bytes() + ".npy");
+        Path numpys = DataFixtures.resource("f" + dtype.bytes() + ".npy");
         assertArrayEquals(Files.readAllBytes(numpys), Files.readAllBytes(path));
     }
 
@@ -59,13 +59,13 @@ class NpyFileTest {
     @ParameterizedTest
     @CsvSource({"fortran, Fortran order", "integers, '<i8'"})
     void refusesWhatItDoesNotKnow(String name, String reason) {
-        assertRefused(Fixtures.resource(name + ".npy"), reason);
+        assertRefused(DataFixtures.resource(name + ".npy"), reason);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 5, 9, 40, 128, 151})
     void refusesFilesThatAreCutOff(int length) throws IOException {
-        byte[] whole = Files.readAllBytes(Fixtures.resource("f4.npy"));
+        byte[] whole = Files.readAllBytes(DataFixtures.resource("f4.npy"));
         assertEquals(152, whole.length);
         Path path = Files.write(directory.resolve("short.npy"), Arrays.copyOf(whole, length));
         assertRefused(path, length < 10 ? "not a NumPy array file" : "cut off");

@@ -123,7 +123,7 @@ class FieldPlotTest {
 
     @Test
     void pixelsOfACrowdedFieldShowTheMeanOfTheirCells() {
-        Field field = new Field(new float[] {0, 2, 4, 6, 1, 1, Float.NaN, 3}, 2, 4);
+        PlotField field = new PlotField(new float[] {0, 2, 4, 6, 1, 1, Float.NaN, 3}, 2, 4);
         assertEquals(1, field.mean(0, 1, 0.5, 0.5 + 1e-9) / 5 * 3, 1e-12, "mean of 1, 1, 3");
         assertEquals(3, field.mean(0, 1, 0, 0.5), 1e-12);
         assertEquals(0.5, field.mean(0, 1 / 3.0, 0, 0.5), 1e-12, "a whole 0 and a third of 2");

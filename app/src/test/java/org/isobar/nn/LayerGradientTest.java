@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.function.Function;
 
-import org.isobar.device.Span;
-import org.isobar.device.Write;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
@@ -27,8 +27,8 @@ class LayerGradientTest {
 
     @Test
     void dropout() {
-        Span tokens = Span.whole(SHAPE[1]);
-        check(here -> new MaskLayer(new DropoutLayer(here.name("drop"), 0.3, tokens, Span.whole(24))),
+        IndexSpan tokens = IndexSpan.whole(SHAPE[1]);
+        check(here -> new MaskLayer(new DropoutLayer(here.name("drop"), 0.3, tokens, IndexSpan.whole(24))),
             GradientCheck.training(2), 24);
     }
 
@@ -64,7 +64,7 @@ class LayerGradientTest {
 
     @Test
     void blockThatKeepsNothing() {
-        check(here -> new Recomputed(new TransformerBlock(here, 24, 4, 40, 0.1, 0.4, Recompute.NONE)),
+        check(here -> new RecomputedLayer(new TransformerBlock(here, 24, 4, 40, 0.1, 0.4, Recompute.NONE)),
             GradientCheck.training(2), 24);
     }
 
@@ -79,7 +79,7 @@ class LayerGradientTest {
             new Linear(here, 24, 24, Linear.Bias.ADDED)), EVALUATION, 24));
     }
 
-    private static void check(Function<Scoped, Layer> build, Pass.Randomness randomness, long outputs) {
+    private static void check(Function<ParameterScope, Layer> build, Pass.Randomness randomness, long outputs) {
         try (GradientCheck check = new GradientCheck(build, randomness, SHAPE, outputs)) {
             check.check();
         }
@@ -89,7 +89,7 @@ class LayerGradientTest {
     private static final class NormLayer implements Layer {
         private final LayerNorm norm;
 
-        NormLayer(Scoped here) {
+        NormLayer(ParameterScope here) {
             norm = new LayerNorm(here, SHAPE[2]);
         }
 
@@ -100,7 +100,7 @@ class LayerGradientTest {
 
         @Override
         public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-            norm.backward(dx, dy, x, pass.pop(this, LayerNorm.Statistics.class), Write.OVERWRITE, pass);
+            norm.backward(dx, dy, x, pass.pop(this, LayerNorm.Statistics.class), WriteMode.OVERWRITE, pass);
         }
     }
 

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 import org.isobar.backend.host.GridRanks;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
@@ -31,31 +31,31 @@ class ParallelLinearTest {
     private enum Kind {
         WHOLE(false, false) {
             @Override
-            Layer build(Scoped here, Linear.Bias bias) {
+            Layer build(ParameterScope here, Linear.Bias bias) {
                 return new Linear(here, K, N, bias);
             }
         },
         COLUMNS_CUT(false, true) {
             @Override
-            Layer build(Scoped here, Linear.Bias bias) {
+            Layer build(ParameterScope here, Linear.Bias bias) {
                 return new ColumnParallelLinear(here, K, N, ColumnParallelLinear.Output.CUT, bias);
             }
         },
         COLUMNS_GATHERED(false, false) {
             @Override
-            Layer build(Scoped here, Linear.Bias bias) {
+            Layer build(ParameterScope here, Linear.Bias bias) {
                 return new ColumnParallelLinear(here, K, N, ColumnParallelLinear.Output.GATHERED, bias);
             }
         },
         ROWS_CUT(true, false) {
             @Override
-            Layer build(Scoped here, Linear.Bias bias) {
+            Layer build(ParameterScope here, Linear.Bias bias) {
                 return new RowParallelLinear(here, K, N, RowParallelLinear.Input.CUT, bias);
             }
         },
         ROWS_WHOLE(false, false) {
             @Override
-            Layer build(Scoped here, Linear.Bias bias) {
+            Layer build(ParameterScope here, Linear.Bias bias) {
                 return new RowParallelLinear(here, K, N, RowParallelLinear.Input.WHOLE, bias);
             }
         };
@@ -68,7 +68,7 @@ class ParallelLinearTest {
             this.outputCut = outputCut;
         }
 
-        abstract Layer build(Scoped here, Linear.Bias bias);
+        abstract Layer build(ParameterScope here, Linear.Bias bias);
     }
 
     static Stream<Arguments> cases() {
@@ -114,18 +114,18 @@ class ParallelLinearTest {
     /** One rank's memory and parameters. */
     private static final class Rank implements AutoCloseable {
         private final Device device;
-        private final Arena state;
-        private final Arena kept;
-        private final Arena scratch;
+        private final DeviceArena state;
+        private final DeviceArena kept;
+        private final DeviceArena scratch;
         private final ParameterStore store = new ParameterStore();
-        private final Scoped root;
+        private final ParameterScope root;
 
         Rank(Device device, Communicators communicators) {
             this.device = device;
             state = device.arena("state", 1 << 16);
             kept = device.arena("kept", 1 << 16);
             scratch = device.arena("scratch", 1 << 16);
-            root = Scoped.root(store, Layout.of(communicators, 1));
+            root = ParameterScope.root(store, Layout.of(communicators, 1));
         }
 
         void bind(Map<String, float[]> weights) {

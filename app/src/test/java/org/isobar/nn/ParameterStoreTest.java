@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 import org.isobar.backend.cpu.CpuDevice;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.Tensor;
@@ -69,8 +69,8 @@ class ParameterStoreTest {
         });
     }
 
-    private static Scoped root(ParameterStore store) {
-        return Scoped.root(store, Layout.of(Communicators.alone((y, x) -> { }), 1));
+    private static ParameterScope root(ParameterStore store) {
+        return ParameterScope.root(store, Layout.of(Communicators.alone((y, x) -> { }), 1));
     }
 
     @Test
@@ -112,7 +112,7 @@ class ParameterStoreTest {
     private static void with(Declaration declaration) {
         ParameterStore store = new ParameterStore();
         Consumer<Device> check = declaration.declare(store);
-        try (Device device = new CpuDevice(1); Arena arena = device.arena("parameters", 1 << 21)) {
+        try (Device device = new CpuDevice(1); DeviceArena arena = device.arena("parameters", 1 << 21)) {
             Tensor values = arena.f32(store.elements());
             store.bind(values, arena.f32(store.elements()));
             store.initialize(device, 11);

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.List;
 
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.device.Arena;
-import org.isobar.device.Dropout;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
 import org.junit.jupiter.api.Test;
 
 /** The stack between forward and backward, and the masks of a step. */
@@ -41,19 +41,19 @@ class PassTest {
 
     @Test
     void masksDependOnPurposeAndStepNotOnTheCall() {
-        Pass pass = pass(new Pass.Masks(1, 5, new Span(2, 4, 16)));
-        Dropout mask = pass.mask("drop", 0.5, Span.whole(3));
-        assertEquals(mask, pass.mask("drop", 0.5, Span.whole(3)));
-        assertEquals(List.of(new Span(2, 4, 16), Span.whole(3)), mask.spans());
-        assertNotEquals(mask.key(), pass.mask("other", 0.5, Span.whole(3)).key());
-        assertNotEquals(mask.key(), pass(new Pass.Masks(1, 6, new Span(2, 4, 16))).mask("drop", 0.5).key());
-        assertTrue(pass.mask("drop", 0, Span.whole(3)).isNone());
-        assertTrue(pass(new Pass.None()).mask("drop", 0.5, Span.whole(3)).isNone());
+        Pass pass = pass(new Pass.Masks(1, 5, new IndexSpan(2, 4, 16)));
+        Dropout mask = pass.mask("drop", 0.5, IndexSpan.whole(3));
+        assertEquals(mask, pass.mask("drop", 0.5, IndexSpan.whole(3)));
+        assertEquals(List.of(new IndexSpan(2, 4, 16), IndexSpan.whole(3)), mask.spans());
+        assertNotEquals(mask.key(), pass.mask("other", 0.5, IndexSpan.whole(3)).key());
+        assertNotEquals(mask.key(), pass(new Pass.Masks(1, 6, new IndexSpan(2, 4, 16))).mask("drop", 0.5).key());
+        assertTrue(pass.mask("drop", 0, IndexSpan.whole(3)).isNone());
+        assertTrue(pass(new Pass.None()).mask("drop", 0.5, IndexSpan.whole(3)).isNone());
     }
 
     private static Pass pass(Pass.Randomness randomness) {
         DryRunDevice device = new DryRunDevice();
-        Arena arena = device.arena("any", 1 << 20);
+        DeviceArena arena = device.arena("any", 1 << 20);
         return new Pass(device.ops(), arena, arena, randomness);
     }
 }

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 import org.isobar.backend.host.GridRanks;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
@@ -36,7 +36,7 @@ class SequenceTest {
     private static final int WIDTH = 3;
 
     /** What one rank holds for a test. */
-    private record Rank(Device device, Sequence sequence, Arena.Scope scratch, int batch, int ranks,
+    private record Rank(Device device, Sequence sequence, DeviceArena.Scope scratch, int batch, int ranks,
         int index) {
         Tensor whole(float... values) {
             return filled(values, batch, sequence.tokens());
@@ -131,7 +131,7 @@ class SequenceTest {
 
     private static <T> List<T> run(int ranks, int tokens, int batch, Work<T> work) throws Exception {
         return GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.CP, ranks)), (device, communicators) -> {
-            try (Arena arena = device.arena("test", 1 << 18); Arena.Scope scratch = arena.scope()) {
+            try (DeviceArena arena = device.arena("test", 1 << 18); DeviceArena.Scope scratch = arena.scope()) {
                 return work.run(new Rank(device, sequence(communicators, tokens), scratch, batch,
                     ranks, communicators.coordinate(Axis.CP)));
             }

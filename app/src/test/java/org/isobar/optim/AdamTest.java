@@ -11,16 +11,16 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 import org.isobar.backend.cpu.CpuDevice;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.device.LossScaling;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.LossScaling;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Shard;
 import org.isobar.nn.Initializer;
 import org.isobar.nn.Layout;
+import org.isobar.nn.ParameterScope;
 import org.isobar.nn.ParameterStore;
-import org.isobar.nn.Scoped;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
@@ -197,7 +197,7 @@ class AdamTest {
     }
 
     private static void with(Adam.Options options, Consumer<Fixture> body) {
-        try (Device device = new CpuDevice(2); Arena arena = device.arena("parameters", 1 << 21)) {
+        try (Device device = new CpuDevice(2); DeviceArena arena = device.arena("parameters", 1 << 21)) {
             body.accept(new Fixture(device, arena, options));
         }
     }
@@ -211,10 +211,10 @@ class AdamTest {
         private final Random random = new Random(1);
         private double loss = 1; // of the next steps
 
-        Fixture(Device device, Arena arena, Adam.Options options) {
+        Fixture(Device device, DeviceArena arena, Adam.Options options) {
             this.device = device;
             Communicators alone = Communicators.alone(device.ops()::copy);
-            Scoped root = Scoped.root(store, Layout.of(alone, 1));
+            ParameterScope root = ParameterScope.root(store, Layout.of(alone, 1));
             root.declare("weight", new Initializer.Normal(1), Shard.whole(), 37, 291);
             root.declare("bias", new Initializer.Normal(1), Shard.whole(), 5);
             Tensor values = arena.f32(store.elements());

@@ -160,7 +160,7 @@ class BadInputTest {
 
     @Test
     void notANumberInTheTrainingData() throws IOException {
-        Spoiling.poke(file("train/1980.h5"), 5, 1, 3, 4, Float.NaN);
+        InputDamage.poke(file("train/1980.h5"), 5, 1, 3, 4, Float.NaN);
         int[] order = new DistributedSampler(2 * TinyRun.STEPS, 2, 1, 0, true, 1).epoch(0);
         int first = IntStream.range(0, order.length) // what one sample starts from, the one before it aims at
             .filter(place -> order[place] == TinyRun.STEPS + 4 || order[place] == TinyRun.STEPS + 5).findFirst()
@@ -176,7 +176,7 @@ class BadInputTest {
 
     @Test
     void infinityInTheValidationData() throws IOException {
-        Spoiling.poke(file("valid/1981.h5"), 7, 2, 0, 63, Float.POSITIVE_INFINITY);
+        InputDamage.poke(file("valid/1981.h5"), 7, 2, 0, 63, Float.POSITIVE_INFINITY);
         assertRefused(List.of("in validation at step 12, sample 6: the data are not finite: Infinity in sample 6: ",
             file("valid/1981.h5") + ", time step 7, channel 2 (t2m), row 0, column 63"), "num_iters=12");
     }
@@ -217,8 +217,9 @@ class BadInputTest {
 
     @Test
     void anErrorOnTheWayKeepsWhatWasReachedUpToThere() throws IOException {
-        TinyRun run = TinyRun.of(data, earlier.logs(), screen -> Spoiling.after("Avg train loss", screen,
-            () -> Spoiling.poke(file("train/1979.h5"), 3, 0, 0, 0, Float.NaN)), "num_iters=36", "num_data_workers=0");
+        TinyRun run = TinyRun.of(data, earlier.logs(), screen -> InputDamage.after("Avg train loss", screen,
+            () -> InputDamage.poke(file("train/1979.h5"), 3, 0, 0, 0, Float.NaN)), "num_iters=36",
+            "num_data_workers=0");
         String log = earlier.assertIntactAfter(run, List.of("1979.h5, time step 3, channel 0 (u10), row 0, column 0"));
         assertTrue(log.contains("  Total validation time: "), log);
         assertTrue(log.contains("Time taken for epoch 1 is "), log);

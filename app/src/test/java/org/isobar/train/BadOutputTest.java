@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Map;
 
 import org.isobar.config.RunConfig;
-import org.isobar.distributed.JobSecret;
+import org.isobar.distributed.job.JobSecret;
 import org.isobar.telemetry.Screen;
+import org.isobar.train.saving.StopRequest;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -105,7 +106,7 @@ class BadOutputTest {
             sound.threads(), sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(1, TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.none(), Map.of(),
-            Screen.plain(screen), Interruption.NONE)));
+            Screen.plain(screen), StopRequest.NONE)));
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);
         assertTrue(log.endsWith(screen.toString(StandardCharsets.UTF_8)), log);

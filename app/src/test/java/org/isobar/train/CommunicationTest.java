@@ -7,8 +7,8 @@ import java.util.TreeMap;
 
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.device.Arena;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
@@ -17,6 +17,9 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,8 +94,8 @@ class CommunicationTest {
         ProcessGrid grid = ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
         long room = Long.MAX_VALUE / 8;
         try (DryRunDevice device = new DryRunDevice();
-            Arena images = device.arena("images", room);
-            Replica.Memory memory = new Replica.Memory(device.arena("state", room), device.arena("kept", room),
+            DeviceArena images = device.arena("images", room);
+            StepMemory memory = new StepMemory(device.arena("state", room), device.arena("kept", room),
                 device.arena("scratch", room));
             Communicators communicators = new Communicators(grid, 0, device.ops()::copy,
                 group -> new Counting(new DryRunCommunicator(group), totals))) {
@@ -100,7 +103,7 @@ class CommunicationTest {
             Tensor input = images.f32(BATCH, MODEL.inChannels(), MODEL.height(), MODEL.width());
             Tensor target = images.f32(BATCH, MODEL.outChannels(), MODEL.height(), MODEL.width());
             if (training) {
-                replica.trainStep(input, target, new Replica.StepContext(0, 0, new Span(0, dp, dp * BATCH), 0));
+                replica.trainStep(input, target, new Replica.StepContext(0, 0, new IndexSpan(0, dp, dp * BATCH), 0));
             } else {
                 replica.evaluate(input, target);
             }

@@ -11,9 +11,10 @@ import org.isobar.backend.cuda.CudaDevice;
 import org.isobar.config.DataLoaderConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
-import org.isobar.data.Normalizing;
-import org.isobar.device.Arena;
+import org.isobar.data.NormalizationPlace;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.train.memory.MemoryPlan;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,7 +37,7 @@ class CudaMemoryTest {
     @TempDir
     private Path logs;
     private CudaDevice neighbour;
-    private final List<Arena> taken = new ArrayList<>();
+    private final List<DeviceArena> taken = new ArrayList<>();
 
     @BeforeAll
     static void synthesize() {
@@ -51,7 +52,7 @@ class CudaMemoryTest {
 
     @AfterEach
     void close() {
-        taken.forEach(Arena::close);
+        taken.forEach(DeviceArena::close);
         neighbour.close();
     }
 
@@ -64,7 +65,7 @@ class CudaMemoryTest {
             "enable_cuda_graphs=" + graphs};
         long before = neighbour.memory().available();
         List<Long> used = new ArrayList<>();
-        TinyRun.of(data, logs, screen -> Spoiling.after(AFTER_TWO_STEPS, screen, () -> {
+        TinyRun.of(data, logs, screen -> InputDamage.after(AFTER_TWO_STEPS, screen, () -> {
             used.add(before - neighbour.memory().available());
             takeAll();
         }), settings).succeeded();
@@ -77,15 +78,16 @@ class CudaMemoryTest {
         MemoryPlan plan = MemoryPlan.of(config.model(), batch, config.training().ampMode().compute());
         long images = (long) batch * (config.model().inChannels() + config.model().outChannels())
             * config.model().height() * config.model().width() * Float.BYTES;
-        Normalizing normalizing = config.data().dataLoaderConfig() == DataLoaderConfig.DALI ? Normalizing.ON_DEVICE
-            : Normalizing.ON_HOST;
+        NormalizationPlace normalizing = config.data().dataLoaderConfig() == DataLoaderConfig.DALI
+            ? NormalizationPlace.ON_DEVICE
+            : NormalizationPlace.ON_HOST;
         return plan.bytes() + neighbour.workspaceBytes(plan.footprint()) + 2 * images
             + 2 * DataLoader.statisticsBytes(normalizing, config.model().inChannels());
     }
 
     @Test
     void memoryThatOthersTakeAfterThePlanIsNamed() throws Exception {
-        TinyRun run = TinyRun.of(data, logs, screen -> Spoiling.after("data loader initialized", screen,
+        TinyRun run = TinyRun.of(data, logs, screen -> InputDamage.after("data loader initialized", screen,
             this::takeAll), "device=cuda", "num_iters=12");
         assertEquals(2, run.code(), run.screen());
         List<String> errors = run.log().lines().filter(line -> line.contains(" - ERROR - ")).toList();

@@ -79,7 +79,7 @@ class CudaProcessesTest {
         int sample = Arrays.stream(new DistributedSampler(24, GLOBAL_BATCH, 2, 1, true, SEED).epoch(0))
             .filter(any -> any % 12 < 10).findFirst().orElseThrow(); // of rank 1; no other has its target
         Path year = spoilt.resolve("tiny/train").resolve(sample < 12 ? "1979.h5" : "1980.h5");
-        Spoiling.flood(year, sample % 12 + 1, almostMeans());
+        InputDamage.flood(year, sample % 12 + 1, almostMeans());
         TrainingJob issued = train(spoilt, "issued", 2, "fp16", "--tensor_parallel=1");
         String log = Files.readString(issued.directory().resolve("out.log"));
         assertTrue(log.contains("Gradients overflowed: 1 of 6 steps skipped, the loss scale is 32768.0"), log);

@@ -12,6 +12,8 @@ import java.util.stream.Stream;
 
 import org.isobar.data.NpyFile;
 import org.isobar.telemetry.EventFile;
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.StopRequest;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -34,7 +36,7 @@ class CudaResumeTest {
         TinyRun.synthesize(data);
     }
 
-    private static TinyRun run(Path logs, Interruption interruption, String... settings) {
+    private static TinyRun run(Path logs, StopRequest interruption, String... settings) {
         return TinyRun.of(data, logs, UnaryOperator.identity(), interruption,
             Stream.concat(Stream.of("num_iters=24"), Stream.of(settings)).toArray(String[]::new));
     }
@@ -45,14 +47,14 @@ class CudaResumeTest {
         "device=cuda amp_mode=bf16 enable_jit=true num_data_workers=2 dropout=0.1, 15, 16"})
     void notABitDiffers(String options, int asked, int failing) throws IOException {
         String[] settings = options.split(" ");
-        TinyRun whole = run(logs.resolve("whole"), Interruption.NONE, with(settings, "keep=0")).succeeded();
-        TinyRun interrupted = run(logs, Asking.from(asked), settings);
+        TinyRun whole = run(logs.resolve("whole"), StopRequest.NONE, with(settings, "keep=0")).succeeded();
+        TinyRun interrupted = run(logs, StopAfterLooks.from(asked), settings);
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         Path next = Resumption.folder(interrupted.directory()).resolve("checkpoint-20");
-        TinyRun failed = run(logs, Asking.failingAt(failing, next), with(settings,
+        TinyRun failed = run(logs, StopAfterLooks.failingAt(failing, next), with(settings,
             "resume=auto", "checkpoint_every=5"));
         assertTrue(failed.screen().contains("this test fails the run at look " + failing), failed.screen());
-        TinyRun resumed = run(logs, Interruption.NONE, with(settings, "resume=auto")).succeeded();
+        TinyRun resumed = run(logs, StopRequest.NONE, with(settings, "resume=auto")).succeeded();
         RunTrace.of(whole.directory()).assertIs(RunTrace.of(resumed.directory()), resumed.screen());
     }
 
@@ -71,11 +73,11 @@ class CudaResumeTest {
             .write(wrong);
         String[] settings = {"device=cuda", "amp_mode=fp16", "enable_fused=true", "enable_jit=true",
             "enable_cuda_graphs=true", "global_stds_path=" + wrong};
-        TinyRun whole = run(logs.resolve("whole"), Interruption.NONE, settings).succeeded();
+        TinyRun whole = run(logs.resolve("whole"), StopRequest.NONE, settings).succeeded();
         List<String> overflows = overflows(whole);
         assertEquals(2, overflows.size(), whole.log());
-        assertEquals(TrainingRun.INTERRUPTED, run(logs, Asking.from(1), settings).code());
-        TinyRun resumed = run(logs, Interruption.NONE, with(settings, "resume=auto")).succeeded();
+        assertEquals(TrainingRun.INTERRUPTED, run(logs, StopAfterLooks.from(1), settings).code());
+        TinyRun resumed = run(logs, StopRequest.NONE, with(settings, "resume=auto")).succeeded();
         assertTrue(resumed.log().contains("Resuming after iteration 2 from "), resumed.screen());
         assertEquals(overflows, overflows(resumed));
         RunTrace.of(whole.directory()).assertIs(RunTrace.of(resumed.directory()), resumed.screen());
@@ -90,10 +92,10 @@ class CudaResumeTest {
     @ParameterizedTest
     @CsvSource({"cpu, cuda", "cuda, cpu"})
     void aRunGoesOnOnAnotherDevice(String from, String to) throws IOException {
-        EventFile expected = run(logs.resolve("whole"), Interruption.NONE, "device=cpu").succeeded().events();
-        TinyRun interrupted = run(logs, Asking.from(12), "device=" + from);
+        EventFile expected = run(logs.resolve("whole"), StopRequest.NONE, "device=cpu").succeeded().events();
+        TinyRun interrupted = run(logs, StopAfterLooks.from(12), "device=" + from);
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
-        TinyRun resumed = run(logs, Interruption.NONE, "device=" + to, "resume=auto").succeeded();
+        TinyRun resumed = run(logs, StopRequest.NONE, "device=" + to, "resume=auto").succeeded();
         assertTrue(resumed.screen().contains("Resuming after iteration 12 from "), resumed.screen());
         for (String score : List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid")) {
             for (int step = 0; step <= 24; step += 12) {

@@ -110,11 +110,11 @@ class DamagedResumeTest {
     @BeforeEach
     void copy() throws IOException {
         run = TinyRun.directory(directory);
-        Trees.copy(undisturbed.directory(), run);
+        DirectoryTree.copy(undisturbed.directory(), run);
         checkpoints = run.resolve("checkpoints");
         older = checkpoints.resolve("checkpoint-12");
         newer = checkpoints.resolve("checkpoint-24");
-        Trees.delete(checkpoints.resolve("checkpoint-36"));
+        DirectoryTree.delete(checkpoints.resolve("checkpoint-36"));
     }
 
     private TinyRun resume(String... settings) {
@@ -138,7 +138,7 @@ class DamagedResumeTest {
     void autoTakesTheNewestSoundOne() throws IOException {
         for (Harm harm : Harm.values()) {
             Path later = checkpoints.resolve("checkpoint-" + (25 + harm.ordinal()));
-            Trees.copy(newer, later);
+            DirectoryTree.copy(newer, later);
             harm.happenTo(later);
         }
         TinyRun resumed = resume("resume=auto");
@@ -149,17 +149,17 @@ class DamagedResumeTest {
         }
         assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());
         assertEquals(TrainingJob.losses(undisturbed.directory()), TrainingJob.losses(resumed.directory()));
-        assertEquals(Harm.values().length, Trees.names(run.resolve("checkpoints-1")).size());
+        assertEquals(Harm.values().length, DirectoryTree.names(run.resolve("checkpoints-1")).size());
     }
 
     @ParameterizedTest
     @EnumSource
     void aNamedOneIsRefused(Harm harm) throws IOException {
         harm.happenTo(newer);
-        List<String> before = Trees.contents(run);
+        List<String> before = DirectoryTree.contents(run);
         EarlierRun.assertOneError(resume("resume=" + newer), List.of(
             "checkpoint " + newer + " cannot be used: " + harm.reason));
-        assertEquals(before, Trees.contents(run));
+        assertEquals(before, DirectoryTree.contents(run));
     }
 
     @Test
@@ -182,22 +182,22 @@ class DamagedResumeTest {
         Path left = Files.createDirectory(checkpoints.resolve(".checkpoint-36.tmp"));
         Files.copy(newer.resolve(SHARD), left.resolve(SHARD));
         Files.writeString(left.resolve("run"), "\"another\"");
-        Trees.copy(older, checkpoints.resolve(".checkpoint-1.replaced.tmp"));
+        DirectoryTree.copy(older, checkpoints.resolve(".checkpoint-1.replaced.tmp"));
         TinyRun resumed = resume("resume=auto");
         assertAsUndisturbed(resumed);
         assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());
         assertFalse(resumed.screen().contains("WARNING - checkpoint"), resumed.screen());
-        assertEquals(List.of("checkpoint-24", "checkpoint-36"), Trees.names(checkpoints));
+        assertEquals(List.of("checkpoint-24", "checkpoint-36"), DirectoryTree.names(checkpoints));
     }
 
     @Test
     void aCheckpointOfAnotherModel() throws IOException {
-        List<String> before = Trees.contents(run);
+        List<String> before = DirectoryTree.contents(run);
         for (String from : List.of("auto", newer.toString())) {
             EarlierRun.assertOneError(resume("resume=" + from, "depth=3"), List.of("resuming from " + newer
                 + " would change the result: depth", "2", "3", "--force"));
         }
-        assertEquals(before, Trees.contents(run));
+        assertEquals(before, DirectoryTree.contents(run));
         EarlierRun.assertOneError(resume("resume=auto", "depth=3", "force=true"), List.of(
             "no tensor blocks.2.", newer.toString(), "give a checkpoint of the configured model"));
         assertAsUndisturbed(resume("resume=auto"));

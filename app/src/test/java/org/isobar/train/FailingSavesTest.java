@@ -62,7 +62,7 @@ class FailingSavesTest {
     void aRankIsLostWhileItWrites(Fault fault, int culprit) throws Exception {
         Path run = directory.resolve("runs/tiny/2GPU/00");
         Path checkpoints = run.resolve("checkpoints");
-        Trees.copy(checkpoint(), checkpoints.resolve("checkpoint-12"));
+        DirectoryTree.copy(checkpoint(), checkpoints.resolve("checkpoint-12"));
         try (TrainingJob job = new TrainingJob(data, directory)) {
             for (int rank = 0; rank < 2; rank++) {
                 job.start(FaultyRank.class.getName(), rank, rank != culprit ? Map.of("WORLD_SIZE", "2")
@@ -80,7 +80,7 @@ class FailingSavesTest {
             }
             assertNotEquals(0, job.code(culprit, LIMIT), job.screens());
             if (culprit != 0) { // who deletes what is left, or else the next writer does
-                assertEquals(List.of("checkpoint-12"), Trees.names(checkpoints));
+                assertEquals(List.of("checkpoint-12"), DirectoryTree.names(checkpoints));
             }
             TrainedCheckpoint.assertSound(checkpoints.resolve("checkpoint-12"));
         }
@@ -122,7 +122,7 @@ class FailingSavesTest {
                     + "checkpoint are lost: "), job.screens());
             }
             Path checkpoints = job.directory().resolve("checkpoints");
-            for (String name : Trees.names(checkpoints)) {
+            for (String name : DirectoryTree.names(checkpoints)) {
                 TrainedCheckpoint.assertSound(checkpoints.resolve(name)); // nothing temporary among them
             }
             assertEquals(mended, job.shown(0).contains("go on with --resume=auto"), job.screens());
@@ -139,7 +139,7 @@ class FailingSavesTest {
     @Test
     void aCheckpointIsDamagedAfterItWasFoundSound() throws Exception {
         Path path = directory.resolve("checkpoint-12");
-        Trees.copy(checkpoint(), path);
+        DirectoryTree.copy(checkpoint(), path);
         try (TrainingJob job = new TrainingJob(data, directory)) {
             job.start(0, 2, TWO_EPOCHS, "--resume=" + path);
             job.awaitShown(0, "Setting DP");
@@ -153,7 +153,7 @@ class FailingSavesTest {
                     + "rank-00000.safetensors: bytes 0 to "), job.screens());
             }
             assertFalse(Files.exists(job.directory().resolve("checkpoints")));
-            assertEquals(List.of(), Trees.contents(job.directory()).stream()
+            assertEquals(List.of(), DirectoryTree.contents(job.directory()).stream()
                 .filter(file -> !file.startsWith("out.log")).toList());
         }
     }

@@ -18,6 +18,10 @@ import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
+import org.isobar.train.saving.AsyncCheckpointWriter;
+import org.isobar.train.saving.Snapshot;
+import org.isobar.train.saving.StopRequest;
+import org.isobar.train.saving.TrainingState;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,9 +44,10 @@ class HangingDiskTest {
         device.close();
     }
 
-    private SavesBeside saves(int rank, Duration patience, Runnable job) {
-        return new SavesBeside(TinyRun.config(directory, directory), log, new CheckpointWriter(directory, "this run",
-            rank, 2, patience), new Snapshot(device, List.of()), Interruption.NONE, job);
+    private AsyncCheckpointWriter saves(int rank, Duration patience, Runnable job) {
+        return new AsyncCheckpointWriter(TinyRun.config(directory, directory), log,
+            new CheckpointWriter(directory, "this run",
+            rank, 2, patience), new Snapshot(device, List.of()), StopRequest.NONE, job);
     }
 
     /** What rank 1 writes first goes into a pipe. */
@@ -63,7 +68,7 @@ class HangingDiskTest {
     @Test
     void aRankThatStillWritesAfterTwiceItsPatienceEnds() throws Exception {
         Path pipe = hang();
-        try (SavesBeside saves = saves(1, SHORT, () -> { })) {
+        try (AsyncCheckpointWriter saves = saves(1, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
             long start = System.nanoTime();
             assertEquals("a checkpoint is still being written into " + directory + " after 0.6 s; see what keeps the "
@@ -76,7 +81,7 @@ class HangingDiskTest {
     @Test
     void aRankThatWritesLearnsThatTheJobHasFailed() throws Exception {
         Path pipe = hang();
-        try (SavesBeside saves = saves(1, LONG, () -> {
+        try (AsyncCheckpointWriter saves = saves(1, LONG, () -> {
             throw new CommunicationException("rank 1: rank 0 has died");
         })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
@@ -88,19 +93,19 @@ class HangingDiskTest {
 
     @Test
     void rankZeroGivesUpALatePeer() throws IOException {
-        try (SavesBeside saves = saves(0, SHORT, () -> { })) {
+        try (AsyncCheckpointWriter saves = saves(0, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
             assertEquals(Optional.of("no checkpoint " + directory + "/checkpoint-5: rank 1 has not written its share "
                 + "after 0.3 s; see what keeps it, or its disk"), saves.await());
             assertTrue(screen.toString().contains("WARNING - no checkpoint "), screen.toString());
-            assertEquals(List.of(), Trees.names(directory));
+            assertEquals(List.of(), DirectoryTree.names(directory));
         }
     }
 
     /** The run ends for another reason, which it says itself. */
     @Test
     void whatIsNotWrittenIsGivenUpWithoutAWord() throws Exception {
-        SavesBeside saves = saves(0, LONG, () -> { });
+        AsyncCheckpointWriter saves = saves(0, LONG, () -> { });
         saves.save(ITERATION, TrainingState.BEGINNING);
         Path own = directory.resolve(".checkpoint-5.tmp/rank-00000.json");
         while (Files.notExists(own)) {
@@ -109,7 +114,7 @@ class HangingDiskTest {
         long start = System.nanoTime();
         saves.close();
         assertTrue(System.nanoTime() - start < Duration.ofSeconds(4).toNanos());
-        assertEquals(List.of(), Trees.names(directory));
+        assertEquals(List.of(), DirectoryTree.names(directory));
         assertEquals("", screen.toString());
     }
 }

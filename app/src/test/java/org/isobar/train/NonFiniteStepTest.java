@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 
 import org.isobar.data.DistributedSampler;
+import org.isobar.train.diagnosis.StepReplay;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -37,7 +38,7 @@ class NonFiniteStepTest {
     private void spoil(int sample) throws IOException {
         String year = sample < TinyRun.STEPS ? "1979.h5" : "1980.h5";
         int time = Math.max(1, sample % TinyRun.STEPS % (TinyRun.STEPS - 1));
-        Spoiling.poke(data.resolve("tiny/train").resolve(year), time, 1, 3, 4, Float.NaN);
+        InputDamage.poke(data.resolve("tiny/train").resolve(year), time, 1, 3, 4, Float.NaN);
     }
 
     /** The samples of a step of an epoch, both from 0. */
@@ -47,7 +48,7 @@ class NonFiniteStepTest {
     }
 
     private int replay() {
-        return Replay.run(TinyRun.directory(logs), Map.of("threads", "1"), System.getenv(), lines::add);
+        return StepReplay.run(TinyRun.directory(logs), Map.of("threads", "1"), System.getenv(), lines::add);
     }
 
     private String said() {

@@ -12,10 +12,10 @@ import java.util.Map;
 
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
@@ -23,6 +23,9 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
@@ -60,8 +63,8 @@ class OverlapTest {
     private void trainOneStep() {
         long room = Long.MAX_VALUE / 8;
         ProcessGrid grid = ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, 2, Axis.CP, 2));
-        try (DryRunDevice dry = new DryRunDevice(); Arena images = dry.arena("images", room);
-            Replica.Memory memory = new Replica.Memory(dry.arena("state", room), dry.arena("kept", room),
+        try (DryRunDevice dry = new DryRunDevice(); DeviceArena images = dry.arena("images", room);
+            StepMemory memory = new StepMemory(dry.arena("state", room), dry.arena("kept", room),
                 dry.arena("scratch", room));
             Communicators communicators = new Communicators(grid, 0, dry.ops()::copy, this::communicator)) {
             TensorOps ops = proxy(TensorOps.class, (proxy, method, arguments) -> {
@@ -73,7 +76,7 @@ class OverlapTest {
                 method.getName().equals("ops") ? ops : invoke(method, dry, arguments));
             Replica replica = new Replica(device, ONE_BLOCK, 1, memory, communicators, GradientSync.Options.DEFAULT);
             Tensor image = images.f32(1, 2, ONE_BLOCK.height(), ONE_BLOCK.width());
-            replica.trainStep(image, image, new Replica.StepContext(0, 0, Span.whole(1), 0));
+            replica.trainStep(image, image, new Replica.StepContext(0, 0, IndexSpan.whole(1), 0));
         }
     }
 

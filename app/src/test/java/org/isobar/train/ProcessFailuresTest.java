@@ -172,7 +172,7 @@ class ProcessFailuresTest {
     void aBadSampleEndsAllReplicas() throws Exception {
         Path spoilt = directory.resolve("spoilt");
         TinyRun.synthesize(spoilt);
-        Spoiling.poke(spoilt.resolve("tiny/train/1979.h5"), 5, 1, 3, 7, Float.NaN);
+        InputDamage.poke(spoilt.resolve("tiny/train/1979.h5"), 5, 1, 3, 7, Float.NaN);
         try (TrainingJob job = new TrainingJob(spoilt, directory)) {
             job.start(0, 2, ENDLESS);
             job.start(1, 2, ENDLESS);

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-import org.isobar.checkpoint.SafeTensors;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -113,7 +113,7 @@ class ProcessesTrainTest {
     }
 
     private static void compareWeights(Path expected, Path actual) {
-        try (SafeTensors whole = SafeTensors.open(expected); SafeTensors cut = SafeTensors.open(actual);
+        try (SafeTensorsFile whole = SafeTensorsFile.open(expected); SafeTensorsFile cut = SafeTensorsFile.open(actual);
             Arena arena = Arena.ofConfined()) {
             assertEquals(whole.names(), cut.names());
             for (String name : whole.names()) {

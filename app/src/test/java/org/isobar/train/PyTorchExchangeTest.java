@@ -18,21 +18,26 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.host.GridRanks;
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.CheckpointContents;
+import org.isobar.checkpoint.CheckpointMerge;
 import org.isobar.checkpoint.CheckpointWriter;
-import org.isobar.checkpoint.Description;
-import org.isobar.checkpoint.Merge;
-import org.isobar.checkpoint.Piece;
-import org.isobar.checkpoint.Pieces;
-import org.isobar.checkpoint.SafeTensors;
 import org.isobar.checkpoint.SaveResult;
-import org.isobar.device.Arena;
+import org.isobar.checkpoint.SliceAssignment;
+import org.isobar.checkpoint.TensorSlice;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.device.Device;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.nn.Parameter;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.saving.WeightsFile;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -74,7 +79,7 @@ class PyTorchExchangeTest {
         List<float[]> predictions = onTwoRanks((replica, communicators, image, target) -> {
             replica.initialize(5);
             for (int step = 0; step < 3; step++) {
-                replica.trainStep(image, target, new Replica.StepContext(5, step, Span.whole(1), 1e-2));
+                replica.trainStep(image, target, new Replica.StepContext(5, step, IndexSpan.whole(1), 1e-2));
             }
             assertEquals(new SaveResult.Done(directory.resolve("checkpoint-3")), save(replica, communicators));
             return predict(replica, image, target);
@@ -82,7 +87,7 @@ class PyTorchExchangeTest {
         Path merged = directory.resolve("model.safetensors");
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-3"))) {
             assertTrue(checkpoint.names().stream().anyMatch(name -> checkpoint.slices(name).size() == 2));
-            Merge.write(checkpoint, Merge.Contents.WEIGHTS, merged);
+            CheckpointMerge.write(checkpoint, CheckpointMerge.Contents.WEIGHTS, merged);
         }
         Path output = directory.resolve("output.safetensors");
         run(python, MERGED, merged, output);
@@ -111,8 +116,8 @@ class PyTorchExchangeTest {
         return GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, 2)), (device, communicators) -> {
             MemoryPlan plan = MemoryPlan.of(MODEL, 1);
             device.reserve(plan.footprint());
-            try (Replica.Memory memory = Replica.Memory.of(device, plan);
-                Arena images = device.arena("images", 1 << 16)) {
+            try (StepMemory memory = plan.allocate(device);
+                DeviceArena images = device.arena("images", 1 << 16)) {
                 Replica replica = new Replica(device, MODEL, 1, memory, communicators, GradientSync.Options.DEFAULT);
                 return rank.run(replica, communicators, wave(device, images, MODEL.inChannels(), 0.013),
                     wave(device, images, MODEL.outChannels(), 0.017));
@@ -120,7 +125,7 @@ class PyTorchExchangeTest {
         });
     }
 
-    private static Tensor wave(Device device, Arena arena, int channels, double frequency) {
+    private static Tensor wave(Device device, DeviceArena arena, int channels, double frequency) {
         Tensor tensor = arena.f32(1, channels, MODEL.height(), MODEL.width());
         float[] values = new float[(int) tensor.elements()];
         for (int i = 0; i < values.length; i++) {
@@ -134,18 +139,18 @@ class PyTorchExchangeTest {
     private SaveResult save(Replica replica, Communicators communicators) {
         int rank = communicators.coordinate(Axis.TP);
         Map<String, Tensor> weights = replica.parameters().stateDict();
-        List<Piece> own = new ArrayList<>();
-        List<Piece> shared = new ArrayList<>();
+        List<TensorSlice> own = new ArrayList<>();
+        List<TensorSlice> shared = new ArrayList<>();
         for (Parameter parameter : replica.parameters().parameters()) {
             for (Parameter.Part part : parameter.parts()) {
-                Piece piece = new Piece(part.name(), part.shape(), part.shard(),
+                TensorSlice piece = new TensorSlice(part.name(), part.shape(), part.shard(),
                     memory -> replica.device().download(memory, weights.get(part.name())));
                 (part.shard().parts() > 1 ? own : shared).add(piece);
             }
         }
-        own.addAll(Pieces.assign(shared, Piece::bytes, 2, rank));
+        own.addAll(SliceAssignment.assign(shared, TensorSlice::bytes, 2, rank));
         return new CheckpointWriter(directory, "this run", rank, 2, Duration.ofSeconds(PATIENCE_SECONDS))
-            .write(3, own, new Description(Map.of(), Map.of()));
+            .write(3, own, new CheckpointContents(Map.of(), Map.of()));
     }
 
     private static float[] predict(Replica replica, Tensor image, Tensor target) {
@@ -156,7 +161,7 @@ class PyTorchExchangeTest {
     }
 
     private static float[] output(Path file) {
-        try (SafeTensors tensors = SafeTensors.open(file)) {
+        try (SafeTensorsFile tensors = SafeTensorsFile.open(file)) {
             float[] output = new float[(int) tensors.shape("output").elements()];
             tensors.read("output", MemorySegment.ofArray(output));
             return output;

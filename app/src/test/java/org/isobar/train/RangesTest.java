@@ -18,10 +18,15 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
-import org.isobar.device.Ranges;
+import org.isobar.device.ProfilerRanges;
 import org.isobar.distributed.Communicators;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.saving.CheckpointSaver;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -63,20 +68,20 @@ class RangesTest {
         try (Era5Dataset dataset = Era5Dataset.open(four);
             DataLoader training = new DataLoader(device, dataset, sampler, 0);
             DataLoader validation = new DataLoader(device, dataset, sampler, 0);
-            Replica.Memory memory = Replica.Memory.of(device, plan);
+            StepMemory memory = plan.allocate(device);
             RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
             device.reserve(plan.footprint());
             Replica replica = new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops()::copy),
                 GradientSync.Options.DEFAULT);
             replica.initialize(1);
             RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data);
-            new Trainer(config, replica, Trainer.LoaderPair.of(training, validation), report, Saves.NONE,
+            new Trainer(config, replica, Trainer.LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
                 Optional.empty()).run();
         }
     }
 
     /** The same device, but for its ranges. */
-    private static Device withRanges(Device device, Ranges ranges) {
+    private static Device withRanges(Device device, ProfilerRanges ranges) {
         return (Device) Proxy.newProxyInstance(RangesTest.class.getClassLoader(), new Class<?>[] {Device.class},
             (proxy, method, arguments) -> {
                 try {
@@ -88,7 +93,7 @@ class RangesTest {
     }
 
     /** Notes what opens and closes; stretches of validation are none. */
-    private static final class Recorder implements Ranges {
+    private static final class Recorder implements ProfilerRanges {
         private final List<String> seen = new ArrayList<>();
 
         @Override

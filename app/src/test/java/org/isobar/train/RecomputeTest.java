@@ -7,15 +7,19 @@ import java.util.List;
 import java.util.Map;
 
 import org.isobar.backend.host.GridRanks;
-import org.isobar.device.Arena;
 import org.isobar.device.Device;
-import org.isobar.device.Span;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.nn.Recompute;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -45,9 +49,9 @@ class RecomputeTest {
         MemoryPlan mlp = MemoryPlan.of(MODEL.with(Recompute.MLP), BATCH, compute);
         MemoryPlan block = MemoryPlan.of(MODEL.with(Recompute.BLOCK), BATCH, compute);
         long tokens = BATCH * MODEL.tokens();
-        long hidden = Arena.align(tokens * MODEL.hidden() * compute.bytes());
-        long stream = Arena.align(tokens * MODEL.embed() * Float.BYTES);
-        long statistics = 2 * Arena.align(tokens * Float.BYTES); // of the last norm
+        long hidden = DeviceArena.align(tokens * MODEL.hidden() * compute.bytes());
+        long stream = DeviceArena.align(tokens * MODEL.embed() * Float.BYTES);
+        long statistics = 2 * DeviceArena.align(tokens * Float.BYTES); // of the last norm
         assertEquals(all.keptBytes() - MODEL.depth() * hidden, mlp.keptBytes());
         assertEquals(all.scratchBytes() + hidden, mlp.scratchBytes());
         long streams = (MODEL.depth() + 1) * stream;
@@ -64,11 +68,12 @@ class RecomputeTest {
     private static List<Double> losses(Device device, Communicators communicators, VitConfig config) {
         MemoryPlan plan = MemoryPlan.of(config, BATCH, communicators.grid(), 0); // no rank has more tokens
         device.reserve(plan.footprint());
-        try (Replica.Memory memory = Replica.Memory.of(device, plan); Arena images = device.arena("images", 1 << 18)) {
+        try (StepMemory memory = plan.allocate(device); DeviceArena images =
+            device.arena("images", 1 << 18)) {
             Replica replica = new Replica(device, config, BATCH, memory, communicators, GradientSync.Options.DEFAULT);
             replica.initialize(5);
             int replicas = communicators.grid().size(Axis.DP);
-            Span samples = new Span(communicators.coordinate(Axis.DP), replicas, BATCH * replicas);
+            IndexSpan samples = new IndexSpan(communicators.coordinate(Axis.DP), replicas, BATCH * replicas);
             Tensor input = RandomImages.of(MODEL, BATCH, "input " + samples, device, images);
             Tensor target = RandomImages.of(MODEL, BATCH, "target " + samples, device, images);
             List<Double> losses = new ArrayList<>();

@@ -15,6 +15,9 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.StopRequest;
+import org.isobar.train.saving.TrainingState;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,8 +57,8 @@ class ResumeLayoutsTest {
 
         /** Trains in this layout until its last rank is asked to end at that look; ranks are threads. */
         private TinyJob train(Path logs, int look, String... more) throws Exception {
-            List<Interruption> ask = new ArrayList<>(Collections.nCopies(ranks, Interruption.NONE));
-            ask.set(ranks - 1, Asking.from(look));
+            List<StopRequest> ask = new ArrayList<>(Collections.nCopies(ranks, StopRequest.NONE));
+            ask.set(ranks - 1, StopAfterLooks.from(look));
             return TinyJob.of(data, logs, ask, with(more)).ended(TrainingRun.INTERRUPTED);
         }
 

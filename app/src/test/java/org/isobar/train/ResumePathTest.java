@@ -39,7 +39,7 @@ class ResumePathTest {
         assertTrue(resumed.screen().contains("Resuming after iteration 12 from " + from), resumed.screen());
         assertArrayEquals(Files.readAllBytes(whole.weights()), Files.readAllBytes(resumed.weights()));
         assertEquals(List.of("checkpoint-12", "checkpoint-24"),
-            Trees.names(resumed.directory().resolve("checkpoints")));
+            DirectoryTree.names(resumed.directory().resolve("checkpoints")));
     }
 
     @Test
@@ -81,7 +81,7 @@ class ResumePathTest {
     void spacesAlone() throws IOException {
         Path logs = directory.resolve("my runs/ the first");
         Path from = logs.resolve("a  checkpoint");
-        Trees.copy(half(), from);
+        DirectoryTree.copy(half(), from);
         assertGoesOn(TinyRun.of(data, logs, TWO_EPOCHS, "resume=" + from), from);
     }
 

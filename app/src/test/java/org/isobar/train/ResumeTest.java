@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
+import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.StopRequest;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,20 +37,20 @@ class ResumeTest {
     @BeforeAll
     static void train() throws IOException {
         TinyRun.synthesize(data);
-        TinyRun run = run(data.resolve("logs"), Interruption.NONE, "keep=0").succeeded();
+        TinyRun run = run(data.resolve("logs"), StopRequest.NONE, "keep=0").succeeded();
         undisturbed = RunTrace.of(run.directory());
     }
 
-    private static TinyRun run(Path logs, Interruption interruption, String... settings) {
+    private static TinyRun run(Path logs, StopRequest interruption, String... settings) {
         return TinyRun.of(data, logs, UnaryOperator.identity(), interruption,
             Stream.concat(RUN.stream(), Stream.of(settings)).toArray(String[]::new));
     }
 
     private TinyRun run(String... settings) {
-        return run(logs, Interruption.NONE, settings);
+        return run(logs, StopRequest.NONE, settings);
     }
 
-    private TinyRun run(Interruption interruption, String... settings) {
+    private TinyRun run(StopRequest interruption, String... settings) {
         return run(logs, interruption, settings);
     }
 
@@ -65,7 +67,7 @@ class ResumeTest {
         "19, 14, threads=1, num_data_workers=3", "30, 24, threads=2, num_data_workers=0",
         "36, 24, threads=1, num_data_workers=1"})
     void anInterruptedRunGoesOn(int look, int iteration, String threads, String workers) throws IOException {
-        TinyRun interrupted = run(Asking.from(look));
+        TinyRun interrupted = run(StopAfterLooks.from(look));
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         assertTrue(interrupted.log().contains("Interrupted after iteration " + iteration + ","), interrupted.screen());
         TinyRun resumed = run(AUTO, threads, workers);
@@ -77,12 +79,12 @@ class ResumeTest {
     @ValueSource(ints = {2, 7})
     void itMayBeInterruptedAgainAndAgain(int looks) throws IOException {
         int interruptions = 0;
-        TinyRun last = run(Asking.from(looks), AUTO);
+        TinyRun last = run(StopAfterLooks.from(looks), AUTO);
         while (last.code() == TrainingRun.INTERRUPTED) {
             interruptions++;
             // A process that begins with validation, which takes six looks, must be left the time to do a step, too.
             boolean validates = last.screen().matches("(?s).*Interrupted after iteration (12|24),.*");
-            last = run(Asking.from(validates ? Math.max(looks, 8) : looks), AUTO);
+            last = run(StopAfterLooks.from(validates ? Math.max(looks, 8) : looks), AUTO);
         }
         assertTrue(interruptions >= 4, "interruptions: " + interruptions);
         assertUndisturbed(last);
@@ -90,8 +92,8 @@ class ResumeTest {
 
     @Test
     void aProcessThatDidNoStepSaysThatItCannotGoOnLikeThis() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(12)).code());
-        TinyRun again = run(Asking.from(1), AUTO); // in validation
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(12)).code());
+        TinyRun again = run(StopAfterLooks.from(1), AUTO); // in validation
         assertEquals(1, again.code(), again.screen());
         assertTrue(again.log().contains("no step was done since the start"), again.screen());
         assertUndisturbed(run(AUTO));
@@ -100,7 +102,7 @@ class ResumeTest {
     @ParameterizedTest
     @CsvSource({"8, 5", "12, 10", "15, 10", "18, 10", "19, 12", "26, 15", "33, 20"})
     void aRunThatFailsGoesOnFromItsLastCheckpoint(int look, int iteration) throws IOException {
-        TinyRun failed = run(Asking.failingAt(look, Resumption.folder(TinyRun.directory(logs))
+        TinyRun failed = run(StopAfterLooks.failingAt(look, Resumption.folder(TinyRun.directory(logs))
             .resolve("checkpoint-" + iteration)), "checkpoint_every=5");
         assertEquals(1, failed.code(), failed.screen());
         assertTrue(failed.log().contains("this test fails the run at look " + look), failed.screen());
@@ -130,7 +132,7 @@ class ResumeTest {
     void aCompleteRunIsNotTrainedAgain() throws IOException {
         TinyRun run = run();
         assertUndisturbed(run);
-        Asking nobody = Asking.from(99);
+        StopAfterLooks nobody = StopAfterLooks.from(99);
         TinyRun again = run(nobody, AUTO);
         assertUndisturbed(again);
         assertEquals(0, nobody.looks());
@@ -146,7 +148,7 @@ class ResumeTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "checkpoints", "checkpoints/checkpoint-6"})
     void anotherRunsCheckpointIsTakenUp(String where) throws IOException {
-        TinyRun interrupted = run(logs.resolve("first"), Asking.from(5));
+        TinyRun interrupted = run(logs.resolve("first"), StopAfterLooks.from(5));
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         String log = interrupted.log();
         TinyRun second = run("resume=" + interrupted.directory().resolve(where), "keep=9").succeeded();
@@ -168,7 +170,7 @@ class ResumeTest {
 
     @Test
     void earlierCheckpointsStepAsideForAFreshStart() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(5)).code());
         TinyRun fresh = run("resume=never").succeeded();
         assertEquals(List.of(12L, 24L), checkpoints(fresh));
         assertEquals(List.of(0L, 6L), checkpoints(fresh.directory().resolve("checkpoints-1")));
@@ -188,7 +190,7 @@ class ResumeTest {
 
     @Test
     void nothingIsSavedWhereNothingIsKept() throws IOException {
-        Asking unheard = Asking.from(1);
+        StopAfterLooks unheard = StopAfterLooks.from(1);
         TinyRun run = run(unheard, "keep=0", "checkpoint_every=1").succeeded();
         assertFalse(Files.exists(Resumption.folder(run.directory())));
         assertEquals(0, unheard.armed());
@@ -199,7 +201,7 @@ class ResumeTest {
     @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "lr=0.002, lr",
         "global_batch_size=4, global_batch_size"})
     void anotherResultIsRefusedUnlessForced(String setting, String key) throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(5)).code());
         TinyRun refused = run(AUTO, setting);
         EarlierRun.assertOneError(refused, List.of("would change the result: " + key, "--force"));
         TinyRun forced = run(AUTO, setting, "force=true").succeeded();
@@ -209,14 +211,14 @@ class ResumeTest {
 
     @Test
     void anEpochThatWasLongerCannotBeGoneOnWith() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(5)).code());
         EarlierRun.assertOneError(run(AUTO, "global_batch_size=8", "force=true"),
             List.of("was made after 6 steps of an epoch, and now an epoch has 3"));
     }
 
     @Test
     void otherDataAreRefusedUnlessForced() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(5)).code());
         Path other = logs.resolve("other");
         TinyRun.synthesize(other, 2);
         TinyRun refused = run(AUTO, "data_dir=" + other, "synthetic.seed=2");
@@ -227,7 +229,7 @@ class ResumeTest {
 
     @Test
     void theSameDataMayLieElsewhere() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(Asking.from(5)).code());
+        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterLooks.from(5)).code());
         TinyRun.synthesize(logs.resolve("other"));
         assertUndisturbed(run(AUTO, "data_dir=" + logs.resolve("other")));
     }

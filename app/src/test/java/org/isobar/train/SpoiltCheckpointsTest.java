@@ -53,7 +53,7 @@ class SpoiltCheckpointsTest {
     @Test
     void aForeignDirectoryInACheckpointsPlace() throws IOException {
         Path foreign = checkpoints.resolve("checkpoint-24");
-        TinyRun ended = TinyRun.of(data, logs, screen -> Spoiling.after("Time taken for epoch 2", screen, () -> {
+        TinyRun ended = TinyRun.of(data, logs, screen -> InputDamage.after("Time taken for epoch 2", screen, () -> {
             Files.createDirectories(foreign);
             Files.writeString(foreign.resolve("thesis.txt"), "mine");
         }), EPOCHS).succeeded();
@@ -61,7 +61,7 @@ class SpoiltCheckpointsTest {
         assertTrue(warnings(ended).getFirst().contains(foreign + " is in its place and is no checkpoint; move it away"),
             ended.screen());
         assertEquals("mine", Files.readString(foreign.resolve("thesis.txt")));
-        assertEquals(List.of("checkpoint-12", "checkpoint-24", "checkpoint-36"), Trees.names(checkpoints));
+        assertEquals(List.of("checkpoint-12", "checkpoint-24", "checkpoint-36"), DirectoryTree.names(checkpoints));
         TrainedCheckpoint.assertSound(checkpoints.resolve("checkpoint-36"));
     }
 
@@ -81,10 +81,10 @@ class SpoiltCheckpointsTest {
     /** The directory is taken away while the run trains. */
     @Test
     void aDirectoryThatVanishes() throws IOException {
-        TinyRun ended = TinyRun.of(data, logs, screen -> Spoiling.after("Time taken for epoch 2", screen, () ->
+        TinyRun ended = TinyRun.of(data, logs, screen -> InputDamage.after("Time taken for epoch 2", screen, () ->
             Files.move(checkpoints, run.resolve("elsewhere"))), EPOCHS).succeeded();
         assertTrue(warnings(ended).size() <= 1, ended.screen()); // the first may still be under way
-        assertTrue(Trees.names(checkpoints).contains("checkpoint-36"));
+        assertTrue(DirectoryTree.names(checkpoints).contains("checkpoint-36"));
         TrainedCheckpoint.assertSound(checkpoints.resolve("checkpoint-36"));
     }
 }

@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 
-import org.isobar.checkpoint.SafeTensors;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -109,7 +109,7 @@ class TrainingRunTest {
             layer(expected, block + "mlp.fc1", "[192, 48]", "[192]");
             layer(expected, block + "mlp.fc2", "[48, 192]", "[48]");
         }
-        try (SafeTensors weights = SafeTensors.open(run.weights())) {
+        try (SafeTensorsFile weights = SafeTensorsFile.open(run.weights())) {
             Map<String, String> actual = new LinkedHashMap<>();
             weights.names().forEach(name -> actual.put(name, weights.shape(name).toString()));
             assertEquals(expected, actual);

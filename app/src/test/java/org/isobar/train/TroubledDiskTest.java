@@ -61,8 +61,8 @@ class TroubledDiskTest {
         assertTrue(ended.screen().endsWith(TroubledDisk.LEFT + "[ballast, checkpoint-0, checkpoint-12]\n"),
             ended.screen());
         Path copy = directory.resolve("copy");
-        assertEquals(List.of("checkpoint-0", "checkpoint-12", "checkpoint-36"), Trees.names(copy));
-        for (String name : Trees.names(copy)) {
+        assertEquals(List.of("checkpoint-0", "checkpoint-12", "checkpoint-36"), DirectoryTree.names(copy));
+        for (String name : DirectoryTree.names(copy)) {
             TrainedCheckpoint.assertSound(copy.resolve(name));
         }
     }
@@ -85,7 +85,7 @@ class TroubledDiskTest {
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());
         assertTrue(ended.lines("ERROR").getFirst().matches(".* cannot write (log|TensorBoard events to) .*: "
             + "No space left on device; free space, .*"), ended.screen());
-        assertEquals(List.of("checkpoint-0", "checkpoint-12"), Trees.names(copied("checkpoints")));
+        assertEquals(List.of("checkpoint-0", "checkpoint-12"), DirectoryTree.names(copied("checkpoints")));
         TrainedCheckpoint.assertSound(copied("checkpoints/checkpoint-12"));
     }
 
@@ -96,7 +96,7 @@ class TroubledDiskTest {
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("no checkpoint")).toList();
         assertEquals(3, warnings.size(), ended.screen());
         assertTrue(warnings.getFirst().contains("/checkpoint-0: Read-only file system"), ended.screen());
-        assertEquals(List.of(), Trees.names(checkpoints));
+        assertEquals(List.of(), DirectoryTree.names(checkpoints));
     }
 
     @Test
@@ -106,7 +106,7 @@ class TroubledDiskTest {
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());
         assertTrue(ended.lines("ERROR").getFirst().contains("cannot write lock " + run
             + "/.checkpoints.lock: Read-only file system"), ended.screen());
-        assertEquals(List.of("checkpoints"), Trees.names(run));
+        assertEquals(List.of("checkpoints"), DirectoryTree.names(run));
     }
 
     private Path copied(String name) {

@@ -11,6 +11,9 @@ import java.util.stream.Stream;
 
 import org.isobar.device.Device;
 import org.isobar.tensor.DType;
+import org.isobar.verify.contract.ContractCase;
+import org.isobar.verify.contract.ContractViolation;
+import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -28,7 +31,7 @@ class ContractTest {
 
     @TestFactory
     Stream<DynamicTest> spoiledOperationsFail() {
-        return Spoiled.all().stream().flatMap(spoiled -> spoiled.operations().stream().map(operation ->
+        return SpoiledOps.all().stream().flatMap(spoiled -> spoiled.operations().stream().map(operation ->
             dynamicTest(operation + " that " + spoiled.what(), () ->
                 assertEquals(EnumSet.copyOf(spoiled.types()),
                     failing(new ReferenceDevice(spoiled.ops()), operation)))));
@@ -36,7 +39,7 @@ class ContractTest {
 
     @Test
     void aDeviceMayRoundItsOperandsIfItSaysSo() {
-        Device device = new ReferenceDevice(new Spoiled.RoundsOperands(11), TF32);
+        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(11), TF32);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertEquals(Set.of(), failing(device, operation), operation);
         }
@@ -44,7 +47,7 @@ class ContractTest {
 
     @Test
     void butNotMoreThanItSays() {
-        Device device = new ReferenceDevice(new Spoiled.RoundsOperands(8), TF32);
+        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(8), TF32);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertTrue(failing(device, operation).contains(DType.F32), operation);
         }
@@ -53,7 +56,7 @@ class ContractTest {
     /** Types in which a case of the operation fails. */
     private static Set<DType> failing(Device device, String operation) {
         Set<DType> failing = EnumSet.noneOf(DType.class);
-        for (Case one : TensorOpsContract.cases(device)) {
+        for (ContractCase one : TensorOpsContract.cases(device)) {
             if (one.operation().equals(operation) && !failing.contains(one.dtype())) {
                 try {
                     one.run(device);

@@ -12,6 +12,7 @@ import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.device.Device;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
+import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;

@@ -15,11 +15,11 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
-import org.isobar.device.Arena;
-import org.isobar.device.CheckedTensorOps;
-import org.isobar.device.Epilogue;
-import org.isobar.device.Span;
-import org.isobar.device.TensorOps;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
@@ -90,7 +90,7 @@ class TypesTest {
 
     @Test
     void productsReadTheCopyWhereThereIsOne() {
-        try (DryRunDevice device = new DryRunDevice(); Arena arena = device.arena("state", 0)) {
+        try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("state", 0)) {
             ParameterStore store = new ParameterStore();
             model(store, 0, Communicators.alone(device.ops()::copy));
             Tensor values = arena.f32(store.elements());
@@ -118,8 +118,8 @@ class TypesTest {
     /** Runs forward and backward of a model in which no branch is left out; the types of each operation. */
     private static Map<String, Set<String>> record(DType compute, double dropout, Map<Axis, Integer> grid) {
         Map<String, Set<String>> types = new TreeMap<>();
-        try (DryRunDevice device = new DryRunDevice(); Arena arena = device.arena("all", 0);
-            Arena kept = device.arena("kept", 0); Arena scratch = device.arena("scratch", 0);
+        try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("all", 0);
+            DeviceArena kept = device.arena("kept", 0); DeviceArena scratch = device.arena("scratch", 0);
             Communicators communicators = new Communicators(ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, grid), 0,
                 device.ops()::copy, DryRunCommunicator::new)) {
             TensorOps ops = new CheckedTensorOps(recorder(device.ops(), types));
@@ -128,7 +128,8 @@ class TypesTest {
             Tensor values = arena.f32(store.elements());
             Tensor copies = compute == DType.F32 ? values : arena.allocate(compute, store.elements());
             store.bind(values, copies, arena.f32(store.elements()));
-            Pass pass = new Pass(ops, compute, kept, scratch, new Pass.Masks(1, 0, Span.whole(BATCH)), done -> { });
+            Pass pass =
+                new Pass(ops, compute, kept, scratch, new Pass.Masks(1, 0, IndexSpan.whole(BATCH)), done -> { });
             Tensor image = arena.f32(BATCH, 3, 16, 32);
             Tensor prediction = arena.f32(BATCH, 2, 16, 32);
             model.forward(prediction, image, pass);

@@ -5,14 +5,19 @@ import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.device.CheckedTensorOps;
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.onednn.OneDnn;
+import org.isobar.backend.cpu.ops.CpuTensorOps;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
@@ -24,11 +29,11 @@ import org.isobar.tensor.Tensor;
  * memory.
  */
 public final class CpuDevice implements Device {
-    private static final long ALIGNMENT = org.isobar.device.Arena.ALIGNMENT;
+    private static final long ALIGNMENT = org.isobar.device.DeviceArena.ALIGNMENT;
 
     private final WorkerPool pool;
-    private final Workspace workspace = new Workspace();
-    private final Matmuls matmuls;
+    private final CpuWorkspace workspace = new CpuWorkspace();
+    private final MatmulCache matmuls;
     private final TensorOps ops;
     private final boolean bf16 = HostMachine.multipliesBf16();
 
@@ -43,7 +48,7 @@ public final class CpuDevice implements Device {
             throw new IllegalArgumentException(threads + " threads");
         }
         OneDnn.load();
-        matmuls = new Matmuls(threads);
+        matmuls = new MatmulCache(threads);
         pool = new WorkerPool(threads);
         ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace, matmuls));
     }
@@ -64,9 +69,9 @@ public final class CpuDevice implements Device {
     }
 
     @Override
-    public org.isobar.device.Arena arena(String name, long bytes) {
+    public org.isobar.device.DeviceArena arena(String name, long bytes) {
         Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
-        return new org.isobar.device.Arena(name, allocate(memory, name, bytes), memory::close);
+        return new org.isobar.device.DeviceArena(name, allocate(memory, name, bytes), memory::close);
     }
 
     @Override
@@ -102,7 +107,7 @@ public final class CpuDevice implements Device {
     }
 
     /** Bytes that operations have besides their arguments. */
-    long workspaceBytes() {
+    public long workspaceBytes() {
         return workspace.bytes();
     }
 

@@ -8,21 +8,32 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 import org.isobar.backend.cuda.CudaHostBuffer.InputStreams;
-import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
-import org.isobar.device.Arena;
-import org.isobar.device.CheckedTensorOps;
+import org.isobar.backend.cuda.driver.CudaGraph;
+import org.isobar.backend.cuda.driver.CudaStopwatch;
+import org.isobar.backend.cuda.driver.CudaStream;
+import org.isobar.backend.cuda.driver.DeviceMemory;
+import org.isobar.backend.cuda.driver.NvmlGauge;
+import org.isobar.backend.cuda.driver.NvtxRanges;
+import org.isobar.backend.cuda.nccl.NcclCommunicator;
+import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.backend.cuda.ops.CudaTensorOps;
+import org.isobar.backend.cuda.ops.GpuResources;
+import org.isobar.backend.cuda.staged.StagedCommunicator;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.DeviceGraph;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
-import org.isobar.device.Ranges;
+import org.isobar.device.ProfilerRanges;
 import org.isobar.device.Readback;
-import org.isobar.device.Recording;
 import org.isobar.device.Stopwatch;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
-import org.isobar.distributed.Job;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.Job;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -35,13 +46,13 @@ import org.isobar.tensor.Tensor;
 public final class CudaDevice implements Device {
     private static final double TF32_ROUNDOFF = 0x1p-11;
 
-    private final CudaStack stack;
+    private final GpuResources stack;
     private final CudaStream copy;
-    private final InputPlaces places;
-    private final Transfers transfers;
+    private final InputSlots places;
+    private final PinnedTransfers transfers;
     private final CudaReadbacks readbacks;
     private final NvmlGauge gauge;
-    private final Ranges ranges;
+    private final ProfilerRanges ranges;
     private final CudaTensorOps operations;
     private final TensorOps ops;
     private boolean closed;
@@ -55,11 +66,11 @@ public final class CudaDevice implements Device {
      * @throws org.isobar.fault.UserException if a library is missing
      */
     public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
-        stack = new CudaStack(ordinal, options, environment, log);
+        stack = new GpuResources(ordinal, options, environment, log);
         try {
             copy = new CudaStream();
-            places = new InputPlaces(stack.gpu());
-            transfers = new Transfers(stack.gpu(), stack.compute(), stack.waits());
+            places = new InputSlots(stack.gpu());
+            transfers = new PinnedTransfers(stack.gpu(), stack.compute(), stack.waits());
             readbacks = new CudaReadbacks(stack);
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
@@ -97,10 +108,10 @@ public final class CudaDevice implements Device {
     }
 
     @Override
-    public Arena arena(String name, long bytes) {
+    public DeviceArena arena(String name, long bytes) {
         DeviceMemory memory = new DeviceMemory(stack.gpu(), name, bytes);
         gauge.sample();
-        return new Arena(name, memory, memory::close);
+        return new DeviceArena(name, memory, memory::close);
     }
 
     @Override
@@ -132,7 +143,7 @@ public final class CudaDevice implements Device {
     }
 
     @Override
-    public Ranges ranges() {
+    public ProfilerRanges ranges() {
         return ranges;
     }
 
@@ -160,12 +171,12 @@ public final class CudaDevice implements Device {
     }
 
     @Override
-    public Recording record(Runnable operations) {
-        return new CudaRecording(stack.gpu(), stack.compute(), operations);
+    public DeviceGraph record(Runnable operations) {
+        return new CudaGraph(stack.gpu(), stack.compute(), operations);
     }
 
     /** What this device stands on, for what else is built on it. */
-    CudaStack stack() {
+    GpuResources stack() {
         return stack;
     }
 

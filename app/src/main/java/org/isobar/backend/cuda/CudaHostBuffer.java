@@ -6,6 +6,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.backend.cuda.driver.CudaEvent;
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.backend.cuda.driver.CudaStream;
+import org.isobar.backend.cuda.driver.Gpu;
+import org.isobar.backend.cuda.driver.HostWait;
+import org.isobar.backend.cuda.driver.PinnedMemory;
 import org.isobar.device.HostBuffer;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.tensor.DType;
@@ -23,7 +30,7 @@ final class CudaHostBuffer implements HostBuffer {
     private final Shape shape;
     private final PinnedMemory memory;
     private final CudaEvent copied;
-    private final List<InputPlaces.Place> taken = new ArrayList<>();
+    private final List<InputSlots.Place> taken = new ArrayList<>();
     private volatile boolean copying;
     private boolean closed;
 
@@ -34,7 +41,7 @@ final class CudaHostBuffer implements HostBuffer {
      * @param copy    copies are issued here
      * @param waits   how the host waits for a copy, on whatever thread
      */
-    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputPlaces places, HostWait waits) { }
+    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputSlots places, HostWait waits) { }
 
     CudaHostBuffer(InputStreams streams, DType dtype, Shape shape) {
         this.streams = streams;
@@ -58,7 +65,7 @@ final class CudaHostBuffer implements HostBuffer {
     public Tensor toDevice() {
         streams.gpu().makeCurrent();
         long bytes = memory.segment().byteSize();
-        InputPlaces.Place place = streams.places().take(bytes);
+        InputSlots.Place place = streams.places().take(bytes);
         taken.add(place);
         streams.copy().await(place.read());
         Cuda.check(cuMemcpyHtoDAsync(place.memory().address(), memory.pointer(), bytes, streams.copy().handle()),
@@ -71,7 +78,7 @@ final class CudaHostBuffer implements HostBuffer {
 
     @Override
     public void release() {
-        for (InputPlaces.Place place : taken) {
+        for (InputSlots.Place place : taken) {
             place.read().record(streams.compute());
             streams.places().giveBack(place);
         }

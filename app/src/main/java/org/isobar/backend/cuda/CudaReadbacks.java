@@ -8,6 +8,13 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.backend.cuda.driver.CudaEvent;
+import org.isobar.backend.cuda.driver.CudaStream;
+import org.isobar.backend.cuda.driver.Gpu;
+import org.isobar.backend.cuda.driver.HostWait;
+import org.isobar.backend.cuda.driver.PinnedMemory;
+import org.isobar.backend.cuda.ops.GpuResources;
 import org.isobar.device.Readback;
 import org.isobar.tensor.Tensor;
 
@@ -36,7 +43,7 @@ final class CudaReadbacks implements AutoCloseable {
         }
     }
 
-    CudaReadbacks(CudaStack stack) {
+    CudaReadbacks(GpuResources stack) {
         gpu = stack.gpu();
         compute = stack.compute();
         waits = stack.waits();

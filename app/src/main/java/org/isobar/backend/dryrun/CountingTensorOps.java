@@ -3,15 +3,15 @@ package org.isobar.backend.dryrun;
 import java.util.HashSet;
 import java.util.Set;
 
-import org.isobar.device.AdamConstants;
-import org.isobar.device.AttentionShape;
-import org.isobar.device.Dropout;
-import org.isobar.device.Epilogue;
 import org.isobar.device.Footprint;
-import org.isobar.device.LossScaling;
-import org.isobar.device.PatchShape;
-import org.isobar.device.TensorOps;
-import org.isobar.device.Write;
+import org.isobar.device.ops.AdamConstants;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.LossScaling;
+import org.isobar.device.ops.PatchShape;
+import org.isobar.device.ops.TensorOps;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -55,8 +55,8 @@ final class CountingTensorOps implements TensorOps {
     }
 
     /** An output that is added to is read, too. */
-    private void moves(Tensor output, Write write) {
-        bytes += (write == Write.ADD ? 2 : 1) * output.bytes();
+    private void moves(Tensor output, WriteMode write) {
+        bytes += (write == WriteMode.ADD ? 2 : 1) * output.bytes();
     }
 
     private void norm(Tensor gamma, Tensor... rows) {
@@ -112,7 +112,7 @@ final class CountingTensorOps implements TensorOps {
     }
 
     @Override
-    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, Write write) {
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
         moves(dx, write);
         moves(dy, weight);
         see(dx, dy, weight);
@@ -121,7 +121,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
-        moves(dWeight, Write.ADD);
+        moves(dWeight, WriteMode.ADD);
         moves(dy, x);
         see(dWeight, dy, x);
         product(dy.shape().rows(), dy.shape().extent(-1), x.shape().extent(-1));
@@ -129,7 +129,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void biasBackward(Tensor dBias, Tensor dy) {
-        moves(dBias, Write.ADD);
+        moves(dBias, WriteMode.ADD);
         moves(dy);
         see(dBias, dy);
     }
@@ -148,10 +148,10 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd, Tensor gamma, Write write) {
+        Tensor invStd, Tensor gamma, WriteMode write) {
         moves(dx, write);
-        moves(dGamma, Write.ADD);
-        moves(dBeta, Write.ADD);
+        moves(dGamma, WriteMode.ADD);
+        moves(dBeta, WriteMode.ADD);
         moves(dy, x, mean, invStd, gamma);
         norm(gamma, dx, dGamma, dBeta, dy, x);
     }
@@ -164,7 +164,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
-        moves(dBias, Write.ADD);
+        moves(dBias, WriteMode.ADD);
         moves(dx, y, dy, x);
         see(dx, y, dBias, dy, x);
     }
@@ -204,7 +204,7 @@ final class CountingTensorOps implements TensorOps {
 
     @Override
     public void addPositionsBackward(Tensor dPositions, Tensor dy) {
-        moves(dPositions, Write.ADD);
+        moves(dPositions, WriteMode.ADD);
         moves(dy);
         see(dPositions, dy);
     }
@@ -268,7 +268,7 @@ final class CountingTensorOps implements TensorOps {
     /** Flat ranges have no rows. */
     @Override
     public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-        moves(gradient, Write.ADD);
+        moves(gradient, WriteMode.ADD);
     }
 
     /** A few numbers. */
@@ -280,7 +280,7 @@ final class CountingTensorOps implements TensorOps {
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         for (Tensor tensor : new Tensor[] {parameter, moment1, moment2}) {
-            moves(tensor, Write.ADD);
+            moves(tensor, WriteMode.ADD);
         }
         moves(gradient);
         if (!copy.aliases(parameter)) {

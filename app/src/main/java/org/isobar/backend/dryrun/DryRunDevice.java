@@ -4,14 +4,14 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.device.Arena;
-import org.isobar.device.CheckedTensorOps;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
-import org.isobar.device.TensorOps;
+import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Storage;
@@ -25,7 +25,7 @@ import org.isobar.tensor.Tensor;
 public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
     private final TensorOps ops = new CheckedTensorOps(counting);
-    private final List<Arena> arenas = new ArrayList<>();
+    private final List<DeviceArena> arenas = new ArrayList<>();
     private long hostBytes;
 
     /** Memory that is not there. A class rather than a record: two of them are never the same. */
@@ -80,8 +80,8 @@ public final class DryRunDevice implements Device {
 
     /** An arena that holds anything, whatever {@code bytes} says: its high watermark is what it would have to hold. */
     @Override
-    public Arena arena(String name, long bytes) {
-        Arena arena = new Arena(name, new Nowhere(Long.MAX_VALUE), () -> { });
+    public DeviceArena arena(String name, long bytes) {
+        DeviceArena arena = new DeviceArena(name, new Nowhere(Long.MAX_VALUE), () -> { });
         arenas.add(arena);
         return arena;
     }
@@ -110,7 +110,7 @@ public final class DryRunDevice implements Device {
     /** What all arenas and host buffers made so far would hold at most. */
     @Override
     public MemoryGauge memory() {
-        return () -> hostBytes + arenas.stream().mapToLong(Arena::highWatermark).sum();
+        return () -> hostBytes + arenas.stream().mapToLong(DeviceArena::highWatermark).sum();
     }
 
     @Override

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
 
+import org.isobar.distributed.CollectiveCall;
+import org.isobar.distributed.CollectiveSequence;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
-import org.isobar.distributed.Operation;
-import org.isobar.distributed.Operations;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
@@ -31,7 +31,7 @@ abstract class HostCommunicator implements Communicator {
     private final Queue<HostWork> queue = new ArrayDeque<>();
     private final ReentrantLock turn = new ReentrantLock(); // whoever has it runs operations
     private final List<HostWork> underway = new ArrayList<>();
-    private final Operations operations;
+    private final CollectiveSequence operations;
     private List<HostWork> held; // while several are issued as one
     private Thread thread;
     private String failure;
@@ -40,7 +40,7 @@ abstract class HostCommunicator implements Communicator {
     HostCommunicator(ProcessGroup group, Duration limit) {
         this.group = group;
         this.limit = limit;
-        operations = new Operations(group);
+        operations = new CollectiveSequence(group);
     }
 
     /** Begins to run operations. */
@@ -86,13 +86,13 @@ abstract class HostCommunicator implements Communicator {
 
     @Override
     public final Work allGather(Tensor out, Tensor in, long... sizes) {
-        Operation operation = operations.allGather(known(out), in, sizes);
+        CollectiveCall operation = operations.allGather(known(out), in, sizes);
         return issue(operation, memory(out), sizes[group.index()] == 0 ? MemorySegment.NULL : memory(in));
     }
 
     @Override
     public final Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes) {
-        Operation operation = operations.reduceScatter(out, known(in), reduction, sizes);
+        CollectiveCall operation = operations.reduceScatter(out, known(in), reduction, sizes);
         return issue(operation, sizes[group.index()] == 0 ? MemorySegment.NULL : memory(out), memory(in));
     }
 
@@ -125,7 +125,7 @@ abstract class HostCommunicator implements Communicator {
         } finally {
             held = null;
         }
-        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), Operation.TOGETHER))
+        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), CollectiveCall.TOGETHER))
             .forEach(this::begin);
         return Work.all(works);
     }
@@ -143,8 +143,8 @@ abstract class HostCommunicator implements Communicator {
         return tensor;
     }
 
-    private Work issue(Operation operation, MemorySegment out, MemorySegment in) {
-        HostWork work = new HostWork(this, new Call(operation, out, in));
+    private Work issue(CollectiveCall operation, MemorySegment out, MemorySegment in) {
+        HostWork work = new HostWork(this, new HostCollective(operation, out, in));
         if (held == null) {
             begin(work);
         } else {

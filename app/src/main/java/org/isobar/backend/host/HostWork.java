@@ -11,16 +11,16 @@ import org.isobar.distributed.Work;
 /** An operation on its way through a communicator. */
 final class HostWork implements Work {
     private final HostCommunicator communicator;
-    private final Call call;
+    private final HostCollective call;
     private final CompletableFuture<Void> outcome = new CompletableFuture<>();
 
-    HostWork(HostCommunicator communicator, Call call) {
+    HostWork(HostCommunicator communicator, HostCollective call) {
         this.communicator = communicator;
         this.call = call;
     }
 
     /** What was asked for. */
-    Call call() {
+    HostCollective call() {
         return call;
     }
 

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
+import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.distributed.CommunicationException;
-import org.isobar.distributed.Operation.Kind;
 import org.isobar.distributed.ProcessGroup;
 
 /**
  * Collectives between ranks that are threads of one process: they meet in the {@link InProcessHub}, and each reads from
- * the others' memory. Sums are taken in the order of the {@link Ring}, so they have the same bits.
+ * the others' memory. Sums are taken in the order of the {@link RingCollectives}, so they have the same bits.
  */
 public final class InProcessCommunicator extends HostCommunicator {
     private static final int CHUNK = 1 << 15;
@@ -49,7 +49,7 @@ public final class InProcessCommunicator extends HostCommunicator {
         }
     }
 
-    private Meeting arrive(HostWork work, List<Integer> expected, int phase) {
+    private RankMeeting arrive(HostWork work, List<Integer> expected, int phase) {
         return hub.arrive(new InProcessHub.Place(group().ranks(), expected, work.call().operation().number(), phase),
             group().index(), work);
     }
@@ -75,8 +75,8 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     private void collect(HostWork work, Map<Integer, HostWork> peers) throws InterruptedException {
-        Call call = work.call();
-        Parts parts = call.parts();
+        HostCollective call = work.call();
+        RankParts parts = call.parts();
         MemorySegment out = call.out();
         switch (call.kind()) {
             case ALL_REDUCE -> {
@@ -102,13 +102,13 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     /** {@code out = combined values of this rank's part}: from the next rank around the ring to this one. */
-    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, Call call) {
-        Combiner combiner = new Combiner(call.operation(), group().size());
-        Parts parts = call.parts();
+    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, HostCollective call) {
+        ReductionArithmetic combiner = new ReductionArithmetic(call.operation(), group().size());
+        RankParts parts = call.parts();
         int self = group().index();
         int size = group().size();
         for (long chunk = 0; chunk * CHUNK < out.byteSize(); chunk++) {
-            MemorySegment to = Parts.chunk(out, chunk, CHUNK);
+            MemorySegment to = RankParts.chunk(out, chunk, CHUNK);
             MemorySegment partial = sum.asSlice(0, to.byteSize());
             for (int step = 1; step <= size; step++) {
                 HostWork peer = peers.get((self + step) % size);

@@ -17,7 +17,7 @@ import org.isobar.distributed.ProcessGroup;
  */
 public final class InProcessHub {
     private final Duration limit;
-    private final Map<Place, Meeting> meetings = new ConcurrentHashMap<>();
+    private final Map<Place, RankMeeting> meetings = new ConcurrentHashMap<>();
     private final Set<InProcessCommunicator> communicators = ConcurrentHashMap.newKeySet();
     private final Set<Member> left = ConcurrentHashMap.newKeySet();
     private final ReadWriteLock memory = new ReentrantReadWriteLock();
@@ -70,8 +70,8 @@ public final class InProcessHub {
     }
 
     /** The meeting at {@code place}, which the first to come there begins; the last one ends it. */
-    Meeting arrive(Place place, int index, HostWork work) {
-        Meeting meeting = meetings.computeIfAbsent(place, any -> new Meeting(place.expected(),
+    RankMeeting arrive(Place place, int index, HostWork work) {
+        RankMeeting meeting = meetings.computeIfAbsent(place, any -> new RankMeeting(place.expected(),
             member -> left.contains(new Member(place.ranks(), member))));
         if (meeting.sit(index, work)) {
             meetings.remove(place);
@@ -87,7 +87,7 @@ public final class InProcessHub {
      * @param number   of the operation
      * @param phase    of the operation
      */
-    record Place(List<Integer> ranks, List<Integer> expected, long number, int phase) { }
+    public record Place(List<Integer> ranks, List<Integer> expected, long number, int phase) { }
 
     private record Member(List<Integer> ranks, int index) { }
 }

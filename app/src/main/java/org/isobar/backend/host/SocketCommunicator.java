@@ -5,20 +5,20 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
+import org.isobar.distributed.CollectiveCall;
+import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.distributed.CommunicationException;
-import org.isobar.distributed.Job;
-import org.isobar.distributed.Operation;
-import org.isobar.distributed.Operation.Kind;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.Job;
 
 /**
- * Collectives between processes over TCP: a {@link Ring} for what concerns all ranks, a connection of their own for two
- * that exchange a tensor.
+ * Collectives between processes over TCP: a {@link RingCollectives} for what concerns all ranks, a connection of their
+ * own for two that exchange a tensor.
  */
 public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
-    private final GroupLinks links;
-    private final Ring ring;
+    private final GroupConnections links;
+    private final RingCollectives ring;
     private final Caller caller;
 
     /** Who awaits the operations. */
@@ -33,8 +33,8 @@ public final class SocketCommunicator extends HostCommunicator {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
         this.caller = caller;
-        links = new GroupLinks(job, group, thrown -> collapse(null, thrown));
-        ring = new Ring(group, links, Arena.ofAuto());
+        links = new GroupConnections(job, group, thrown -> collapse(null, thrown));
+        ring = new RingCollectives(group, links, Arena.ofAuto());
     }
 
     /**
@@ -56,9 +56,9 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void perform(HostWork work) throws IOException, InterruptedException {
-        Call call = work.call();
+        HostCollective call = work.call();
         if (call.kind() == Kind.SEND) {
-            Outlet out = links.pair(call.root()).out();
+            SendingEnd out = links.pair(call.root()).out();
             out.send(call.operation().header(), null);
             out.send(call.in(), work::succeed);
             return;
@@ -72,8 +72,8 @@ public final class SocketCommunicator extends HostCommunicator {
         work.succeed();
     }
 
-    private void collect(Call call) throws IOException, InterruptedException {
-        Parts parts = call.parts();
+    private void collect(HostCollective call) throws IOException, InterruptedException {
+        RankParts parts = call.parts();
         MemorySegment out = call.out();
         switch (call.kind()) {
             case ALL_REDUCE -> {
@@ -94,13 +94,13 @@ public final class SocketCommunicator extends HostCommunicator {
         }
     }
 
-    private Combiner combiner(Call call) {
-        return new Combiner(call.operation(), group().size());
+    private ReductionArithmetic combiner(HostCollective call) {
+        return new ReductionArithmetic(call.operation(), group().size());
     }
 
-    private void receive(Call call) throws IOException {
-        Inlet in = links.pair(call.root()).in();
-        ByteBuffer header = ByteBuffer.allocate(Operation.HEADER);
+    private void receive(HostCollective call) throws IOException {
+        ReceivingEnd in = links.pair(call.root()).in();
+        ByteBuffer header = ByteBuffer.allocate(CollectiveCall.HEADER);
         in.read(header);
         refuse(call.operation().difference(header.flip()), call.root());
         for (long start = 0; start < call.out().byteSize(); start += Integer.MAX_VALUE) {

@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.BenchReport;
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.report.BenchFiles;
+import org.isobar.bench.report.BenchReport;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
@@ -20,8 +20,8 @@ import org.isobar.os.FileFault;
 public final class CpuSuite {
     private static final Duration SHORT = Duration.ofSeconds(90);
 
-    private final Setup setup;
-    private final Parts parts;
+    private final SuiteSetup setup;
+    private final PartRunner parts;
 
     /**
      * The benchmark that will leave its results in {@code directory}.
@@ -29,11 +29,11 @@ public final class CpuSuite {
      * @param progress is told of each part
      * @throws UserException if the directory has anything in it, or cannot be made
      */
-    public CpuSuite(Setup setup, Path directory, Consumer<String> progress) {
+    public CpuSuite(SuiteSetup setup, Path directory, Consumer<String> progress) {
         this.setup = setup;
         Path place = directory.toAbsolutePath().normalize();
         requireEmpty(place);
-        parts = new Parts(place, setup.extent().timing(), setup.budget(), progress);
+        parts = new PartRunner(place, setup.extent().timing(), setup.budget(), progress);
     }
 
     private static void requireEmpty(Path directory) {
@@ -58,8 +58,8 @@ public final class CpuSuite {
     public int run(Map<String, String> facts) {
         facts.forEach(parts::fact);
         MachineFacts.all(setup.extent()).forEach(parts::fact);
-        try (Scratch scratch = new Scratch()) {
-            for (Section section : Section.values()) {
+        try (TemporaryDirectory scratch = new TemporaryDirectory()) {
+            for (SuiteSection section : SuiteSection.values()) {
                 if (setup.sections().contains(section)) {
                     run(section, scratch.directory());
                     report();
@@ -69,7 +69,7 @@ public final class CpuSuite {
         return parts.failed();
     }
 
-    private void run(Section section, Path scratch) {
+    private void run(SuiteSection section, Path scratch) {
         TrainingParts training = new TrainingParts(setup, parts, scratch);
         Runnable work = switch (section) {
             case CEILINGS -> this::ceilings;
@@ -91,7 +91,7 @@ public final class CpuSuite {
 
     /** Products of two sizes, for the largest may not be the fastest; copies by one thread and by all. */
     private void ceilings() {
-        boolean rehearsed = setup.extent() == Extent.REHEARSED;
+        boolean rehearsed = setup.extent() == SuiteSize.REHEARSED;
         ceilings("ceilings-isobar-1-thread", List.of("--threads=1", rehearsed ? "--size=32" : "--size=1024"));
         ceilings("ceilings-isobar-all-threads", List.of(rehearsed ? "--size=32" : "--size=1024"));
         ceilings("ceilings-isobar-large", List.of(rehearsed ? "--size=64" : "--size=4096"));
@@ -100,11 +100,11 @@ public final class CpuSuite {
     private void ceilings(String name, List<String> options) {
         List<String> command = new ArrayList<>(setup.isobar());
         command.addAll(List.of("bench", "ceilings", "--device=cpu", "--json=" + parts.json(name),
-            setup.extent() == Extent.REHEARSED ? "--copy_mb=1" : "--copy_mb=512"));
+            setup.extent() == SuiteSize.REHEARSED ? "--copy_mb=1" : "--copy_mb=512"));
         command.addAll(options);
         if (parts.timing() == Timing.REHEARSED) {
             command.add("--rehearse");
         }
-        parts.run(new Parts.Plan(name, command, SHORT));
+        parts.run(new PartRunner.Plan(name, command, SHORT));
     }
 }

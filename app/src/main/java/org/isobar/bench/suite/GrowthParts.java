@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Timing;
 
 /**
  * Steps of models that differ from one in the middle by tokens, width or depth. Heads keep their size, and the batch is
@@ -14,8 +14,8 @@ final class GrowthParts {
     private static final Duration LIMIT = Duration.ofSeconds(240);
     private static final int HEAD = 32; // channels
 
-    private final Setup setup;
-    private final Parts parts;
+    private final SuiteSetup setup;
+    private final PartRunner parts;
     private final Model middle;
 
     /** Extents of a model. */
@@ -33,15 +33,15 @@ final class GrowthParts {
         }
     }
 
-    GrowthParts(Setup setup, Parts parts) {
+    GrowthParts(SuiteSetup setup, PartRunner parts) {
         this.setup = setup;
         this.parts = parts;
-        middle = setup.extent() == Extent.REHEARSED ? new Model(32, 8, 64, 1) : new Model(128, 8, 192, 6);
+        middle = setup.extent() == SuiteSize.REHEARSED ? new Model(32, 8, 64, 1) : new Model(128, 8, 192, 6);
     }
 
     void run() {
         measure("growth-middle", middle);
-        boolean all = setup.extent() == Extent.WHOLE;
+        boolean all = setup.extent() == SuiteSize.WHOLE;
         for (int patch : all ? new int[] {16, 4} : new int[] {16}) {
             measure("growth-patch-" + patch, middle.withPatch(patch));
         }
@@ -62,6 +62,6 @@ final class GrowthParts {
         if (rehearsed) {
             command.add("--rehearse");
         }
-        parts.run(new Parts.Plan(name, command, LIMIT));
+        parts.run(new PartRunner.Plan(name, command, LIMIT));
     }
 }

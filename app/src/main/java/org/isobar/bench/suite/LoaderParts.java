@@ -5,27 +5,27 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Timing;
 
 /** Samples from files: Isobar, h5py, and again. */
 final class LoaderParts {
     private static final Duration LIMIT = Duration.ofSeconds(180); // the first makes the files
 
-    private final Setup setup;
-    private final Parts parts;
+    private final SuiteSetup setup;
+    private final PartRunner parts;
     private final Path data;
 
     /** @param data takes the files */
-    LoaderParts(Setup setup, Parts parts, Path data) {
+    LoaderParts(SuiteSetup setup, PartRunner parts, Path data) {
         this.setup = setup;
         this.parts = parts;
         this.data = data;
     }
 
     void run() {
-        Python python = Python.with("h5py, numpy", setup.python());
+        PythonInterpreter python = PythonInterpreter.with("h5py, numpy", setup.python());
         String script = setup.scripts().resolve("loader_h5py.py").toString();
-        for (int round = 1; round <= (setup.extent() == Extent.WHOLE ? 3 : 1); round++) {
+        for (int round = 1; round <= (setup.extent() == SuiteSize.WHOLE ? 3 : 1); round++) {
             String isobar = "loader-isobar-" + round;
             List<String> command = new ArrayList<>(setup.isobar());
             command.addAll(List.of("bench", "loader", "--data=" + data, "--json=" + parts.json(isobar)));
@@ -44,6 +44,6 @@ final class LoaderParts {
         if (parts.timing() == Timing.REHEARSED) {
             command.add("--rehearse");
         }
-        parts.run(new Parts.Plan(name, command, LIMIT));
+        parts.run(new PartRunner.Plan(name, command, LIMIT));
     }
 }

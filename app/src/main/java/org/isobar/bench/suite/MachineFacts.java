@@ -26,7 +26,7 @@ final class MachineFacts {
     private MachineFacts() { }
 
     /** All, by name. */
-    static Map<String, String> all(Extent extent) {
+    static Map<String, String> all(SuiteSize extent) {
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         facts.put("CPU", HostMachine.processor() + ", " + Runtime.getRuntime().availableProcessors() + " cores");
@@ -37,7 +37,7 @@ final class MachineFacts {
         facts.put("oneDNN", oneDnn());
         facts.put("programs that waited for a core when this began, on average of a minute", String.format(Locale.ROOT,
             "%.1f", ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage()));
-        if (extent == Extent.REHEARSED) {
+        if (extent == SuiteSize.REHEARSED) {
             facts.put("rehearsal", "the size of preset tiny, without times");
         }
         return facts;

@@ -7,18 +7,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.StepResult;
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.StepResult;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.report.BenchFiles;
 
 /** Whole training steps: Isobar, PyTorch, the PyTorch of this machine's Python, and again, a process each. */
 final class StepParts {
     private static final Duration READY = Duration.ofSeconds(300);
 
-    private final Setup setup;
-    private final Parts parts;
+    private final SuiteSetup setup;
+    private final PartRunner parts;
     private final Runnable afterSetting;
-    private List<Peer> peers; // known when there is a step to try them on
+    private List<PeerProgram> peers; // known when there is a step to try them on
 
     /**
      * One preset.
@@ -44,7 +44,7 @@ final class StepParts {
     }
 
     /** @param afterSetting is done when a preset has been measured in one type */
-    StepParts(Setup setup, Parts parts, Runnable afterSetting) {
+    StepParts(SuiteSetup setup, PartRunner parts, Runnable afterSetting) {
         this.setup = setup;
         this.parts = parts;
         this.afterSetting = afterSetting;
@@ -83,7 +83,7 @@ final class StepParts {
                 return; // nobody knows what to do
             }
             peers = peers == null ? peers(first) : peers;
-            for (Peer peer : peers) {
+            for (PeerProgram peer : peers) {
                 peer(preset, peer, first, setting + "-" + peer.name() + "-" + round, round);
             }
         }
@@ -100,25 +100,25 @@ final class StepParts {
         if (parts.timing() == Timing.REHEARSED) {
             command.add("--rehearse");
         }
-        parts.run(new Parts.Plan(name, command, preset.limit));
+        parts.run(new PartRunner.Plan(name, command, preset.limit));
     }
 
     /** Those that are here and run: what they need is built and downloaded now, and not while something is measured. */
-    private List<Peer> peers(String first) {
+    private List<PeerProgram> peers(String first) {
         Path like = like(first, "like-ready");
-        return Stream.of(Peer.pytorch(setup), Peer.python(setup)).map(peer -> {
+        return Stream.of(PeerProgram.pytorch(setup), PeerProgram.python(setup)).map(peer -> {
             String name = "ready-" + peer.name();
             if (!peer.isHere()) {
                 parts.skip(name, peer.absence());
                 return peer;
             }
-            return parts.tryOut(new Parts.Plan(name, peer.step(like, parts.json(name), Timing.REHEARSED), READY))
+            return parts.tryOut(new PartRunner.Plan(name, peer.step(like, parts.json(name), Timing.REHEARSED), READY))
                 ? peer : peer.absent(name + " tells why");
         }).toList();
     }
 
-    private void peer(Preset preset, Peer peer, String first, String name, int round) {
-        Participation share = peer.attention() == Peer.Attention.STORED ? preset.old : Participation.FULL;
+    private void peer(Preset preset, PeerProgram peer, String first, String name, int round) {
+        Participation share = peer.attention() == PeerProgram.Attention.STORED ? preset.old : Participation.FULL;
         if (round > 1 && (share != Participation.FULL || !peer.isHere())) {
             return;
         }
@@ -127,7 +127,7 @@ final class StepParts {
             return;
         }
         Path like = share == Participation.BRIEF ? like(first, "like-" + name) : parts.json(first);
-        parts.run(new Parts.Plan(name, peer.step(like, parts.json(name), parts.timing()),
+        parts.run(new PartRunner.Plan(name, peer.step(like, parts.json(name), parts.timing()),
             share == Participation.BRIEF ? preset.limit.multipliedBy(2) : preset.limit));
     }
 

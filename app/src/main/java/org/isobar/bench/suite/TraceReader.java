@@ -6,13 +6,13 @@ import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import org.isobar.bench.Timing;
-import org.isobar.bench.TrainingTrace;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.os.ProcessMemory;
 import org.isobar.telemetry.TutorialLines;
 
 /** Reads the log of a run as it is written. */
-final class TraceReader implements Watched.Listener {
+final class TraceReader implements WatchedProcess.Listener {
     private static final Pattern EPOCH = Pattern.compile("Time taken for epoch (\\d+) is [\\d.]+ sec, avg ([\\d.]+) ");
     private static final String SECOND_STEP = " Memory usage after forward pass: ";
 

@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.TrainingTrace;
+import org.isobar.bench.measure.TrainingTrace;
+import org.isobar.bench.report.BenchFiles;
 
 /** Runs of {@code isobar train} that are watched from outside, on synthetic data. */
 final class TrainingParts {
@@ -17,19 +17,19 @@ final class TrainingParts {
     private static final int TINY_BATCH = 2;
     private static final int FLAT_EPOCHS = 834; // 10,008 steps
 
-    private final Setup setup;
-    private final Parts parts;
+    private final SuiteSetup setup;
+    private final PartRunner parts;
     private final Path scratch;
     private final boolean rehearsed;
     private final String config;
     private final int batch;
 
     /** @param scratch takes data and what the runs write */
-    TrainingParts(Setup setup, Parts parts, Path scratch) {
+    TrainingParts(SuiteSetup setup, PartRunner parts, Path scratch) {
         this.setup = setup;
         this.parts = parts;
         this.scratch = scratch;
-        rehearsed = setup.extent() == Extent.REHEARSED;
+        rehearsed = setup.extent() == SuiteSize.REHEARSED;
         config = rehearsed ? "tiny" : "demo";
         batch = rehearsed ? TINY_BATCH : 4;
     }
@@ -42,7 +42,7 @@ final class TrainingParts {
         for (int i = 1; i <= (rehearsed ? 1 : 5); i++) {
             List<String> version = new ArrayList<>(setup.isobar());
             version.add("--version");
-            parts.run(new Parts.Plan("version-" + i, version, SHORT));
+            parts.run(new PartRunner.Plan("version-" + i, version, SHORT));
             train("trace-startup-" + i, new TraceReader.Run(config, TrainingTrace.ALONE, 1, batch, 2), 1, List.of(),
                 SHORT);
         }
@@ -91,7 +91,7 @@ final class TrainingParts {
     }
 
     private boolean run(String name, TraceReader.Run run, int epochs, List<String> options, Duration limit,
-        Watched.Listener listener) {
+        WatchedProcess.Listener listener) {
         List<String> command = new ArrayList<>(setup.isobar());
         if (run.ranks() > 1) {
             command.addAll(List.of("launch", "--nproc_per_node=" + run.ranks()));
@@ -101,6 +101,6 @@ final class TrainingParts {
             "--set", "limit_nsamples=" + run.steps() * run.batch(), "--set", "limit_nsamples_val=" + run.batch(),
             "--set", "num_iters=" + epochs * run.steps()));
         command.addAll(options);
-        return parts.run(new Parts.Plan(name, command, limit), listener);
+        return parts.run(new PartRunner.Plan(name, command, limit), listener);
     }
 }

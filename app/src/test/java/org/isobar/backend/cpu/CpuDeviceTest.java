@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-import org.isobar.device.Arena;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.os.HostMachine;
@@ -23,11 +23,11 @@ final class CpuDeviceTest {
 
     @Test
     void tensorsAreAlignedAndKeepWhatIsUploaded() {
-        try (CpuDevice device = new CpuDevice(2); Arena arena = device.arena("test", MIB)) {
+        try (CpuDevice device = new CpuDevice(2); DeviceArena arena = device.arena("test", MIB)) {
             Tensor first = arena.f32(3);
             Tensor second = arena.f32(2, 2);
-            assertEquals(0, first.address() % Arena.ALIGNMENT);
-            assertEquals(0, second.address() % Arena.ALIGNMENT);
+            assertEquals(0, first.address() % DeviceArena.ALIGNMENT);
+            assertEquals(0, second.address() % DeviceArena.ALIGNMENT);
             device.upload(second, MemorySegment.ofArray(new float[] {1, 2, 3, 4}));
             float[] back = new float[2];
             device.download(MemorySegment.ofArray(back), second.slice(1, 1));
@@ -57,7 +57,7 @@ final class CpuDeviceTest {
 
     @Test
     void theGaugeSeesMemoryThatIsUsed() {
-        try (CpuDevice device = new CpuDevice(1); Arena arena = device.arena("test", 64 * MIB)) {
+        try (CpuDevice device = new CpuDevice(1); DeviceArena arena = device.arena("test", 64 * MIB)) {
             device.ops().fill(arena.f32(16 * MIB), 1);
             assertTrue(device.memory().highWatermark() > 64 * MIB);
             assertTrue(HostMachine.availableMemory() > 0);

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.device.Arena;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.Readback;
@@ -61,7 +61,7 @@ class CudaDeviceTest {
     @ValueSource(ints = {700_001, 2_400_003})
     void whatIsUploadedComesBack(int elements) {
         float[] values = ascending(elements);
-        try (Arena arena = device.arena("values", Arena.align(4L * values.length))) {
+        try (DeviceArena arena = device.arena("values", DeviceArena.align(4L * values.length))) {
             Tensor tensor = arena.f32(values.length);
             device.upload(tensor, MemorySegment.ofArray(values));
             assertArrayEquals(values, CudaFixture.values(device, tensor));
@@ -70,7 +70,7 @@ class CudaDeviceTest {
 
     @Test
     void anUploadIsOrderedBehindOperations() {
-        try (Arena arena = device.arena("values", 4096)) {
+        try (DeviceArena arena = device.arena("values", 4096)) {
             Tensor x = arena.f32(8);
             Tensor y = arena.f32(8);
             device.ops().fill(x, 2);
@@ -85,7 +85,7 @@ class CudaDeviceTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 513, 700})
     void numbersAreReadAsTheyWere(int count) {
-        try (Arena arena = device.arena("numbers", Arena.align(8L * count))) {
+        try (DeviceArena arena = device.arena("numbers", DeviceArena.align(8L * count))) {
             Tensor numbers = arena.allocate(DType.F64, count);
             Readback before = null;
             for (int round = 0; round < 6; round++) {
@@ -103,7 +103,7 @@ class CudaDeviceTest {
 
     @Test
     void fourLotsOfNumbersAreUnderWayAtMost() {
-        try (Arena arena = device.arena("numbers", 256)) {
+        try (DeviceArena arena = device.arena("numbers", 256)) {
             Tensor numbers = arena.allocate(DType.F64, 2);
             device.upload(numbers, MemorySegment.ofArray(numbers(2, 0)));
             List<Readback> lots = Stream.generate(() -> device.read(numbers)).limit(4).toList();
@@ -120,7 +120,7 @@ class CudaDeviceTest {
     @Test
     void batchesArriveInTurn() {
         try (HostBuffer first = device.hostBuffer(DType.F32, SHAPE); HostBuffer second = device.hostBuffer(DType.F32,
-                SHAPE); Arena arena = device.arena("sums", 1 << 16)) {
+                SHAPE); DeviceArena arena = device.arena("sums", 1 << 16)) {
             Tensor[] seen = new Tensor[6];
             for (int step = 0; step < seen.length; step++) {
                 HostBuffer buffer = step % 2 == 0 ? first : second;
@@ -159,7 +159,8 @@ class CudaDeviceTest {
 
     @Test
     void anyThreadMayFillASlot() throws Exception {
-        try (HostBuffer buffer = device.hostBuffer(DType.F32, Shape.of(4)); Arena arena = device.arena("y", 256)) {
+        try (HostBuffer buffer = device.hostBuffer(DType.F32, Shape.of(4)); DeviceArena arena =
+            device.arena("y", 256)) {
             Tensor y = arena.f32(4);
             for (int round = 0; round < 3; round++) {
                 float value = round;
@@ -183,7 +184,7 @@ class CudaDeviceTest {
     @Test
     void memoryIsGaugedAndGivenBack() {
         long before = device.memory().available();
-        try (Arena arena = device.arena("large", 64 << 20)) {
+        try (DeviceArena arena = device.arena("large", 64 << 20)) {
             assertEquals(256, arena.f32(64).bytes());
             assertTrue(device.memory().available() <= before - (64 << 20));
             assertTrue(device.memory().highWatermark() >= 64 << 20);
@@ -193,7 +194,7 @@ class CudaDeviceTest {
 
     @Test
     void closingTwiceIsClosingOnce() {
-        Arena arena = device.arena("values", 256);
+        DeviceArena arena = device.arena("values", 256);
         HostBuffer buffer = device.hostBuffer(DType.F32, SHAPE);
         buffer.segment().fill((byte) 1);
         buffer.toDevice();

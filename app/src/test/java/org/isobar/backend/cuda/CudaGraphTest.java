@@ -10,15 +10,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
-import org.isobar.device.Arena;
-import org.isobar.device.LossScaling;
-import org.isobar.device.Recording;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.DeviceGraph;
+import org.isobar.device.ops.LossScaling;
 import org.isobar.optim.Adam;
 import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
-import org.isobar.train.BatchLoss;
-import org.isobar.train.Replica;
+import org.isobar.train.step.BatchLoss;
+import org.isobar.train.step.Replica;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -68,12 +68,12 @@ class CudaGraphTest {
 
     @Test
     void recordingDoesNothingAndReplayingAllOfIt() {
-        try (CudaDevice device = CudaFixture.device(); Arena arena = device.arena("values", 1024)) {
+        try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
             Tensor y = arena.f32(4);
             device.ops().fill(x, 1);
             device.ops().copy(y, x);
-            try (Recording recording = device.record(() -> {
+            try (DeviceGraph recording = device.record(() -> {
                 device.ops().copy(y, x);
                 device.ops().fill(x, 3);
             })) {
@@ -89,7 +89,7 @@ class CudaGraphTest {
 
     @Test
     void whatFailsWhileItIsRecordedLeavesTheDeviceAsItWas() {
-        try (CudaDevice device = CudaFixture.device(); Arena arena = device.arena("values", 1024)) {
+        try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
             device.ops().fill(x, 1);
             IllegalStateException failure = assertThrows(IllegalStateException.class, () -> device.record(() -> {

@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import org.isobar.backend.cuda.driver.HostWait;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.AfterEach;
@@ -99,7 +100,8 @@ class CudaInputTest {
         float[] expected = new float[8];
         Arrays.fill(expected, value);
         float[] found = new float[8];
-        try (Transfers transfers = new Transfers(input.stack.gpu(), input.stack.compute(), new HostWait())) {
+        try (PinnedTransfers transfers =
+            new PinnedTransfers(input.stack.gpu(), input.stack.compute(), new HostWait())) {
             transfers.download(MemorySegment.ofArray(found), tensor.address());
         }
         assertArrayEquals(expected, found);

@@ -2,8 +2,9 @@ package org.isobar.backend.cuda;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.isobar.backend.cuda.ops.CudaTensorOps;
 import org.isobar.tensor.DType;
-import org.isobar.train.MemoryPlan;
+import org.isobar.train.memory.MemoryPlan;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 

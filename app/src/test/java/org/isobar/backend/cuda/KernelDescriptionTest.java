@@ -6,11 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.List;
 import java.util.Set;
 
-import org.isobar.backend.cuda.CudaOptions.Fusion;
-import org.isobar.backend.cuda.CudaOptions.QueryGradient;
-import org.isobar.backend.cuda.CudaOptions.SinglePrecision;
-import org.isobar.device.AttentionShape;
+import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

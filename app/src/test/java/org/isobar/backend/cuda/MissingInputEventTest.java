@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.backend.cuda.driver.CudaStream;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,7 +37,7 @@ class MissingInputEventTest {
     @Test
     void aPlaceIsOverwrittenBeforeItHasBeenRead() {
         long bytes = InputFixture.IMAGES.elements() * Float.BYTES;
-        InputPlaces.Place first = input.places.take(bytes);
+        InputSlots.Place first = input.places.take(bytes);
         input.places.giveBack(first);
         input.places.giveBack(input.places.take(bytes));
         step(input.slot());

@@ -5,10 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.function.Supplier;
 
+import org.isobar.backend.cuda.driver.CudaEvent;
 import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
-import org.isobar.train.BatchLoss;
-import org.isobar.train.Replica;
+import org.isobar.train.step.BatchLoss;
+import org.isobar.train.step.Replica;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;

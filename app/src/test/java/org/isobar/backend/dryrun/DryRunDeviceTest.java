@@ -3,13 +3,13 @@ package org.isobar.backend.dryrun;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import org.isobar.device.Arena;
-import org.isobar.device.AttentionShape;
-import org.isobar.device.Dropout;
-import org.isobar.device.Epilogue;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.HostBuffer;
-import org.isobar.device.TensorOps;
-import org.isobar.device.Write;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.TensorOps;
+import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class DryRunDeviceTest {
     private final DryRunDevice device = new DryRunDevice();
     private final TensorOps ops = device.ops();
-    private final Arena arena = device.arena("test", 1);
+    private final DeviceArena arena = device.arena("test", 1);
 
     @Test
     void arenasHoldWhateverIsAsked() {
@@ -31,7 +31,7 @@ class DryRunDeviceTest {
 
     @Test
     void memoryIsWhatArenasAndBuffersWouldHold() {
-        Arena other = device.arena("other", 1);
+        DeviceArena other = device.arena("other", 1);
         arena.f32(64);
         other.f32(128);
         other.reset();
@@ -49,7 +49,7 @@ class DryRunDeviceTest {
         Tensor y = arena.f32(2, 3, 7);
         ops.linear(y, x, weight, Epilogue.NONE);
         assertEquals(2 * 6 * 7 * 5, device.flops());
-        ops.linearBackwardInput(arena.f32(2, 3, 5), y, weight, Write.OVERWRITE);
+        ops.linearBackwardInput(arena.f32(2, 3, 5), y, weight, WriteMode.OVERWRITE);
         ops.linearBackwardWeight(arena.f32(7, 5), y, x);
         assertEquals(3 * 2 * 6 * 7 * 5, device.flops());
     }
@@ -63,7 +63,7 @@ class DryRunDeviceTest {
         assertEquals(30 * 4 + 30 * 2, device.bytes());
         ops.biasBackward(arena.f32(5), y);
         assertEquals(180 + 2 * 5 * 4 + 30 * 2, device.bytes());
-        ops.linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), Write.ADD);
+        ops.linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), WriteMode.ADD);
         assertEquals(280 + 4 * (2 * 30 + 42 + 35), device.bytes());
     }
 

@@ -14,7 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Reduction;
-import org.isobar.distributed.TimeLimits;
+import org.isobar.distributed.job.TimeLimits;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;

@@ -34,7 +34,7 @@ class CpuSuiteTest {
             "@" + Path.of("jvm.options").toAbsolutePath(), "-ea", "-XX:TieredStopAtLevel=1",
             "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-cp", System.getProperty("java.class.path"),
             "org.isobar.cli.Main");
-        CpuSuite suite = suite(isobar, EnumSet.allOf(Section.class));
+        CpuSuite suite = suite(isobar, EnumSet.allOf(SuiteSection.class));
         assertEquals(0, suite.run(Map.of("why", "a test")));
         String page = Files.readString(directory.resolve("report.md"));
         for (String part : List.of("ceilings-isobar-large", "trace-startup-1", "loader-isobar-1", "growth-middle",
@@ -53,7 +53,8 @@ class CpuSuiteTest {
 
     @Test
     void everyPartMayFail() throws IOException {
-        CpuSuite suite = suite(List.of("false"), EnumSet.complementOf(EnumSet.of(Section.LOADER, Section.STEPS)));
+        CpuSuite suite =
+            suite(List.of("false"), EnumSet.complementOf(EnumSet.of(SuiteSection.LOADER, SuiteSection.STEPS)));
         int failed = suite.run(Map.of());
         String page = Files.readString(directory.resolve("report.md"));
         assertEquals(failed, page.split("\\| failed \\|", -1).length - 1);
@@ -64,13 +65,14 @@ class CpuSuiteTest {
     @Test
     void resultsOfAnotherRunAreLeftAlone() throws IOException {
         Files.writeString(directory.resolve("parts.tsv"), "");
-        String message = assertThrows(UserException.class, () -> suite(List.of("false"), EnumSet.allOf(Section.class)))
+        String message =
+            assertThrows(UserException.class, () -> suite(List.of("false"), EnumSet.allOf(SuiteSection.class)))
             .getMessage();
         assertTrue(message.contains("is not empty; name a new directory"), message);
     }
 
-    private CpuSuite suite(List<String> isobar, EnumSet<Section> sections) {
-        return new CpuSuite(new Setup(isobar, Path.of("..", "bench").toAbsolutePath(), Optional.empty(),
-            Optional.of("left out"), Extent.REHEARSED, sections, Duration.ofMinutes(15)), directory, line -> { });
+    private CpuSuite suite(List<String> isobar, EnumSet<SuiteSection> sections) {
+        return new CpuSuite(new SuiteSetup(isobar, Path.of("..", "bench").toAbsolutePath(), Optional.empty(),
+            Optional.of("left out"), SuiteSize.REHEARSED, sections, Duration.ofMinutes(15)), directory, line -> { });
     }
 }

@@ -12,9 +12,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.StepResult;
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.StepResult;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.report.BenchFiles;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -55,9 +55,10 @@ class StepPartsTest {
             + "case $last in --json=*) cp '" + result + "' \"${last#--json=}\"; esac; before=$last; done";
         Path isobar = script("isobar", copy);
         script("pytorch.sh", copy);
-        Setup setup = new Setup(List.of(isobar.toString()), directory, Optional.of(script("python", answer).toString()),
-            Optional.of("no bf16"), Extent.REHEARSED, Set.of(), Duration.ofMinutes(1));
-        new StepParts(setup, new Parts(results, Timing.REHEARSED, setup.budget(), line -> { }), () -> { }).run();
+        SuiteSetup setup =
+            new SuiteSetup(List.of(isobar.toString()), directory, Optional.of(script("python", answer).toString()),
+            Optional.of("no bf16"), SuiteSize.REHEARSED, Set.of(), Duration.ofMinutes(1));
+        new StepParts(setup, new PartRunner(results, Timing.REHEARSED, setup.budget(), line -> { }), () -> { }).run();
         return BenchFiles.read(results).parts().stream().map(part -> part.name() + " " + part.result()).toList();
     }
 

@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import java.util.List;
 
-import org.isobar.bench.Timing;
-import org.isobar.bench.TrainingTrace;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.os.ProcessMemory;
 import org.isobar.telemetry.TutorialLines;
 import org.junit.jupiter.api.Test;

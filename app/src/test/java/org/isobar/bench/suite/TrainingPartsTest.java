@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.report.BenchFiles;
 import org.isobar.telemetry.TutorialLines;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,9 +40,11 @@ class TrainingPartsTest {
         Files.createDirectories(directory.resolve("tiny")); // data that nobody reads
         Path log = Files.write(directory.resolve("log"), IntStream.rangeClosed(1, epochs)
             .mapToObj(epoch -> TutorialLines.epochTime(epoch, 1, 8)).toList());
-        Setup setup = new Setup(List.of("bash", "-c", "cat '" + log + "'; exit 1"), directory, Optional.empty(),
-            Optional.empty(), Extent.REHEARSED, Set.of(), Duration.ofMinutes(1));
-        new TrainingParts(setup, new Parts(results, Timing.REHEARSED, setup.budget(), line -> { }), directory).ranks();
+        SuiteSetup setup =
+            new SuiteSetup(List.of("bash", "-c", "cat '" + log + "'; exit 1"), directory, Optional.empty(),
+            Optional.empty(), SuiteSize.REHEARSED, Set.of(), Duration.ofMinutes(1));
+        new TrainingParts(setup, new PartRunner(results, Timing.REHEARSED, setup.budget(), line -> { }), directory)
+            .ranks();
         return BenchFiles.read(results);
     }
 }

@@ -2,7 +2,8 @@
 //   m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + epsilon)
 // Factors are worked out in double, once for each block, from numbers in device memory. Nothing moves after an
 // overflow. With -DCOPY the parameters are also written as products read them.
-//   parameter, gradient, moment1, moment2 (n) float; copy (n) T; control (7) double, an org.isobar.device.StepControl
+//   parameter, gradient, moment1, moment2 (n) float; copy (n) T;
+//   control (7) double, an org.isobar.device.ops.StepControl
 #include "elementwise.cuh"
 
 constexpr int LEARNING_RATE = 0;

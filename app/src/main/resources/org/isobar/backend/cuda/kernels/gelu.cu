@@ -9,7 +9,7 @@ struct Normal {
     float cumulative;
 };
 
-// Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.VectorMath has it: q P(q) with
+// Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.vector.VectorMath has it: q P(q) with
 // q = 1 / (1 + 0.35 x) and the polynomial P of degree eight of the smallest greatest relative error.
 __device__ __forceinline__ float mills_ratio(float x) {
     float q = reciprocal_fast(fmaf(0.35f, x, 1.0f));

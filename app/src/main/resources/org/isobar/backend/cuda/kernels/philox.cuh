@@ -1,5 +1,5 @@
 // Philox 4x32-10, as org.isobar.random.Philox has it: element i of a random field takes word i % 4 of the block with
-// counter i / 4; and the masks of dropout, as org.isobar.device.Dropout defines them.
+// counter i / 4; and the masks of dropout, as org.isobar.device.ops.Dropout defines them.
 #pragma once
 
 struct PhiloxKey {

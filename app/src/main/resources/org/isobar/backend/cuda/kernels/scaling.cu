@@ -24,7 +24,7 @@ extern "C" __global__ void unscale(float* gradient, double* overflow, const doub
     }
 }
 
-// The numbers of org.isobar.device.StepControl.
+// The numbers of org.isobar.device.ops.StepControl.
 struct StepControl {
     double learning_rate;
     double count;

@@ -1,0 +1,183 @@
+package org.isobar.backend.cpu.attention;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Gradients of attention, one block of keys of one head at a time, against all queries. With the weights
+ * P = e^(score - lse), their mask M, and delta = sum over channels of dOut out,
+ * <pre>
+ *   dV = (M P)^T dOut,  dS = P (M (dOut V^T) - delta),  dK = dS^T Q / sqrt D,  dQ = dS K / sqrt D.
+ * </pre>
+ * Scores are computed transposed, (keys, queries): so lse and delta are vectors along a row, and only the last product
+ * takes a transposed operand. The blocks of keys add to dQ in their order, whichever threads they run on: each waits
+ * for its predecessor to be done with a block of queries.
+ */
+final class AttentionBackward {
+    private static final int BY_QUERIES = 4;
+    private static final int KEYS = BY_QUERIES;
+    private static final int REFERENCES = 5;
+    private static final int DELTAS = 6;
+    private static final int D_QUERIES = 7;
+
+    private final Tensors tensors;
+    private final DType dtype;
+    private final AttentionBlocks blocks;
+    private final int headDim;
+    private final float scale;
+    private final AttentionDropout dropout;
+    private final AttentionScratch space;
+    private final MemorySegment memory;
+    private final AttentionGradients gradients;
+    /** Blocks of queries that the task of this number is done with. */
+    private final AtomicIntegerArray done;
+
+    /**
+     * What is read and written.
+     *
+     * @param dq   (B, Tq, H, D)
+     * @param dkv  (B, Tk, 2, H, D)
+     * @param dOut (B, Tq, H, D)
+     * @param q    (B, Tq, H, D)
+     * @param kv   (B, Tk, 2, H, D)
+     * @param out  (B, Tq, H, D)
+     * @param lse  (B, H, Tq)
+     */
+    record Tensors(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse) { }
+
+    /** Scratch memory for the gradients of tensors of the given type. */
+    static AttentionScratch space(AttentionShape shape, DType dtype) {
+        AttentionBlocks blocks = AttentionBlocks.backward(shape, dtype);
+        long byQueries = AttentionOperand.bytes(dtype, blocks.queries(), shape.headDim(), blocks.heads());
+        long byKeys = dtype == DType.F32 ? 0 // is never packed
+            : AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
+        long floats = (long) blocks.heads() * blocks.queries().blocks() * blocks.queries().side() * Float.BYTES;
+        return AttentionScratch.of(new long[] {byQueries, byQueries, byQueries, byQueries, byKeys, floats, floats,
+            floats * shape.headDim()}, AttentionTiles.sizes(blocks, dtype));
+    }
+
+    /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
+    AttentionBackward(MatmulCache matmuls, Tensors tensors, AttentionShape shape, Dropout dropout,
+        MemorySegment memory) {
+        this.tensors = tensors;
+        this.memory = memory;
+        dtype = tensors.q.dtype();
+        blocks = AttentionBlocks.backward(shape, dtype);
+        headDim = Math.toIntExact(shape.headDim());
+        scale = (float) shape.scale();
+        this.dropout = new AttentionDropout(blocks, dropout);
+        space = space(shape, dtype);
+        long[] byQueries = new long[BY_QUERIES];
+        for (int i = 0; i < BY_QUERIES; i++) {
+            byQueries[i] = space.shared(memory, i).address();
+        }
+        gradients = new AttentionGradients(matmuls, blocks, tensors, byQueries, space.shared(memory, KEYS).address());
+        done = new AtomicIntegerArray(blocks.heads() * blocks.keys().blocks());
+    }
+
+    /** Runs it. */
+    void run(WorkerPool pool) {
+        int queryBlocks = blocks.queries().blocks();
+        int keyBlocks = blocks.keys().blocks();
+        pool.run(blocks.heads() * queryBlocks, (worker, task) -> {
+            gradients.packQueries(worker, task / queryBlocks, task % queryBlocks);
+            statistics(task / queryBlocks, task % queryBlocks);
+        });
+        pool.run(blocks.heads() * keyBlocks, (worker, task) ->
+            gradients.packKeys(worker, task / keyBlocks, task % keyBlocks));
+        pool.run(done.length(), this::runTask); // neighbours are of different heads
+    }
+
+    /** For each query of a block what is the same for all keys: minus lse, for exponents of two, and delta. */
+    private void statistics(int head, int block) {
+        MemorySegment lse = HostStorage.of(tensors.lse);
+        MemorySegment references = perQuery(REFERENCES, head, block);
+        MemorySegment deltas = perQuery(DELTAS, head, block);
+        for (int row = 0; row < blocks.queries().length(block); row++) {
+            double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, block) + row);
+            references.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (-natural / Math.log(2)));
+            deltas.setAtIndex(ValueLayout.JAVA_FLOAT, row, AttentionElements.dot(dtype,
+                blocks.query(tensors.dOut, head, block, row), blocks.query(tensors.out, head, block, row), 0, headDim));
+        }
+    }
+
+    /** A float for each query of a block. */
+    private MemorySegment perQuery(int part, int head, int block) {
+        return ofBlock(part, head, block, (long) blocks.queries().side() * Float.BYTES);
+    }
+
+    /** The sums that are to become dq, (queries, D). */
+    private MemorySegment dQueries(int head, int block) {
+        return ofBlock(D_QUERIES, head, block, (long) blocks.queries().side() * headDim * Float.BYTES);
+    }
+
+    private MemorySegment ofBlock(int part, int head, int block, long bytes) {
+        return space.shared(memory, part).asSlice(((long) head * blocks.queries().blocks() + block) * bytes, bytes);
+    }
+
+    /** Runs one task, a block of keys of one head; those of lower numbers must be running or done. */
+    private void runTask(int worker, int task) {
+        int head = task % blocks.heads();
+        int keyBlock = task / blocks.heads();
+        AttentionTiles tiles = new AttentionTiles(space, space.own(memory, worker), blocks, dtype, dropout);
+        try {
+            for (int queryBlock = 0; queryBlock < blocks.queries().blocks(); queryBlock++) {
+                WriteMode write = queryBlock == 0 ? WriteMode.OVERWRITE : WriteMode.ADD;
+                gradients.scores(worker, tiles.scores(), head, queryBlock, keyBlock);
+                gradients.dWeights(worker, tiles.dWeights(), head, queryBlock, keyBlock);
+                tiles.softmax(perQuery(REFERENCES, head, queryBlock), perQuery(DELTAS, head, queryBlock), head,
+                    queryBlock, keyBlock);
+                gradients.dValues(worker, Matrix.of(tiles.dValues(), headDim), tiles.weights(), head, queryBlock,
+                    keyBlock, write);
+                gradients.dKeys(worker, Matrix.of(tiles.dKeys(), headDim), tiles.dScores(), head, queryBlock, keyBlock,
+                    write);
+                awaitTurn(task, queryBlock);
+                toQueries(worker, tiles, head, queryBlock, keyBlock);
+                done.set(task, queryBlock + 1);
+            }
+            finish(tiles, head, keyBlock);
+        } finally {
+            done.set(task, blocks.queries().blocks()); // after a failure too: nobody may wait for ever
+        }
+    }
+
+    /** Waits until the head's block of keys before this one has added its share to the gradients of these queries. */
+    private void awaitTurn(int task, int queryBlock) {
+        int before = task - blocks.heads();
+        while (before >= 0 && done.get(before) <= queryBlock) {
+            Thread.yield(); // rare, since neighbouring tasks are of different heads
+        }
+    }
+
+    private void toQueries(int worker, AttentionTiles tiles, int head, int queryBlock, int keyBlock) {
+        MemorySegment sums = dQueries(head, queryBlock);
+        gradients.dQueries(worker, Matrix.of(sums, headDim), tiles.dScores(), head, queryBlock, keyBlock,
+            keyBlock == 0 ? WriteMode.OVERWRITE : WriteMode.ADD);
+        if (keyBlock == blocks.keys().blocks() - 1) {
+            for (int row = 0; row < blocks.queries().length(queryBlock); row++) {
+                AttentionElements.scale(dtype, blocks.query(tensors.dq, head, queryBlock, row), 0, sums, row * headDim,
+                    headDim, scale);
+            }
+        }
+    }
+
+    private void finish(AttentionTiles tiles, int head, int keyBlock) {
+        for (int row = 0; row < blocks.keys().length(keyBlock); row++) {
+            AttentionElements.scale(dtype, blocks.key(tensors.dkv, head, keyBlock, row), 0, tiles.dKeys(),
+                row * headDim, headDim, scale);
+            AttentionElements.scale(dtype, blocks.value(tensors.dkv, head, keyBlock, row), 0, tiles.dValues(),
+                row * headDim, headDim, 1);
+        }
+    }
+}

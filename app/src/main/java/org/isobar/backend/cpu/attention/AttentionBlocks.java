@@ -1,0 +1,106 @@
+package org.isobar.backend.cpu.attention;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * How attention is cut: each head of each sample into blocks of queries and blocks of keys. Heads are numbered through
+ * all samples. The cut depends on shape and type alone. A thread's tiles fit into its second cache, about; products of
+ * larger ones are no faster.
+ *
+ * @param shape   extents
+ * @param queries the queries of a head
+ * @param keys    the keys of a head
+ */
+record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange keys) {
+    private static final int KEYS = 512;
+    private static final int QUERIES = 128;
+    /** Backward, bytes of a row of operands of single or half the size. */
+    private static final int QUERY_BYTES = 512;
+
+    /** The blocks of the forward pass. */
+    static AttentionBlocks forward(AttentionShape shape) {
+        return new AttentionBlocks(shape, BlockedRange.of(shape.queries(), QUERIES),
+            BlockedRange.of(shape.keys(), KEYS));
+    }
+
+    /** The blocks of the backward pass of tensors of the given type. */
+    static AttentionBlocks backward(AttentionShape shape, DType dtype) {
+        return new AttentionBlocks(shape, BlockedRange.of(shape.queries(), QUERY_BYTES / dtype.bytes()),
+            BlockedRange.of(shape.keys(), KEYS));
+    }
+
+    /** Heads of all samples. */
+    int heads() {
+        return Math.toIntExact(shape.batch() * shape.heads());
+    }
+
+    /** Channels of a token: elements from one query to the next. */
+    private long channels() {
+        return shape.heads() * shape.headDim();
+    }
+
+    /** Row of the first query of a block in a tensor (B, H, Tq). */
+    long queryRow(int head, int block) {
+        return head * queries.extent() + queries.first(block);
+    }
+
+    /** A head's queries, (queries, D), from those of {@code block} on in a tensor (B, Tq, H, D). */
+    Matrix queries(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, channels()).at(0, query(head, block));
+    }
+
+    /** A head's keys, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    Matrix keys(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, 2 * channels()).at(0, key(head, block));
+    }
+
+    /** A head's values, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    Matrix values(Tensor tensor, int head, int block) {
+        return Matrix.of(tensor, 2 * channels()).at(0, key(head, block) + channels());
+    }
+
+    /** One of a block's queries in a tensor (B, Tq, H, D). */
+    MemorySegment query(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, query(head, block) + row * channels());
+    }
+
+    /** One of a block's keys in a tensor (B, Tk, 2, H, D). */
+    MemorySegment key(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, key(head, block) + row * 2 * channels());
+    }
+
+    /** One of a block's values in a tensor (B, Tk, 2, H, D). */
+    MemorySegment value(Tensor tensor, int head, int block, int row) {
+        return channelsOf(tensor, key(head, block) + (row * 2 + 1) * channels());
+    }
+
+    private MemorySegment channelsOf(Tensor tensor, long first) {
+        int bytes = tensor.dtype().bytes();
+        return HostStorage.of(tensor).asSlice(first * bytes, shape.headDim() * bytes);
+    }
+
+    private long query(int head, int block) {
+        return element(head, queries, block, channels());
+    }
+
+    private long key(int head, int block) {
+        return element(head, keys, block, 2 * channels());
+    }
+
+    private long element(int head, BlockedRange cut, int block, long stride) {
+        long sample = head / shape.heads();
+        return (sample * cut.extent() + cut.first(block)) * stride + head % shape.heads() * shape.headDim();
+    }
+
+    /** Elements of one block of queries and one of keys. */
+    int tile() {
+        return queries.side() * keys.side();
+    }
+}

@@ -1,0 +1,99 @@
+package org.isobar.backend.cpu.attention;
+
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
+
+/**
+ * The products of attention's backward pass, of blocks: two that make a tile, and three that use one. Tiles are
+ * transposed, (keys, queries).
+ */
+final class AttentionGradients {
+    private final AttentionBlocks blocks;
+    private final AttentionBackward.Tensors tensors;
+    private final AttentionOperand[] byQueries;
+    private final AttentionOperand keys;
+    private final AttentionProduct scores;
+    private final AttentionProduct dWeights;
+    private final AttentionProduct dKeys;
+    private final AttentionProduct dValues;
+    private final AttentionProduct dQueries;
+
+    /**
+     * Has them compiled.
+     *
+     * @param byQueries addresses of four packed operands, each of all queries
+     * @param keys      address of one of all keys
+     */
+    AttentionGradients(MatmulCache matmuls, AttentionBlocks blocks, AttentionBackward.Tensors tensors, long[] byQueries,
+        long keys) {
+        this.blocks = blocks;
+        this.tensors = tensors;
+        AttentionShape shape = blocks.shape();
+        DType dtype = tensors.q().dtype();
+        AttentionOperand.Source q = (head, block) -> blocks.queries(tensors.q(), head, block);
+        AttentionOperand.Source dOut = (head, block) -> blocks.queries(tensors.dOut(), head, block);
+        AttentionOperand.Source[] sources = {q.transposed(), q, dOut.transposed(), dOut};
+        this.byQueries = new AttentionOperand[sources.length];
+        for (int i = 0; i < sources.length; i++) {
+            this.byQueries[i] = new AttentionOperand(matmuls, shape.headDim(), sources[i], blocks.queries(),
+                new AttentionOperand.Left(blocks.keys(), false), byQueries[i]);
+        }
+        this.keys = new AttentionOperand(matmuls, shape.headDim(),
+            (head, block) -> blocks.keys(tensors.kv(), head, block), blocks.keys(),
+            new AttentionOperand.Left(blocks.queries(), true), keys);
+        Matrix rows = blocks.keys(tensors.kv(), 0, 0);
+        Matrix tile = new Matrix(DType.F32, 0, blocks.queries().side(), false);
+        Matrix operand = new Matrix(dtype, 0, blocks.queries().side(), false);
+        Matrix sums = new Matrix(DType.F32, 0, shape.headDim(), false);
+        BlockedRange cut = blocks.keys();
+        scores = new AttentionProduct(matmuls, cut, this.byQueries[0], rows, tile, WriteMode.OVERWRITE);
+        dKeys = new AttentionProduct(matmuls, cut, this.byQueries[1], operand, sums, WriteMode.values());
+        dWeights = new AttentionProduct(matmuls, cut, this.byQueries[2], rows, tile, WriteMode.OVERWRITE);
+        dValues = new AttentionProduct(matmuls, cut, this.byQueries[3], operand, sums, WriteMode.values());
+        dQueries = new AttentionProduct(matmuls, blocks.queries(), this.keys, operand.transpose(), sums,
+            WriteMode.values());
+    }
+
+    /** Packs what belongs to a block of queries. */
+    void packQueries(int worker, int head, int block) {
+        for (AttentionOperand operand : byQueries) {
+            operand.pack(worker, head, block);
+        }
+    }
+
+    /** Packs what belongs to a block of keys. */
+    void packKeys(int worker, int head, int block) {
+        keys.pack(worker, head, block);
+    }
+
+    /** {@code to = k q^T}. */
+    void scores(int worker, Matrix to, int head, int queryBlock, int keyBlock) {
+        scores.run(worker, to, blocks.keys(tensors.kv(), head, keyBlock), keyBlock, head, queryBlock,
+            WriteMode.OVERWRITE);
+    }
+
+    /** {@code to = v dOut^T}. */
+    void dWeights(int worker, Matrix to, int head, int queryBlock, int keyBlock) {
+        dWeights.run(worker, to, blocks.values(tensors.kv(), head, keyBlock), keyBlock, head, queryBlock,
+            WriteMode.OVERWRITE);
+    }
+
+    /** {@code to}, (keys, D), {@code = tile q}, or {@code += tile q}. */
+    void dKeys(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
+        dKeys.run(worker, to, tile, keyBlock, head, queryBlock, write);
+    }
+
+    /** {@code to}, (keys, D), {@code = tile dOut}, or {@code += tile dOut}. */
+    void dValues(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
+        dValues.run(worker, to, tile, keyBlock, head, queryBlock, write);
+    }
+
+    /** {@code to}, (queries, D), {@code = tile^T k}, or {@code += tile^T k}. */
+    void dQueries(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
+        dQueries.run(worker, to, tile.transpose(), queryBlock, head, keyBlock, write);
+    }
+}

@@ -1,0 +1,57 @@
+package org.isobar.backend.cpu.attention;
+
+import org.isobar.backend.cpu.onednn.Matmul;
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.onednn.OneDnn;
+import org.isobar.backend.cpu.onednn.Packing;
+import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.device.ops.WriteMode;
+
+/** One of attention's products, of a block of left operands and a packed block of right ones. */
+final class AttentionProduct {
+    private final BlockedRange left;
+    private final AttentionOperand right;
+    /** For each {@link WriteMode} in turn: whole blocks, last ones on the right, on the left, on both sides. */
+    private final Matmul[] matmuls = new Matmul[4 * WriteMode.values().length];
+
+    /**
+     * Has what it needs compiled.
+     *
+     * @param left   how the rows of the left operand are cut
+     * @param a      how a left operand lies
+     * @param c      how a result lies
+     * @param writes what may become of what a result was before
+     */
+    AttentionProduct(MatmulCache compiler, BlockedRange left, AttentionOperand right, Matrix a, Matrix c,
+        WriteMode... writes) {
+        this.left = left;
+        this.right = right;
+        for (WriteMode write : writes) {
+            for (int row : new int[] {0, left.blocks() - 1}) {
+                for (int column : new int[] {0, right.blocks() - 1}) {
+                    Packing packing = right.packing(column);
+                    if (packing != null) {
+                        matmuls[index(write, row, column)] =
+                            compiler.matmul(packing, left.length(row), a, c, write);
+                    }
+                }
+            }
+        }
+    }
+
+    private int index(WriteMode write, int leftBlock, int rightBlock) {
+        return 4 * write.ordinal() + (leftBlock == left.blocks() - 1 ? 2 : 0)
+            + (rightBlock == right.blocks() - 1 ? 1 : 0);
+    }
+
+    /** Computes {@code c} from a block of left operands, {@code a}, and a block of right ones of the same head. */
+    void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, WriteMode write) {
+        if (right.packing(rightBlock) == null) {
+            OneDnn.product(c, left.length(leftBlock), right.columns(rightBlock), right.terms(rightBlock), a,
+                right.plain(head, rightBlock), write);
+        } else {
+            matmuls[index(write, leftBlock, rightBlock)].run(worker, c, a, right.at(head, rightBlock));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package org.isobar.backend.cpu.attention;
+
+import java.util.stream.Stream;
+
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** Attention in single precision and in bfloat16. */
+public final class CpuAttention {
+    private final WorkerPool pool;
+    private final CpuWorkspace workspace;
+    private final MatmulCache matmuls;
+
+    public CpuAttention(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
+        this.pool = pool;
+        this.workspace = workspace;
+        this.matmuls = matmuls;
+    }
+
+    /** Bytes for both halves of attention, of either type: a footprint does not say which. */
+    public static long workspaceBytes(Footprint footprint, int threads) {
+        return footprint.attention().stream().flatMap(shape -> Stream.of(DType.F32, DType.BF16).flatMap(dtype ->
+                Stream.of(AttentionForward.space(shape, dtype), AttentionBackward.space(shape, dtype))))
+            .mapToLong(space -> space.floats(threads) * Float.BYTES).max().orElse(0);
+    }
+
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        long floats = AttentionForward.space(shape, q.dtype()).floats(pool.threads());
+        new AttentionForward(matmuls, new AttentionForward.Tensors(out, lse, q, kv), shape, dropout,
+            workspace.floats(floats)).run(pool);
+    }
+
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        long floats = AttentionBackward.space(shape, q.dtype()).floats(pool.threads());
+        new AttentionBackward(matmuls, new AttentionBackward.Tensors(dq, dkv, dOut, q, kv, out, lse), shape, dropout,
+            workspace.floats(floats)).run(pool);
+    }
+}

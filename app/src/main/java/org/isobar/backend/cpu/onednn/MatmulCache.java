@@ -1,0 +1,69 @@
+package org.isobar.backend.cpu.onednn;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import org.bytedeco.dnnl.engine;
+import org.bytedeco.dnnl.memory;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
+
+/**
+ * The products that oneDNN has compiled for one device, each when it is first asked for. Asked by the thread that
+ * issues the operations; what is returned may then be run by all workers at a time.
+ */
+public final class MatmulCache implements AutoCloseable {
+    private final int workers;
+    private final Map<Packing.Key, Packing> packings = new HashMap<>();
+    private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
+    private final engine cpu;
+
+    /** For {@code workers} threads; {@link OneDnn#load} has been called. */
+    public MatmulCache(int workers) {
+        this.workers = workers;
+        cpu = new engine(engine.kind.cpu, 0);
+    }
+
+    /**
+     * How right operands of (k, n) that lie as {@code b} does are packed for products with about {@code rows} rows.
+     *
+     * @param result the type of these products
+     */
+    public Packing packing(Matrix b, long k, long n, long rows, DType result) {
+        return packings.computeIfAbsent(
+            new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
+            key -> new Packing(key, cpu, workers));
+    }
+
+    /** Products {@code c = a b} or {@code c += a b} of m rows, of operands that lie as {@code a} and {@code c} do. */
+    public Matmul matmul(Packing packing, long m, Matrix a, Matrix c, WriteMode write) {
+        return matmul(packing, m, a, c, Matmul.Finish.of(write));
+    }
+
+    /** Products of m rows, of operands that lie as {@code a} and {@code c} do. */
+    public Matmul matmul(Packing packing, long m, Matrix a, Matrix c, Matmul.Finish finish) {
+        assert a.dtype() == packing.key().dtype() && c.dtype() == packing.key().result() : a + ", " + c;
+        assert !c.transposed();
+        return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
+            c.stride(), finish), key -> new Matmul(key, packing.description(), cpu, workers));
+    }
+
+    /** Products (m, n), with sums of k terms, of operands that lie as {@code a}, {@code b} and {@code c} do. */
+    public Matmul plain(long m, long n, long k, Matrix a, Matrix b, Matrix c, Matmul.Finish finish) {
+        Packing.Key right = new Packing.Key(b.dtype(), c.dtype(), m, n, k, b.stride(), b.transposed());
+        return matmuls.computeIfAbsent(
+            new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
+                try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
+                    return new Matmul(key, layout, cpu, workers);
+                }
+            });
+    }
+
+    /** Frees all of them. */
+    @Override
+    public void close() {
+        matmuls.values().forEach(Matmul::close);
+        packings.values().forEach(Packing::close);
+        cpu.close();
+    }
+}

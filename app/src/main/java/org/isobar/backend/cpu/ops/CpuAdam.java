@@ -1,0 +1,143 @@
+package org.isobar.backend.cpu.ops;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.slice;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+
+import org.isobar.backend.cpu.parallel.ChunkedRange;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.FloatView;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.device.ops.AdamConstants;
+import org.isobar.device.ops.LossScaling;
+import org.isobar.device.ops.StepControl;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Adam (Kingma and Ba, 2015) in the order of operations and roundings of PyTorch: factors are worked out in double and
+ * rounded, and the update is (step m) / (sqrt(v) / sqrt(1 - b2^t) + epsilon).
+ */
+final class CpuAdam {
+    private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
+
+    private final WorkerPool pool;
+
+    CpuAdam(WorkerPool pool) {
+        this.pool = pool;
+    }
+
+    /** See {@link StepControl}. */
+    static void advance(Tensor control, Tensor loss, LossScaling scaling) {
+        MemorySegment numbers = HostStorage.of(control);
+        judge(numbers, HostStorage.of(loss).getAtIndex(DOUBLE, 0));
+        if (numbers.getAtIndex(DOUBLE, StepControl.HALT) == StepControl.HALTED) {
+            return;
+        }
+        double scale = numbers.getAtIndex(DOUBLE, StepControl.SCALE);
+        double good = numbers.getAtIndex(DOUBLE, StepControl.GOOD_STEPS) + 1;
+        if (numbers.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
+            scale *= scaling.backoff();
+            good = 0;
+            increment(numbers, StepControl.SKIPPED);
+        } else {
+            increment(numbers, StepControl.COUNT);
+            if (good == scaling.interval()) {
+                double grown = scale * scaling.growth();
+                scale = Float.isInfinite((float) grown) ? scale : grown;
+                good = 0;
+            }
+        }
+        numbers.setAtIndex(DOUBLE, StepControl.SCALE, scale);
+        numbers.setAtIndex(DOUBLE, StepControl.GOOD_STEPS, good);
+    }
+
+    /** Has the step skipped if its loss is not finite; an armed control halts there, and has all others skipped. */
+    private static void judge(MemorySegment numbers, double loss) {
+        double halt = numbers.getAtIndex(DOUBLE, StepControl.HALT);
+        if (!Double.isFinite(loss)) {
+            halt = halt == StepControl.ARMED ? StepControl.HALTED : halt;
+            numbers.setAtIndex(DOUBLE, StepControl.HALT, halt);
+            numbers.setAtIndex(DOUBLE, StepControl.OVERFLOW, 1);
+        }
+        if (halt == StepControl.HALTED) {
+            numbers.setAtIndex(DOUBLE, StepControl.OVERFLOW, 1);
+        }
+    }
+
+    private static void increment(MemorySegment numbers, int place) {
+        numbers.setAtIndex(DOUBLE, place, numbers.getAtIndex(DOUBLE, place) + 1);
+    }
+
+    /** Moves nothing if the step overflowed. The copy is made of parameters that are still in cache. */
+    void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+        AdamConstants constants) {
+        MemorySegment controls = HostStorage.of(control);
+        if (controls.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {
+            return;
+        }
+        MemorySegment parameters = HostStorage.of(parameter);
+        MemorySegment gradients = HostStorage.of(gradient);
+        MemorySegment moments1 = HostStorage.of(moment1);
+        MemorySegment moments2 = HostStorage.of(moment2);
+        double learningRate = controls.getAtIndex(DOUBLE, StepControl.LEARNING_RATE);
+        double count = controls.getAtIndex(DOUBLE, StepControl.COUNT);
+        Factors factors = new Factors(
+            (float) constants.beta1(), (float) (1 - constants.beta1()),
+            (float) constants.beta2(), (float) (1 - constants.beta2()),
+            (float) (-learningRate / (1 - Math.pow(constants.beta1(), count))),
+            (float) Math.sqrt(1 - Math.pow(constants.beta2(), count)),
+            (float) constants.epsilon());
+        FloatView copies = FloatView.of(copy);
+        ChunkedRange.run(pool, parameter.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
+            MemorySegment moved = slice(parameters, from, to);
+            factors.update(moved, slice(gradients, from, to), slice(moments1, from, to), slice(moments2, from, to));
+            copies.keep(moved, from, to);
+        });
+    }
+
+    /** What every element is updated with. {@code step} is negative, {@code root} is sqrt(1 - b2^t). */
+    private record Factors(float beta1, float share1, float beta2, float share2, float step, float root,
+        float epsilon) {
+
+        void update(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
+            int n = Lanes.count(parameter);
+            int i = 0;
+            for (; i <= n - WIDTH; i += WIDTH) {
+                FloatVector g = load(gradient, i);
+                FloatVector m = nextMoment1(load(moment1, i), g);
+                FloatVector v = nextMoment2(load(moment2, i), g);
+                store(moment1, i, m);
+                store(moment2, i, v);
+                store(parameter, i, load(parameter, i).add(change(m, v)));
+            }
+            if (i < n) {
+                VectorMask<Float> rest = Lanes.below(i, n);
+                FloatVector g = load(gradient, i, rest);
+                FloatVector m = nextMoment1(load(moment1, i, rest), g);
+                FloatVector v = nextMoment2(load(moment2, i, rest), g);
+                store(moment1, i, m, rest);
+                store(moment2, i, v, rest);
+                store(parameter, i, load(parameter, i, rest).add(change(m, v)), rest);
+            }
+        }
+
+        private FloatVector nextMoment1(FloatVector m, FloatVector g) {
+            return g.fma(FloatVector.broadcast(Lanes.F32, share1), m.mul(beta1));
+        }
+
+        private FloatVector nextMoment2(FloatVector v, FloatVector g) {
+            return v.mul(beta2).add(g.mul(share2).mul(g));
+        }
+
+        private FloatVector change(FloatVector m, FloatVector v) {
+            return m.mul(step).div(v.sqrt().div(root).add(epsilon));
+        }
+    }
+}

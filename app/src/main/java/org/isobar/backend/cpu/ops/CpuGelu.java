@@ -1,0 +1,145 @@
+package org.isobar.backend.cpu.ops;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
+
+import org.isobar.backend.cpu.parallel.ChunkedRange;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.FloatView;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.VectorMath;
+import org.isobar.backend.cpu.vector.WorkerScratch;
+import org.isobar.tensor.Tensor;
+
+/**
+ * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x), with distribution function
+ * Phi and density phi of the normal distribution. Both come from one exponential, as {@link VectorMath#tailArgument}
+ * describes it.
+ *
+ * <p>Behind so long a formula HotSpot inlines nothing but what its own library forces it to (NodeCountInliningCutoff):
+ * what comes then of ours would be a call, and each vector an object made to be passed to it. So the loops load first,
+ * make the power of two before it is needed, and store by the vector's own method. Whatever is changed here is to be
+ * looked at with {@code -XX:CompileCommand=PrintInlining}.
+ */
+final class CpuGelu {
+    /** 4 phi(0). */
+    private static final float FOUR_DENSITIES_AT_0 = 0x1.988454p0f;
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+
+    private final WorkerPool pool;
+    private final CpuWorkspace workspace;
+
+    CpuGelu(WorkerPool pool, CpuWorkspace workspace) {
+        this.pool = pool;
+        this.workspace = workspace;
+    }
+
+    void gelu(Tensor y, Tensor x) {
+        FloatView ys = FloatView.of(y);
+        FloatView xs = FloatView.of(x);
+        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 1, xs.scratch(xs.chunk()));
+        ChunkedRange.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
+            MemorySegment row = scratch.row(worker, 0);
+            MemorySegment input = xs.read(row, from, to);
+            MemorySegment output = ys.room(row, from, to);
+            forward(output, input);
+            ys.keep(output, from, to);
+        });
+    }
+
+    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
+    void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+        FloatView dxs = FloatView.of(dx);
+        FloatView ys = FloatView.of(y);
+        FloatView dys = FloatView.of(dy);
+        FloatView xs = FloatView.of(x);
+        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 2, xs.scratch(xs.chunk()));
+        ChunkedRange.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
+            MemorySegment values = scratch.row(worker, 0);
+            MemorySegment gradients = scratch.row(worker, 1);
+            MemorySegment input = xs.read(values, from, to);
+            MemorySegment upstream = dys.read(gradients, from, to);
+            MemorySegment output = ys.room(values, from, to);
+            MemorySegment gradient = dxs.room(gradients, from, to);
+            backward(gradient, output, upstream, input);
+            dxs.keep(gradient, from, to);
+            ys.keep(output, from, to);
+        });
+    }
+
+    /** y = GELU(x), in floats, on the thread that asks for it; {@code y} may be {@code x}. */
+    static void forward(MemorySegment y, MemorySegment x) {
+        int n = Lanes.count(x);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            gelu(load(x, i)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            store(y, i, gelu(load(x, i, rest)), rest);
+        }
+    }
+
+    private static FloatVector gelu(FloatVector x) {
+        FloatVector a = VectorMath.tailArgument(x);
+        FloatVector exponent = VectorMath.bellExponent(a);
+        FloatVector power = VectorMath.bellPower(exponent);
+        FloatVector q = VectorMath.tailQuotient(a);
+        FloatVector remainder = VectorMath.tailRemainder(a, q);
+        FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+        FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+        return a.fma(tail, x.blend(0, x.compare(VectorOperators.LT, 0)));
+    }
+
+    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, in floats; {@code dx} may be {@code dy}. */
+    static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
+        int n = Lanes.count(x);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            FloatVector value = load(x, i);
+            FloatVector upstream = load(dy, i);
+            FloatVector a = VectorMath.tailArgument(value);
+            FloatVector exponent = VectorMath.bellExponent(a);
+            FloatVector power = VectorMath.bellPower(exponent);
+            FloatVector q = VectorMath.tailQuotient(a);
+            FloatVector remainder = VectorMath.tailRemainder(a, q);
+            FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+            FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+            VectorMask<Float> negative = value.compare(VectorOperators.LT, 0);
+            FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+            FloatVector slope = excess.fma(peak, peak).mul(power)
+                .fma(value, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, negative));
+            a.fma(tail, value.blend(0, negative)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
+            upstream.mul(slope).intoMemorySegment(dx, (long) i * Float.BYTES, ORDER);
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            FloatVector value = load(x, i, rest);
+            FloatVector slope = slope(value).mul(load(dy, i, rest));
+            store(y, i, gelu(value), rest);
+            store(dx, i, slope, rest);
+        }
+    }
+
+    /** GELU'(x), as {@link #backward} has it within its loop. */
+    private static FloatVector slope(FloatVector x) {
+        FloatVector a = VectorMath.tailArgument(x);
+        FloatVector exponent = VectorMath.bellExponent(a);
+        FloatVector power = VectorMath.bellPower(exponent);
+        FloatVector q = VectorMath.tailQuotient(a);
+        FloatVector remainder = VectorMath.tailRemainder(a, q);
+        FloatVector excess = VectorMath.bellExcess(a, exponent, remainder);
+        FloatVector tail = VectorMath.normalTail(q, remainder, excess).mul(power);
+        FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
+        return excess.fma(peak, peak).mul(power)
+            .fma(x, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, x.compare(VectorOperators.LT, 0)));
+    }
+}

@@ -1,0 +1,128 @@
+package org.isobar.backend.cpu.ops;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.slice;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+
+import org.isobar.backend.cpu.parallel.ChunkedRange;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.FloatView;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.WorkerScratch;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/** Layer normalization (Ba, Kiros, Hinton, 2016) and its gradients. */
+final class CpuLayerNorm {
+    private final WorkerPool pool;
+    private final CpuWorkspace workspace;
+
+    CpuLayerNorm(WorkerPool pool, CpuWorkspace workspace) {
+        this.pool = pool;
+        this.workspace = workspace;
+    }
+
+    void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
+        ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
+            for (long row = from; row < to; row++) {
+                rows.measure(row, epsilon);
+                rows.normalize(worker, row);
+            }
+        });
+    }
+
+    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
+        ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
+            for (long row = from; row < to; row++) {
+                rows.normalize(worker, row);
+            }
+        });
+    }
+
+    /** A row of the sum is normalized while it is in cache. */
+    void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
+        Tensor gamma, Tensor beta, double epsilon) {
+        NormalizedRows rows = rows(y, z, mean, invStd, gamma, beta);
+        MemorySegment xs = HostStorage.of(x);
+        FloatView branches = FloatView.of(branch);
+        long batch = x.shape().extent(0);
+        long sample = x.shape().rows() / batch;
+        ChunkedRange.run(pool, batch, sample, rows.chunk(), (worker, b, first, end) -> {
+            float mask = CpuElementwise.mask(dropPath, b);
+            for (long row = b * sample + first; row < b * sample + end; row++) {
+                long from = row * rows.width();
+                long to = from + rows.width();
+                CpuElementwise.addScaled(rows.x(row), slice(xs, from, to),
+                    branches.read(rows.scratch().row(worker, 0), from, to), mask);
+                rows.measure(row, epsilon);
+                rows.normalize(worker, row);
+            }
+        });
+    }
+
+    private NormalizedRows rows(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        FloatView ys = FloatView.of(y);
+        long width = gamma.elements();
+        return new NormalizedRows(ys, HostStorage.of(x), HostStorage.of(mean), HostStorage.of(invStd),
+            HostStorage.of(gamma), HostStorage.of(beta), WorkerScratch.of(workspace, pool, 1, ys.scratch(width)));
+    }
+
+    void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
+        Tensor gamma, WriteMode write) {
+        int width = Math.toIntExact(x.shape().extent(-1));
+        long rows = x.shape().rows();
+        long length = Math.max(Math.ceilDiv(rows, CpuWorkspace.CHUNKS), Math.ceilDiv(ChunkedRange.ELEMENTS, width));
+        int chunks = ChunkedRange.count(rows, length);
+        FloatView dys = FloatView.of(dy);
+        // For each chunk of rows, the sums for dGamma and, behind them, those for dBeta; then a row for each worker.
+        long sumsEnd = 2L * chunks * width;
+        MemorySegment memory = workspace.floats(sumsEnd + pool.threads() * dys.scratch(width));
+        MemorySegment sums = slice(memory, 0, sumsEnd);
+        WorkerScratch scratch = new WorkerScratch(slice(memory, sumsEnd, Lanes.count(memory)), 1, dys.scratch(width));
+        MemorySegment dxs = HostStorage.of(dx);
+        MemorySegment xs = HostStorage.of(x);
+        MemorySegment means = HostStorage.of(mean);
+        MemorySegment invStds = HostStorage.of(invStd);
+        MemorySegment gammas = HostStorage.of(gamma);
+        ChunkedRange.run(pool, rows, length, (worker, from, to) -> {
+            long chunk = from / length;
+            var backward = new LayerNormGradientRows(slice(dxs, from * width, to * width), dys, slice(xs, from * width,
+                to * width), gammas, slice(sums, 2 * chunk * width, (2 * chunk + 1) * width),
+                slice(sums, (2 * chunk + 1) * width, (2 * chunk + 2) * width), write, scratch.row(worker, 0));
+            backward.run(from, slice(means, from, to), slice(invStds, from, to));
+        });
+        addUp(HostStorage.of(dGamma), sums, 0, chunks);
+        addUp(HostStorage.of(dBeta), sums, width, chunks);
+    }
+
+    /** Adds to {@code total} the sums of all chunks, which begin {@code offset} floats behind those of their chunk. */
+    private static void addUp(MemorySegment total, MemorySegment sums, int offset, int chunks) {
+        int width = Lanes.count(total);
+        int i = 0;
+        for (; i <= width - WIDTH; i += WIDTH) {
+            FloatVector sum = FloatVector.zero(Lanes.F32);
+            for (int chunk = 0; chunk < chunks; chunk++) {
+                sum = sum.add(load(sums, 2 * chunk * width + offset + i));
+            }
+            store(total, i, load(total, i).add(sum));
+        }
+        if (i < width) {
+            VectorMask<Float> rest = Lanes.below(i, width);
+            FloatVector sum = FloatVector.zero(Lanes.F32);
+            for (int chunk = 0; chunk < chunks; chunk++) {
+                sum = sum.add(load(sums, 2 * chunk * width + offset + i, rest));
+            }
+            store(total, i, load(total, i, rest).add(sum), rest);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+package org.isobar.backend.cpu.ops;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.slice;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.VectorMask;
+
+import org.isobar.backend.cpu.onednn.Matmul;
+import org.isobar.backend.cpu.onednn.MatmulCache;
+import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.onednn.OneDnn;
+import org.isobar.backend.cpu.onednn.PackedProduct;
+import org.isobar.backend.cpu.parallel.ChunkedRange;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.parallel.Tiling;
+import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.FloatView;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.WorkerScratch;
+import org.isobar.device.Footprint;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Matrix products of the linear layers, in F32 or BF16. Their results are cut into tiles; one call of oneDNN computes a
+ * tile, and what follows is done while the tile is in cache.
+ */
+final class CpuProducts {
+    /** Columns that one task sums over the chunks of rows. */
+    private static final int COLUMNS = 128;
+    /** Rows that one task sums at least: few chunks are soon summed up. */
+    private static final int ROWS = 64;
+    /** Rows a multiple of so many floats apart begin in the same few sets of a cache: few of them fit in. */
+    private static final int COLLISION = 1024;
+    /** Floats of scratch for each worker: a row of a tile. */
+    private static final long SCRATCH = 3L * Tiling.PACKED;
+
+    private final WorkerPool pool;
+    private final CpuWorkspace workspace;
+    private final MatmulCache matmuls;
+
+    CpuProducts(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
+        this.pool = pool;
+        this.workspace = workspace;
+        this.matmuls = matmuls;
+    }
+
+    /** Bytes of a packed weight, in single precision, and for what follows its products. */
+    static long workspaceBytes(Footprint footprint, int threads) {
+        return (footprint.largestWeight() + threads * SCRATCH) * Float.BYTES;
+    }
+
+    void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        long n = weight.shape().extent(0);
+        long k = weight.elements() / n;
+        Matrix a = Matrix.of(x, k);
+        Matrix b = Matrix.of(weight, k).transpose();
+        switch (epilogue) {
+            case Epilogue.None() -> run(product(y, n, a, b, k, Matmul.Finish.OVERWRITE), 0);
+            case Epilogue.Bias(Tensor bias) ->
+                run(product(y, n, a, b, k, Matmul.Finish.ADD_BIAS), HostStorage.of(bias).address());
+            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
+                PackedProduct product = product(preActivation, n, a, b, k, Matmul.Finish.ADD_BIAS);
+                MemorySegment room = room(product);
+                FloatView ys = FloatView.of(y);
+                FloatView xs = FloatView.of(preActivation);
+                WorkerScratch scratch = scratch(room);
+                product.run(pool, room, HostStorage.of(bias).address(),
+                    (worker, tile) -> activate(ys, xs, n, tile, scratch.row(worker, 0)));
+            }
+        }
+    }
+
+    void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
+        long n = weight.shape().extent(0);
+        long k = weight.elements() / n;
+        Matrix a = Matrix.of(dy, n);
+        Matrix b = Matrix.of(weight, k);
+        if (weight.dtype() == DType.F32 && k % COLLISION != 0) { // then packing costs more than it saves
+            direct(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, write);
+        } else {
+            run(product(dx, k, a, b, n, Matmul.Finish.of(write)), 0);
+        }
+    }
+
+    /** The product {@code c = a b} with c in rows of {@code columns} and sums of {@code terms} terms. */
+    private PackedProduct product(Tensor c, long columns, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
+        Tiling tiling = Tiling.packed(c.elements() / columns, columns, terms * columns * b.dtype().bytes());
+        return new PackedProduct(matmuls, tiling, Matrix.of(c, columns), a, b, terms, finish);
+    }
+
+    private void run(PackedProduct product, long bias) {
+        product.run(pool, room(product), bias, (worker, tile) -> { });
+    }
+
+    /** Room for the packed panels and, behind them, {@link #SCRATCH} floats for each worker. */
+    private MemorySegment room(PackedProduct product) {
+        return workspace.floats(product.bytes() / Float.BYTES + pool.threads() * SCRATCH);
+    }
+
+    private WorkerScratch scratch(MemorySegment room) {
+        long floats = Lanes.count(room);
+        return new WorkerScratch(slice(room, floats - pool.threads() * SCRATCH, floats), 1, SCRATCH);
+    }
+
+    /** Both operands are used once: neither is packed beforehand. */
+    void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        long n = dWeight.shape().extent(0);
+        long k = dWeight.elements() / n;
+        long m = dy.elements() / n;
+        Matrix c = Matrix.of(dWeight, k);
+        Matrix a = Matrix.of(dy, n).transpose();
+        Matrix b = Matrix.of(x, k);
+        if (x.dtype() == DType.F32) {
+            direct(Tiling.gradient(n, k), c, a, b, m, WriteMode.ADD);
+        } else {
+            plain(Tiling.gradient(n, k), c, a, b, m);
+        }
+    }
+
+    /**
+     * The product {@code c = a b}, or added to c, in single precision, with operands as they lie and sums of
+     * {@code terms} terms. A primitive takes longer; a fifth where the left operand is transposed.
+     */
+    private void direct(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms, WriteMode write) {
+        pool.runApart(tiling.count(), (worker, task) -> {
+            Tiling.Tile tile = tiling.tile(task);
+            OneDnn.product(c.at(tile.row(), tile.column()), tile.height(), tile.width(), terms, a.at(tile.row(), 0),
+                b.at(0, tile.column()), write);
+        });
+    }
+
+    /** The product {@code c += a b} with operands as they lie, and sums of {@code terms} terms. */
+    private void plain(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms) {
+        Matmul[] products = new Matmul[Tiling.KINDS];
+        for (Tiling.Tile tile : tiling.kinds()) {
+            products[tiling.kind(tile)] =
+                matmuls.plain(tile.height(), tile.width(), terms, a, b, c, Matmul.Finish.ADD);
+        }
+        pool.runApart(tiling.count(), (worker, task) -> {
+            Tiling.Tile tile = tiling.tile(task);
+            products[tiling.kind(tile)].run(worker, c.at(tile.row(), tile.column()), a.at(tile.row(), 0),
+                b.at(0, tile.column()).address());
+        });
+    }
+
+    void biasBackward(Tensor dBias, Tensor dy) {
+        long n = dBias.elements();
+        long m = dy.elements() / n;
+        FloatView dys = FloatView.of(dy);
+        MemorySegment dBiases = HostStorage.of(dBias);
+        int chunks = (int) Math.min(CpuWorkspace.CHUNKS, Math.ceilDiv(m, ROWS));
+        long scratch = dys.scratch(n);
+        MemorySegment room = workspace.floats((chunks + pool.threads()) * n);
+        WorkerScratch rows =
+            new WorkerScratch(slice(room, chunks * n, chunks * n + pool.threads() * scratch), 1, scratch);
+        pool.runApart(chunks, (worker, chunk) -> addRows(slice(room, chunk * n, (chunk + 1) * n), dys,
+            m * chunk / chunks, m * (chunk + 1) / chunks, rows.row(worker, 0)));
+        ChunkedRange.run(pool, n, COLUMNS, (from, to) -> {
+            for (long column = from; column < to; column++) {
+                double sum = dBiases.getAtIndex(ValueLayout.JAVA_FLOAT, column);
+                for (int chunk = 0; chunk < chunks; chunk++) {
+                    sum += room.getAtIndex(ValueLayout.JAVA_FLOAT, chunk * n + column);
+                }
+                dBiases.setAtIndex(ValueLayout.JAVA_FLOAT, column, (float) sum);
+            }
+        });
+    }
+
+    /** {@code y = GELU(x)}, from x as it is stored, so that the backward pass finds the same y again. */
+    private static void activate(FloatView y, FloatView x, long n, Tiling.Tile tile, MemorySegment scratch) {
+        for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
+            long from = r * n + tile.column();
+            long to = from + tile.width();
+            MemorySegment output = y.room(scratch, from, to);
+            CpuGelu.forward(output, x.read(scratch, from, to));
+            y.keep(output, from, to);
+        }
+    }
+
+    /** {@code sum} = sum over the rows {@code from} to {@code to} of {@code x}, which are as long as {@code sum}. */
+    private static void addRows(MemorySegment sum, FloatView x, long from, long to, MemorySegment scratch) {
+        sum.fill((byte) 0);
+        long n = Lanes.count(sum);
+        for (long row = from; row < to; row++) {
+            add(sum, x.read(scratch, row * n, (row + 1) * n));
+        }
+    }
+
+    /** {@code y += x}. */
+    private static void add(MemorySegment y, MemorySegment x) {
+        int n = Lanes.count(y);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            store(y, i, load(y, i).add(load(x, i)));
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            store(y, i, load(y, i, rest).add(load(x, i, rest)), rest);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package org.isobar.backend.cpu.parallel;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+
+/**
+ * A fixed number of threads that share out the tasks of one operation at a time. The calling thread takes part. Which
+ * thread runs which task varies; the tasks themselves, cut by tensor shape, do not, and so neither do the results.
+ *
+ * <p>Whoever has nothing to do looks out for work for a moment before it goes to sleep, since the next operation mostly
+ * follows within microseconds and waking a thread takes tens of them. Nobody waits for a thread that sleeps.
+ */
+public final class WorkerPool implements AutoCloseable {
+    /** How long an idle thread stays awake. */
+    private static final long SPIN_NANOS = 50_000;
+    private static final int SPINS_BETWEEN_CLOCK_READS = 32;
+
+    private final Job end = new Job(0, (worker, task) -> { }, 1);
+    private final Thread[] helpers;
+    private volatile Job current;
+
+    /** What is done for each number of a range, and by whom. */
+    @FunctionalInterface
+    public interface Task {
+        /**
+         * Runs one task.
+         *
+         * @param worker who runs it, below {@link #threads}; one worker runs one task at a time
+         * @param task   its number
+         */
+        void run(int worker, int task);
+    }
+
+    /** A pool of {@code threads} threads, the caller included. */
+    public WorkerPool(int threads) {
+        helpers = new Thread[threads - 1];
+        for (int i = 0; i < helpers.length; i++) {
+            int worker = i + 1;
+            helpers[i] = Thread.ofPlatform().daemon().name("isobar-cpu-" + worker).start(() -> serve(worker));
+        }
+    }
+
+    /** Number of threads, the caller included. */
+    public int threads() {
+        return helpers.length + 1;
+    }
+
+    /** Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. */
+    public void run(int tasks, IntConsumer body) {
+        run(tasks, (worker, task) -> body.accept(task));
+    }
+
+    /**
+     * Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. Tasks start
+     * in the order of their numbers, so that one may wait for what a lower one does.
+     */
+    public void run(int tasks, Task body) {
+        run(new Job(tasks, body, 1));
+    }
+
+    /**
+     * {@link #run(int, Task)} where no task waits for another. Each worker begins with a range of its own, the same in
+     * each operation with as many tasks, so that it finds in its cache what it left there; whoever has finished his
+     * range helps others with theirs.
+     */
+    public void runApart(int tasks, Task body) {
+        run(new Job(tasks, body, Math.min(tasks, threads())));
+    }
+
+    private void run(Job job) {
+        if (helpers.length > 0 && job.tasks > 1) {
+            current = job;
+            for (Thread helper : helpers) {
+                LockSupport.unpark(helper); // costs next to nothing while it is awake
+            }
+        }
+        job.work(0);
+        await(job::isDone);
+        job.rethrow();
+    }
+
+    private void serve(int worker) {
+        Job seen = null;
+        while (seen != end) {
+            Job last = seen;
+            await(() -> current != last);
+            seen = current;
+            seen.work(worker);
+        }
+    }
+
+    /** Waits, awake at first, for something of which an unpark tells. */
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + SPIN_NANOS;
+        do {
+            for (int i = 0; i < SPINS_BETWEEN_CLOCK_READS; i++) {
+                if (condition.getAsBoolean()) {
+                    return;
+                }
+                Thread.onSpinWait();
+            }
+        } while (System.nanoTime() < deadline);
+        boolean interrupted = false; // an interrupted thread would not sleep; what it means is for the caller to say
+        while (!condition.getAsBoolean()) {
+            LockSupport.park();
+            interrupted |= Thread.interrupted();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends the threads and waits until they have ended. */
+    @Override
+    public void close() {
+        current = end;
+        for (Thread helper : helpers) {
+            LockSupport.unpark(helper);
+        }
+        boolean interrupted = false;
+        for (Thread helper : helpers) {
+            while (helper.isAlive()) {
+                try {
+                    helper.join();
+                } catch (InterruptedException interruption) { // they end soon: wait all the same
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The tasks of one operation. A thread that comes late finds none left, and no harm is done. */
+    private static final class Job {
+        private static final int LINE = 16; // ints in a cache line, so that workers do not fight over one
+        private final Thread caller = Thread.currentThread();
+        private final Task body;
+        private final int tasks;
+        private final int ranges;
+        /** The next task of each range. */
+        private final AtomicIntegerArray next;
+        private final AtomicInteger unfinished;
+        private final AtomicReference<Throwable> failure = new AtomicReference<>();
+
+        Job(int tasks, Task body, int ranges) {
+            this.tasks = tasks;
+            this.body = body;
+            this.ranges = ranges;
+            next = new AtomicIntegerArray(ranges * LINE);
+            for (int range = 1; range < ranges; range++) {
+                next.setPlain(range * LINE, first(range));
+            }
+            unfinished = new AtomicInteger(tasks);
+        }
+
+        private int first(int range) {
+            return (int) ((long) tasks * range / ranges);
+        }
+
+        void work(int worker) {
+            for (int i = 0; i < ranges; i++) {
+                int range = (worker + i) % ranges;
+                int end = first(range + 1);
+                for (int task = next.getAndIncrement(range * LINE); task < end;
+                    task = next.getAndIncrement(range * LINE)) {
+                    run(worker, task);
+                }
+            }
+        }
+
+        private void run(int worker, int task) {
+            try {
+                body.run(worker, task); // after a failure too: another task may wait for this one
+            } catch (Throwable thrown) { // rethrown by the caller
+                failure.compareAndSet(null, thrown);
+            }
+            if (unfinished.decrementAndGet() == 0) {
+                LockSupport.unpark(caller);
+            }
+        }
+
+        boolean isDone() {
+            return unfinished.get() == 0;
+        }
+
+        void rethrow() {
+            switch (failure.get()) {
+                case null -> { }
+                case RuntimeException exception -> throw exception;
+                case Error error -> throw error;
+                case Throwable other -> throw new IllegalStateException("an operation failed", other);
+            }
+        }
+    }
+}

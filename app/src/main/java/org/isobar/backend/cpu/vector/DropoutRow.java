@@ -1,0 +1,95 @@
+package org.isobar.backend.cpu.vector;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.random.Philox;
+import org.isobar.tensor.Shape;
+
+/** Masks rows (innermost dimension) of a tensor, one after the other; for the use of one thread. */
+public final class DropoutRow {
+    /** Elements whose random bits are worked out at a time: few enough for the innermost cache. */
+    private static final int BLOCK = 1024;
+    private static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
+
+    private final Dropout dropout;
+    private final Shape shape;
+    private final int threshold;
+    /** A block's bits; with room for what precedes them in their counter block and for whole vectors behind. */
+    private final int[] bits = new int[BLOCK + VectorPhilox.STEP];
+
+    public DropoutRow(Dropout dropout, Shape shape) {
+        this.dropout = dropout;
+        this.shape = shape;
+        threshold = (int) dropout.threshold();
+    }
+
+    /** y = mask * x for row {@code row} of the tensor. */
+    public void apply(MemorySegment y, MemorySegment x, long row) {
+        apply(y, x, row, 0);
+    }
+
+    /** y = mask * x for what of row {@code row} of the tensor begins at element {@code first}. */
+    public void apply(MemorySegment y, MemorySegment x, long row, long first) {
+        IndexSpan span = dropout.spans().getLast();
+        long global = outerIndex(row) * span.extent() + span.start() + first * span.step();
+        int n = Lanes.count(x);
+        for (int from = 0; from < n; from += BLOCK) {
+            int to = Math.min(n, from + BLOCK);
+            mask(y, x, from, to, fillBits(global + from * span.step(), span.step(), to - from));
+        }
+    }
+
+    /** Row-major global index of a row: of all dimensions but the innermost. */
+    private long outerIndex(long row) {
+        long index = 0;
+        long weight = 1;
+        long rest = row;
+        for (int dim = shape.rank() - 2; dim >= 0; dim--) {
+            IndexSpan span = dropout.spans().get(dim);
+            index += weight * (span.start() + rest % shape.extent(dim) * span.step());
+            rest /= shape.extent(dim);
+            weight *= span.extent();
+        }
+        return index;
+    }
+
+    /** Works out the bits of {@code count} elements; returns where in {@link #bits} they begin. */
+    private int fillBits(long first, long step, int count) {
+        if (step == 1) {
+            int offset = (int) (first & 3);
+            VectorPhilox.fill(dropout.key(), first >>> 2, bits, offset + count);
+            return offset;
+        }
+        for (int i = 0; i < count; i++) {
+            bits[i] = Philox.bits(dropout.key(), first + i * step);
+        }
+        return 0;
+    }
+
+    private void mask(MemorySegment y, MemorySegment x, int from, int to, int firstBits) {
+        int i = from;
+        for (; i <= to - WIDTH; i += WIDTH) {
+            store(y, i, load(x, i).mul(dropout.scale()).blend(0, dropped(firstBits + i - from)));
+        }
+        if (i < to) {
+            VectorMask<Float> rest = Lanes.below(i, to);
+            FloatVector scaled = load(x, i, rest).mul(dropout.scale());
+            store(y, i, scaled.blend(0, dropped(firstBits + i - from)), rest);
+        }
+    }
+
+    private VectorMask<Float> dropped(int at) {
+        return IntVector.fromArray(I32, bits, at).compare(VectorOperators.ULT, threshold).cast(Lanes.F32);
+    }
+}

@@ -1,0 +1,44 @@
+package org.isobar.backend.cpu.vector;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.store;
+
+import java.lang.foreign.MemorySegment;
+import java.util.stream.IntStream;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorMask;
+
+/**
+ * Copies matrices with rows and columns exchanged, a square of vectors at a time: rows go into a buffer, columns are
+ * gathered from it. Its rows are one element longer than a vector, so that a column's elements do not collide in cache.
+ */
+public final class Transposition {
+    private static final int STRIDE = WIDTH + 1;
+    private static final int[] COLUMN = IntStream.range(0, WIDTH).map(row -> row * STRIDE).toArray();
+
+    private Transposition() { }
+
+    /**
+     * Copies a matrix of {@code rows} rows and {@code columns} columns that begins at element {@code fromFirst} of
+     * {@code from}, its rows {@code fromStride} elements apart, into the columns of one in {@code to}.
+     */
+    public static void copy(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
+        long fromStride, int rows, int columns) {
+        float[] buffer = new float[WIDTH * STRIDE];
+        for (int row = 0; row < rows; row += WIDTH) {
+            for (int column = 0; column < columns; column += WIDTH) {
+                VectorMask<Float> across = Lanes.below(column, columns);
+                VectorMask<Float> down = Lanes.below(row, rows);
+                MemorySegment source = from.asSlice((fromFirst + row * fromStride + column) * Float.BYTES);
+                MemorySegment target = to.asSlice((toFirst + column * toStride + row) * Float.BYTES);
+                for (int i = 0; i < Math.min(WIDTH, rows - row); i++) {
+                    load(source, (int) (i * fromStride), across).intoArray(buffer, i * STRIDE);
+                }
+                for (int i = 0; i < Math.min(WIDTH, columns - column); i++) {
+                    store(target, (int) (i * toStride), FloatVector.fromArray(Lanes.F32, buffer, i, COLUMN, 0), down);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package org.isobar.backend.cpu.vector;
+
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
+
+/** Elementary functions of whole vectors. Each is one straight line of instructions, with no branch and no table. */
+public final class VectorMath {
+    private static final float LOG2_E = 0x1.715476p0f;
+    /** The upper nine bits of ln 2, so that small integers times it are exact, and what is left. */
+    private static final float LN2_UPPER = 0.693359375f;
+    private static final float LN2_LOWER = -2.12194440e-4f;
+    /** Added to a small number, leaves its nearest integer in the lowest bits of the sum: 1.5 * 2^23. */
+    private static final float ROUND = 0x1.8p23f;
+    private static final int MANTISSA_BITS = 23;
+    /** Smallest argument whose exponential is a normal number, and largest whose exponential is finite. */
+    private static final float EXP_LOWEST = -0x1.5d589ep6f;
+    private static final float EXP_HIGHEST = 0x1.62e42ep6f;
+
+    /** e^r is 1 + r + r^2 s(r); these are the coefficients of s, from r^4 to the constant. */
+    private static final float EXP_6 = 0x1.6a2432p-10f;
+    private static final float EXP_5 = 0x1.1239e2p-7f;
+    private static final float EXP_4 = 0x1.5558f2p-5f;
+    private static final float EXP_3 = 0x1.555492p-3f;
+    private static final float EXP_2 = 0x1.fffffcp-2f;
+
+    private static final int SIGN = 0x80000000;
+    /** Here -x^2 / (2 ln 2) is nearest to -125, where {@link #bellPower} is zero. */
+    private static final float TAIL_ENDS = -13.164f;
+    /** ROUND, and the exponent of a quarter in its lowest bits. */
+    private static final float ROUND_TO_POWER = ROUND + 125;
+    /** The substitution q = 2 / (71/32 + |x|), and twice the q about which a polynomial in it is taken. */
+    private static final float TAIL_SHIFT = 71f / 32;
+    private static final float TAIL_CENTRE = 107f / 128;
+
+    private VectorMath() { }
+
+    /**
+     * e^x within one unit in the last place. Zero where the result would not be a normal number, infinite where it
+     * would overflow, NaN for NaN.
+     *
+     * <p>x = n ln 2 + r with |r| at most ln 2 / 2; e^r = 1 + r + r^2 s(r), where s is the polynomial of degree four
+     * with the smallest greatest relative error (2^-28 of e^r); n is added to the exponent's bits.
+     */
+    static FloatVector exp(FloatVector x) {
+        VectorSpecies<Float> species = x.species();
+        FloatVector round = FloatVector.broadcast(species, ROUND);
+        FloatVector one = FloatVector.broadcast(species, 1);
+        FloatVector shifted = x.fma(FloatVector.broadcast(species, LOG2_E), round);
+        FloatVector n = shifted.sub(round);
+        FloatVector r = n.fma(FloatVector.broadcast(species, -LN2_UPPER), x);
+        r = n.fma(FloatVector.broadcast(species, -LN2_LOWER), r);
+        FloatVector p = FloatVector.broadcast(species, EXP_6);
+        p = p.fma(r, FloatVector.broadcast(species, EXP_5));
+        p = p.fma(r, FloatVector.broadcast(species, EXP_4));
+        p = p.fma(r, FloatVector.broadcast(species, EXP_3));
+        p = p.fma(r, FloatVector.broadcast(species, EXP_2));
+        p = p.fma(r, one).fma(r, one);
+        FloatVector scaled = p.reinterpretAsInts()
+            .add(shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS)).reinterpretAsFloats();
+        return x.mul(Float.POSITIVE_INFINITY)
+            .blend(scaled, x.compare(VectorOperators.LE, EXP_HIGHEST))
+            .blend(0, x.compare(VectorOperators.LT, EXP_LOWEST));
+    }
+
+    /**
+     * -|x|, or, if that is less, the argument at which {@link #bellPower} is zero; NaN for NaN. The first of the steps
+     * to a tail of the normal distribution Phi,
+     * {@code 1 - Phi(|x|) = bellPower * normalTail}, which is within two units in the last place wherever it is a
+     * normal number (1.91 at worst). The error function is its other face, {@code erf(x / sqrt(2)) = 2 Phi(x) - 1}.
+     *
+     * <p>1 - Phi(|x|) = e^(-x^2 / 2) R(|x|), where R, Mills' ratio over sqrt(2 pi), falls slowly. The exponential is
+     * 2^n (1 + w); R is q (1 + P(q)) / 4 with q = 2 / (71/32 + |x|). The substitution follows Shepherd and Laframboise,
+     * "Chebyshev approximation of (1+2x) exp(x^2) erfc(x)", Mathematics of Computation 36 (1981). So there are few
+     * roundings on the way: the result is q + q (w + P + w P), rounded once, and times a power of two. What q has lost
+     * in two roundings is known, and makes up for itself in w and in P.
+     *
+     * <p>The steps are methods of their own for the sake of those who want some of them for more than one purpose.
+     */
+    public static FloatVector tailArgument(FloatVector x) {
+        FloatVector a = x.reinterpretAsInts().or(SIGN).reinterpretAsFloats();
+        return a.blend(TAIL_ENDS, a.compare(VectorOperators.LT, TAIL_ENDS));
+    }
+
+    /** The integer n nearest to -a^2 / (2 ln 2), in the lowest bits, for a {@link #tailArgument}. */
+    public static FloatVector bellExponent(FloatVector a) {
+        VectorSpecies<Float> species = a.species();
+        return a.mul(a).fma(FloatVector.broadcast(species, LOG2_E / -2),
+            FloatVector.broadcast(species, ROUND_TO_POWER));
+    }
+
+    /** 2^n / 4 for a {@link #bellExponent}; zero for n = -125. */
+    public static FloatVector bellPower(FloatVector exponent) {
+        return exponent.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS).reinterpretAsFloats();
+    }
+
+    /**
+     * w in e^((c - a^2) / 2) = 2^n (1 + w), for a {@link #tailArgument}, its {@link #bellExponent} and a small c. As in
+     * {@link #exp}, with r = a^2 + 2 n ln 2 - c, of which a fused product makes the first two terms without rounding
+     * the square.
+     */
+    public static FloatVector bellExcess(FloatVector a, FloatVector exponent, FloatVector c) {
+        VectorSpecies<Float> species = a.species();
+        FloatVector n = exponent.sub(FloatVector.broadcast(species, ROUND_TO_POWER));
+        FloatVector upper = n.mul(FloatVector.broadcast(species, 2 * LN2_UPPER));
+        FloatVector r = a.fma(a, upper).sub(n.fma(FloatVector.broadcast(species, -2 * LN2_LOWER), c));
+        FloatVector s = FloatVector.broadcast(species, EXP_6 / 64);
+        s = s.fma(r, FloatVector.broadcast(species, EXP_5 / -32));
+        s = s.fma(r, FloatVector.broadcast(species, EXP_4 / 16));
+        s = s.fma(r, FloatVector.broadcast(species, EXP_3 / -8));
+        s = s.fma(r, FloatVector.broadcast(species, EXP_2 / 4));
+        return s.mul(r).fma(r, r.mul(FloatVector.broadcast(species, -0.5f)));
+    }
+
+    /** q = 2 / (71/32 + |a|) for a {@link #tailArgument}. */
+    public static FloatVector tailQuotient(FloatVector a) {
+        VectorSpecies<Float> species = a.species();
+        return FloatVector.broadcast(species, -2).div(a.sub(FloatVector.broadcast(species, TAIL_SHIFT)));
+    }
+
+    /** c = 2 - q (71/32 + |a|), which is small: a {@link #tailQuotient} is to be greater by q c / 2. */
+    public static FloatVector tailRemainder(FloatVector a, FloatVector q) {
+        VectorSpecies<Float> species = a.species();
+        FloatVector shift = FloatVector.broadcast(species, TAIL_SHIFT);
+        FloatVector divisor = a.sub(shift);
+        FloatVector lost = a.sub(divisor.add(shift));
+        return q.fma(lost, q.fma(divisor, FloatVector.broadcast(species, 2)));
+    }
+
+    /**
+     * (1 - Phi(|a|)) / {@link #bellPower} of a {@link #tailQuotient}, its {@link #tailRemainder} c, and the
+     * {@link #bellExcess} with that c. The polynomial is of degree ten, with the smallest greatest relative error of R
+     * (2^-27).
+     */
+    public static FloatVector normalTail(FloatVector q, FloatVector c, FloatVector excess) {
+        VectorSpecies<Float> species = q.species();
+        FloatVector u = q.fma(FloatVector.broadcast(species, 2), FloatVector.broadcast(species, -TAIL_CENTRE));
+        u = q.fma(c, u);
+        FloatVector p = FloatVector.broadcast(species, -0x1.1648f2p-11f);
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.5c3226p-10f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.71336ap-11f));
+        p = p.fma(u, FloatVector.broadcast(species, -0x1.98e6e8p-8f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.33bb9cp-8f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.33d356p-6f));
+        p = p.fma(u, FloatVector.broadcast(species, -0x1.1fe07ap-5f));
+        p = p.fma(u, FloatVector.broadcast(species, -0x1.27f9ccp-4f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.91fff0p-3f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.a2f516p-1f));
+        p = p.fma(u, FloatVector.broadcast(species, 0x1.4bf518p-2f));
+        FloatVector product = excess.fma(p.add(FloatVector.broadcast(species, 1)), p);
+        return q.fma(product, q);
+    }
+}

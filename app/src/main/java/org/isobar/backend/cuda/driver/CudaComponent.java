@@ -1,0 +1,128 @@
+package org.isobar.backend.cuda.driver;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/** The libraries around a GPU, in the versions that Isobar is built for, and what each is for. */
+public enum CudaComponent {
+    /** The driver's. */
+    DRIVER("libcuda.so", "1", Role.NEEDED, "everything on a GPU", "cuDriverGetVersion",
+        library -> cudaVersion(library, "cuDriverGetVersion")),
+    /** The CUDA runtime. */
+    RUNTIME("libcudart.so", "13", Role.NEEDED, "the Java bindings of CUDA", "cudaRuntimeGetVersion",
+        library -> cudaVersion(library, "cudaRuntimeGetVersion")),
+    /** Matrix products. */
+    CUBLAS_LT("libcublasLt.so", "13", Role.NEEDED, "matrix products", "cublasLtGetVersion",
+        library -> size(library, "cublasLtGetVersion")),
+    /** What the bindings of cuBLASLt are linked with. */
+    CUBLAS("libcublas.so", "13", Role.NEEDED, "the Java bindings of cuBLASLt", "cublasGetProperty",
+        CudaComponent::properties),
+    /** The compiler. */
+    NVRTC("libnvrtc.so", "13", Role.NEEDED, "compiling the kernels", "nvrtcVersion",
+        CudaComponent::compilerVersion),
+    /** The management library. */
+    NVML("libnvidia-ml.so", "1", Role.USEFUL, "what others use of a GPU's memory", "nvmlSystemGetDriverVersion",
+        library -> library.text("nvmlSystemGetNVMLVersion")),
+    /** Ranges for profilers. */
+    NVTX("libnvtx3interop.so", "1", Role.USEFUL, "a step's phases in profiles", "nvtxRangePushA",
+        library -> Optional.empty()),
+    /** Collectives between GPUs. */
+    NCCL("libnccl.so", "2", Role.SEVERAL_GPUS, "collectives between several GPUs",
+        "ncclGetVersion", library -> library.numbers(1, "ncclGetVersion").map(number -> dotted(number[0]))),
+    /** Deep-learning kernels. */
+    CUDNN("libcudnn.so", "9", Role.UNUSED, "Isobar has kernels of its own", "cudnnGetVersion",
+        library -> size(library, "cudnnGetVersion"));
+
+    /** What becomes of a run without a library. */
+    public enum Role {
+        /** No run on a GPU. */
+        NEEDED,
+        /** No run on several GPUs, unless their collectives go through the host. */
+        SEVERAL_GPUS,
+        /** A run that shows less. */
+        USEFUL,
+        /** Nothing. */
+        UNUSED
+    }
+
+    private final String stem;
+    private final String major;
+    private final Role role;
+    private final String purpose;
+    private final String function;
+    private final Function<SystemLibrary, Optional<String>> version;
+
+    CudaComponent(String stem, String major, Role role, String purpose, String function,
+        Function<SystemLibrary, Optional<String>> version) {
+        this.stem = stem;
+        this.major = major;
+        this.role = role;
+        this.purpose = purpose;
+        this.function = function;
+        this.version = version;
+    }
+
+    /** Name under which the loader looks for it: "libcudart.so.13". */
+    public String fileName() {
+        return stem + "." + major;
+    }
+
+    /** Name without version: "libcudart.so". */
+    String stem() {
+        return stem;
+    }
+
+    /** The version that is in its file's name. */
+    String major() {
+        return major;
+    }
+
+    /** What becomes of a run without it. */
+    public Role role() {
+        return role;
+    }
+
+    /** What it is for. */
+    public String purpose() {
+        return purpose;
+    }
+
+    /** A function that tells this library from others. */
+    public String function() {
+        return function;
+    }
+
+    /** What the library says of its version, "13.0.2", say. */
+    Optional<String> version(SystemLibrary library) {
+        return version.apply(library);
+    }
+
+    /** "13.0" of 13000. */
+    private static Optional<String> cudaVersion(SystemLibrary library, String function) {
+        return library.numbers(1, function).map(number -> CudaVersion.of(number[0]).toString());
+    }
+
+    /** "2.28.9" of 22809. */
+    public static String dotted(long number) {
+        return number / 10_000 + "." + number / 100 % 100 + "." + number % 100;
+    }
+
+    private static Optional<String> size(SystemLibrary library, String function) {
+        OptionalLong number = library.size(function);
+        return number.isPresent() ? Optional.of(dotted(number.getAsLong())) : Optional.empty();
+    }
+
+    private static Optional<String> properties(SystemLibrary library) {
+        List<String> parts = IntStream.range(0, 3) // major, minor, patch
+            .mapToObj(part -> library.numbers(1, "cublasGetProperty", part))
+            .flatMap(Optional::stream).map(number -> String.valueOf(number[0])).toList();
+        return parts.isEmpty() ? Optional.empty() : Optional.of(String.join(".", parts));
+    }
+
+    private static Optional<String> compilerVersion(SystemLibrary library) {
+        return library.numbers(2, "nvrtcVersion").map(numbers -> numbers[0] + "." + numbers[1]);
+    }
+}

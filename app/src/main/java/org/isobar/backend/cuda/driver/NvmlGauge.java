@@ -1,0 +1,144 @@
+package org.isobar.backend.cuda.driver;
+
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetPCIBusId;
+import static org.bytedeco.cuda.global.cudart.cuMemGetInfo;
+import static org.bytedeco.cuda.global.nvml.NVML_SUCCESS;
+import static org.bytedeco.cuda.global.nvml.nvmlDeviceGetHandleByPciBusId_v2;
+import static org.bytedeco.cuda.global.nvml.nvmlDeviceGetMemoryInfo;
+import static org.bytedeco.cuda.global.nvml.nvmlErrorString;
+import static org.bytedeco.cuda.global.nvml.nvmlInit_v2;
+import static org.bytedeco.cuda.global.nvml.nvmlShutdown;
+
+import org.bytedeco.cuda.nvml.nvmlDevice_st;
+import org.bytedeco.cuda.nvml.nvmlMemory_t;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.SizeTPointer;
+import org.isobar.device.MemoryGauge;
+
+/**
+ * Memory of a whole GPU, other processes and the driver's own included, as NVML tells and {@code nvidia-smi} shows it.
+ * The watermark is the most that was in use when it was looked at: at {@link #sample}, and whenever it is asked for.
+ * Where there is no NVML, the driver tells what is free of its memory, to the thread of the device's context alone.
+ */
+public final class NvmlGauge implements MemoryGauge, AutoCloseable {
+    /** Bytes in use and bytes free. */
+    private record Memory(long used, long free) { }
+
+    /** Who is asked. */
+    private interface Source extends AutoCloseable {
+        Memory read();
+
+        @Override
+        void close();
+    }
+
+    private final Source source;
+    private long highWatermark;
+
+    private NvmlGauge(Source source) {
+        this.source = source;
+        sample();
+    }
+
+    /** The gauge of a device of the driver API. */
+    public static NvmlGauge open(int device) {
+        try {
+            return new NvmlGauge(new Nvml(device));
+        } catch (LinkageError | CudaException absent) {
+            return new NvmlGauge(new Driver());
+        }
+    }
+
+    /** Looks at the memory, as is due after every allocation. */
+    public void sample() {
+        highWatermark = Math.max(highWatermark, source.read().used());
+    }
+
+    @Override
+    public long highWatermark() {
+        sample();
+        return highWatermark;
+    }
+
+    @Override
+    public long available() {
+        return source.read().free();
+    }
+
+    /** Who is asked. */
+    @Override
+    public String toString() {
+        return source.toString();
+    }
+
+    @Override
+    public void close() {
+        source.close();
+    }
+
+    /** Asks NVML, which counts GPUs its own way: CUDA_VISIBLE_DEVICES does not reach it, so the bus says which. */
+    private static final class Nvml implements Source {
+        private static final int BUS_ID_BYTES = 32;
+
+        private final nvmlDevice_st device = new nvmlDevice_st();
+        private final nvmlMemory_t memory = new nvmlMemory_t();
+
+        Nvml(int cudaDevice) {
+            check(nvmlInit_v2(), "nvmlInit_v2");
+            try (BytePointer busId = new BytePointer(BUS_ID_BYTES)) {
+                Cuda.check(cuDeviceGetPCIBusId(busId, BUS_ID_BYTES, cudaDevice), "cuDeviceGetPCIBusId");
+                check(nvmlDeviceGetHandleByPciBusId_v2(busId, device), "nvmlDeviceGetHandleByPciBusId_v2");
+                read();
+            } catch (CudaException failure) {
+                close();
+                throw failure;
+            }
+        }
+
+        @Override
+        public String toString() {
+            return "NVML";
+        }
+
+        @Override
+        public Memory read() {
+            check(nvmlDeviceGetMemoryInfo(device, memory), "nvmlDeviceGetMemoryInfo");
+            return new Memory(memory.used(), memory._free());
+        }
+
+        @Override
+        public void close() {
+            memory.close();
+            nvmlShutdown();
+        }
+
+        private static void check(int result, String call) {
+            if (result != NVML_SUCCESS) {
+                throw new CudaException(call + ": " + nvmlErrorString(result).getString());
+            }
+        }
+    }
+
+    /** Asks the driver. */
+    private static final class Driver implements Source {
+        private final SizeTPointer free = new SizeTPointer(1);
+        private final SizeTPointer total = new SizeTPointer(1);
+
+        @Override
+        public String toString() {
+            return "the driver";
+        }
+
+        @Override
+        public Memory read() {
+            Cuda.check(cuMemGetInfo(free, total), "cuMemGetInfo");
+            return new Memory(total.get() - free.get(), free.get());
+        }
+
+        @Override
+        public void close() {
+            free.close();
+            total.close();
+        }
+    }
+}

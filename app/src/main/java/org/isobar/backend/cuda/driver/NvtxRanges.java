@@ -1,0 +1,82 @@
+package org.isobar.backend.cuda.driver;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+import org.isobar.device.ProfilerRanges;
+
+/**
+ * Ranges that Nsight Systems shows, through NVTX, and its window of recording, through the driver. The library of NVTX
+ * for other languages than C comes with the CUDA toolkit; where it is absent, no ranges are marked. Belongs to the
+ * thread that issues the operations.
+ */
+public final class NvtxRanges implements ProfilerRanges {
+    private static final int LONGEST_NAME = 127;
+
+    private final Optional<MethodHandle> push;
+    private final Optional<MethodHandle> pop;
+    private final Optional<MethodHandle> start;
+    private final Optional<MethodHandle> stop;
+    private final MemorySegment text = Arena.ofAuto().allocate(LONGEST_NAME + 1);
+    private final Range open;
+
+    /** Ranges as far as these libraries know them. */
+    NvtxRanges(Optional<SystemLibrary> nvtx, Optional<SystemLibrary> driver) {
+        FunctionDescriptor plain = FunctionDescriptor.of(ValueLayout.JAVA_INT);
+        push = nvtx.flatMap(library -> library.function("nvtxRangePushA",
+            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS)));
+        pop = nvtx.flatMap(library -> library.function("nvtxRangePop", plain));
+        start = driver.flatMap(library -> library.function("cuProfilerStart", plain));
+        stop = driver.flatMap(library -> library.function("cuProfilerStop", plain));
+        open = () -> pop.ifPresent(NvtxRanges::call);
+    }
+
+    /** Ranges as far as the libraries of this machine know them. */
+    public static NvtxRanges load() {
+        return new NvtxRanges(CudaLibraries.find(CudaComponent.NVTX.fileName()),
+            CudaLibraries.find(CudaComponent.DRIVER.fileName()));
+    }
+
+    @Override
+    public Range open(String name) {
+        push.ifPresent(function -> push(function, name));
+        return open;
+    }
+
+    @Override
+    public void startProfiler() {
+        start.ifPresent(NvtxRanges::call);
+    }
+
+    @Override
+    public void stopProfiler() {
+        stop.ifPresent(NvtxRanges::call);
+    }
+
+    /** The profiler copies the text, so one place serves all ranges. */
+    private void push(MethodHandle function, String name) {
+        byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+        int length = Math.min(bytes.length, LONGEST_NAME);
+        MemorySegment.copy(bytes, 0, text, ValueLayout.JAVA_BYTE, 0, length);
+        text.set(ValueLayout.JAVA_BYTE, length, (byte) 0);
+        try {
+            int depth = (int) function.invokeExact(text); // nobody minds if no profiler counts
+        } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
+            throw new AssertionError(thrown);
+        }
+    }
+
+    /** Without a profiler, the driver's functions do nothing and answer with an error: it is not one. */
+    private static void call(MethodHandle function) {
+        try {
+            int status = (int) function.invokeExact();
+        } catch (Throwable thrown) {
+            throw new AssertionError(thrown);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package org.isobar.backend.cuda.kernels;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * Compiled kernels on the disk, shared by all processes of a user. The name of an entry is a hash of all that went into
+ * it, so entries never change; each begins with a hash of the rest, so a torn or damaged one counts as absent. Trouble
+ * with the directory is one warning: kernels are then compiled at each start.
+ */
+public final class KernelCache {
+    private static final int HASH_BYTES = 32;
+
+    private final Path directory;
+    private final Consumer<String> warnings;
+    private boolean usable = true;
+
+    public KernelCache(Path directory, Consumer<String> warnings) {
+        this.directory = directory;
+        this.warnings = warnings;
+    }
+
+    /** ISOBAR_KERNEL_CACHE, else the place in the user's cache. */
+    public static Path directory(Map<String, String> environment) {
+        String own = environment.getOrDefault("ISOBAR_KERNEL_CACHE", "");
+        if (!own.isBlank()) {
+            return Path.of(own);
+        }
+        String caches = environment.getOrDefault("XDG_CACHE_HOME", "");
+        Path root = caches.isBlank() ? Path.of(environment.getOrDefault("HOME", "."), ".cache") : Path.of(caches);
+        return root.resolve("isobar").resolve("kernels");
+    }
+
+    /** The name of what a source compiles to with these options, whatever the compiler. */
+    public static String key(KernelSource source, List<String> options) {
+        MessageDigest digest = sha256();
+        Stream.concat(Stream.of(source.file(), source.text()), Stream.concat(
+            source.headers().entrySet().stream().flatMap(header -> Stream.of(header.getKey(), header.getValue())),
+            options.stream())).forEach(part -> {
+                byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
+                digest.update(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).flip());
+                digest.update(bytes);
+            });
+        return HexFormat.of().formatHex(digest.digest(), 0, HASH_BYTES / 2);
+    }
+
+    /**
+     * A kernel's code.
+     *
+     * @param compiler what {@link KernelCompiler#identity} says; where there is no compiler, any one's code will do
+     */
+    public Optional<byte[]> read(String key, Optional<String> compiler) {
+        if (!usable) {
+            return Optional.empty();
+        }
+        try {
+            if (compiler.isPresent()) {
+                return content(entry(key, compiler.get()));
+            }
+            try (Stream<Path> entries = Files.list(directory)) {
+                return entries.filter(entry -> entry.getFileName().toString().matches(key + "-\\w+\\.cubin"))
+                    .sorted().map(this::content).flatMap(Optional::stream).findFirst();
+            }
+        } catch (NoSuchFileException none) {
+            return Optional.empty();
+        } catch (IOException failure) {
+            return unusable("read", failure);
+        }
+    }
+
+    /** Keeps a kernel's code. */
+    public void write(String key, String compiler, byte[] image) {
+        if (!usable) {
+            return;
+        }
+        try {
+            Files.createDirectories(directory);
+            // Not AtomicFile: several processes write the same entry, each under a name of its own.
+            Path temporary = Files.createTempFile(directory, key, ".tmp");
+            try {
+                Files.write(temporary, concatenation(sha256().digest(image), image));
+                Files.move(temporary, entry(key, compiler), StandardCopyOption.ATOMIC_MOVE);
+            } finally {
+                Files.deleteIfExists(temporary);
+            }
+        } catch (IOException failure) {
+            unusable("written", failure);
+        }
+    }
+
+    private Optional<byte[]> content(Path entry) {
+        try {
+            byte[] all = Files.readAllBytes(entry);
+            byte[] image = Arrays.copyOfRange(all, Math.min(HASH_BYTES, all.length), all.length);
+            byte[] hash = Arrays.copyOf(all, HASH_BYTES);
+            return Arrays.equals(hash, sha256().digest(image)) ? Optional.of(image) : Optional.empty();
+        } catch (NoSuchFileException none) {
+            return Optional.empty();
+        } catch (IOException failure) {
+            return unusable("read", failure);
+        }
+    }
+
+    private Path entry(String key, String compiler) {
+        return directory.resolve(key + "-" + compiler + ".cubin");
+    }
+
+    private Optional<byte[]> unusable(String what, IOException failure) {
+        usable = false;
+        warnings.accept("kernel cache " + directory + " cannot be " + what + " (" + failure + "): kernels are compiled "
+            + "at each start; ISOBAR_KERNEL_CACHE names another directory");
+        return Optional.empty();
+    }
+
+    private static byte[] concatenation(byte[] first, byte[] second) {
+        byte[] both = Arrays.copyOf(first, first.length + second.length);
+        System.arraycopy(second, 0, both, first.length, second.length);
+        return both;
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException impossible) { // every Java has it
+            throw new AssertionError(impossible);
+        }
+    }
+}

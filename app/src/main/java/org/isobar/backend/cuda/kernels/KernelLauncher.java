@@ -1,0 +1,94 @@
+package org.isobar.backend.cuda.kernels;
+
+import static org.bytedeco.cuda.global.cudart.cuLaunchKernel;
+
+import org.bytedeco.cuda.cudart.CUstream_st;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Puts kernels on a stream. One call is written in one piece, arguments in the kernel's order:
+ * <pre>
+ * launcher.call(kernel).tensor(y).tensor(x).int64(n).float32(scale).launch(blocks, threads);
+ * </pre>
+ * Allocates nothing. Belongs to the thread that issues the operations.
+ */
+public final class KernelLauncher implements AutoCloseable {
+    private static final int MOST_ARGUMENTS = 48;
+
+    private final CUstream_st stream;
+    private final LongPointer values = new LongPointer(MOST_ARGUMENTS); // each argument in eight bytes, little-endian
+    private final PointerPointer<Pointer> addresses = new PointerPointer<>(MOST_ARGUMENTS);
+    private LoadedKernel kernel;
+    private int count;
+
+    public KernelLauncher(CUstream_st stream) {
+        this.stream = stream;
+        for (int i = 0; i < MOST_ARGUMENTS; i++) {
+            addresses.put(i, values.getPointer(i));
+        }
+    }
+
+    /** Where kernels are put, for whatever else an operation issues there. */
+    public CUstream_st stream() {
+        return stream;
+    }
+
+    /** Begins a call. */
+    public KernelLauncher call(LoadedKernel called) {
+        kernel = called;
+        count = 0;
+        return this;
+    }
+
+    /** A pointer to the first element of a tensor. */
+    public KernelLauncher tensor(Tensor tensor) {
+        return int64(tensor.address());
+    }
+
+    /** A {@code long long}, or a pointer. */
+    public KernelLauncher int64(long value) {
+        values.put(count++, value);
+        return this;
+    }
+
+    /** An {@code int}. */
+    public KernelLauncher int32(long value) {
+        return int64(Math.toIntExact(value));
+    }
+
+    /** A {@code float}. */
+    public KernelLauncher float32(double value) {
+        return int64(Integer.toUnsignedLong(Float.floatToRawIntBits((float) value)));
+    }
+
+    /** A {@code double}. */
+    public KernelLauncher float64(double value) {
+        return int64(Double.doubleToRawLongBits(value));
+    }
+
+    /** Launches on a row of blocks, without dynamic shared memory. */
+    public void launch(long blocks, int threads) {
+        launch(blocks, 1, 1, threads, 0);
+    }
+
+    /**
+     * Launches on a grid of blocks.
+     *
+     * @param threads     of each block, in one dimension
+     * @param sharedBytes dynamic shared memory of each block
+     */
+    public void launch(long x, long y, long z, int threads, int sharedBytes) {
+        Cuda.check(cuLaunchKernel(kernel.function(), Math.toIntExact(x), Math.toIntExact(y), Math.toIntExact(z),
+            threads, 1, 1, sharedBytes, stream, addresses, null), kernel.name());
+    }
+
+    @Override
+    public void close() {
+        addresses.close();
+        values.close();
+    }
+}

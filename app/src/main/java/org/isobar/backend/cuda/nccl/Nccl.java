@@ -1,0 +1,70 @@
+package org.isobar.backend.cuda.nccl;
+
+import static org.bytedeco.cuda.global.nccl.ncclBfloat16;
+import static org.bytedeco.cuda.global.nccl.ncclFloat16;
+import static org.bytedeco.cuda.global.nccl.ncclFloat32;
+import static org.bytedeco.cuda.global.nccl.ncclFloat64;
+import static org.bytedeco.cuda.global.nccl.ncclGetErrorString;
+import static org.bytedeco.cuda.global.nccl.ncclGetLastError;
+import static org.bytedeco.cuda.global.nccl.ncclGetVersion;
+import static org.bytedeco.cuda.global.nccl.ncclSuccess;
+
+import org.bytedeco.javacpp.BytePointer;
+import org.isobar.backend.cuda.driver.CudaComponent;
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+
+/** What every call of NCCL goes through. */
+final class Nccl {
+    /** The first that multiplies before it sums. */
+    private static final int OLDEST = 2_11_04;
+    private static final int NEXT_MAJOR = 3_00_00;
+
+    private Nccl() { }
+
+    /**
+     * Checks the result of a call of NCCL.
+     *
+     * @param call its name
+     * @throws CudaException if it failed
+     */
+    static void check(int result, String call) {
+        if (result != ncclSuccess) {
+            throw new CudaException(call + ": " + describe(result));
+        }
+    }
+
+    /** "unhandled system error, what happened last": what a result stands for, and what NCCL says besides. */
+    static String describe(int result) {
+        try (BytePointer text = ncclGetErrorString(result); BytePointer last = ncclGetLastError(null)) {
+            String details = last == null || last.isNull() ? "" : last.getString().strip();
+            return text.getString() + (details.isEmpty() ? "" : ", " + details);
+        }
+    }
+
+    /**
+     * The library's version: 22903 of 2.29.3.
+     *
+     * @throws UserException if it is none that Isobar can use
+     */
+    static int version() {
+        int[] version = {0};
+        check(ncclGetVersion(version), "ncclGetVersion");
+        if (version[0] < OLDEST || version[0] >= NEXT_MAJOR) {
+            throw new UserException("NCCL " + CudaComponent.dotted(version[0]) + " will not do: Isobar needs "
+                + CudaComponent.dotted(OLDEST) + " or newer, and older than 3");
+        }
+        return version[0];
+    }
+
+    /** NCCL's number of a type. */
+    static int type(DType dtype) {
+        return switch (dtype) {
+            case F16 -> ncclFloat16;
+            case BF16 -> ncclBfloat16;
+            case F32 -> ncclFloat32;
+            case F64 -> ncclFloat64;
+        };
+    }
+}

@@ -1,0 +1,69 @@
+package org.isobar.backend.cuda.nccl;
+
+import static org.bytedeco.cuda.global.cudart.cuDeviceGetUuid;
+import static org.bytedeco.cuda.global.nccl.NCCL_UNIQUE_ID_BYTES;
+import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+
+import org.bytedeco.cuda.cudart.CUuuid;
+import org.bytedeco.cuda.nccl.ncclUniqueId;
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.backend.cuda.driver.Gpu;
+import org.isobar.os.HostMachine;
+
+/**
+ * What a rank shows the others before they begin.
+ *
+ * @param id      of the communicator, from the group's first rank; of the others nothing
+ * @param version of its NCCL
+ * @param gpu     the one that it uses
+ * @param host    where that is
+ */
+record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
+    private static final int BYTES = 512;
+    private static final int LONGEST_HOST = 255;
+
+    /** The card of this process. */
+    static NcclPeerInfo of(Gpu gpu, int index) {
+        byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
+        if (index == 0) {
+            try (ncclUniqueId unique = new ncclUniqueId()) {
+                Nccl.check(ncclGetUniqueId(unique), "ncclGetUniqueId");
+                unique.internal().get(id);
+            }
+        }
+        return new NcclPeerInfo(id, Nccl.version(), uuid(gpu), HostMachine.name());
+    }
+
+    private static UUID uuid(Gpu gpu) {
+        byte[] bytes = new byte[2 * Long.BYTES];
+        try (CUuuid uuid = new CUuuid()) {
+            Cuda.check(cuDeviceGetUuid(uuid, gpu.device()), "cuDeviceGetUuid");
+            uuid.bytes().get(bytes);
+        }
+        ByteBuffer halves = ByteBuffer.wrap(bytes);
+        return new UUID(halves.getLong(), halves.getLong());
+    }
+
+    /** As it goes to the others: of one length for all ranks. */
+    ByteBuffer bytes() {
+        byte[] name = host.getBytes(StandardCharsets.UTF_8);
+        int length = Math.min(name.length, LONGEST_HOST);
+        return ByteBuffer.allocate(BYTES).put(id).putInt(version).putLong(gpu.getMostSignificantBits())
+            .putLong(gpu.getLeastSignificantBits()).putInt(length).put(name, 0, length).clear();
+    }
+
+    /** What {@link #bytes} stand for. */
+    static NcclPeerInfo of(ByteBuffer bytes) {
+        byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
+        bytes.get(id);
+        int version = bytes.getInt();
+        UUID gpu = new UUID(bytes.getLong(), bytes.getLong());
+        byte[] name = new byte[Math.clamp(bytes.getInt(), 0, LONGEST_HOST)];
+        bytes.get(name);
+        return new NcclPeerInfo(id, version, gpu, new String(name, StandardCharsets.UTF_8));
+    }
+}

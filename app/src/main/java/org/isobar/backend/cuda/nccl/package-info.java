@@ -1,0 +1,2 @@
+/** Collectives between GPUs over NCCL. */
+package org.isobar.backend.cuda.nccl;

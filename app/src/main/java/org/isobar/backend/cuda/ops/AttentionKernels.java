@@ -1,0 +1,139 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.bytedeco.cuda.global.cudart.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+import static org.bytedeco.cuda.global.cudart.cuFuncSetAttribute;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.backend.cuda.kernels.KernelProvider;
+import org.isobar.backend.cuda.kernels.KernelVariant;
+import org.isobar.backend.cuda.kernels.LoadedKernel;
+import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
+
+/** The tiled kernels of attention: which there are, how they are compiled, how much shared memory they are given. */
+final class AttentionKernels {
+    /** Numbers of channels that there are tiles for. */
+    static final List<Integer> HEAD_DIMS = List.of(32, 48, 64, 80, 96, 128);
+
+    /** Dynamic shared memory that a kernel has without being asked. */
+    private static final int GRANTED_BYTES = 48 << 10;
+    /** lse and delta of a query, in single precision. */
+    private static final int STATISTICS_BYTES = 8;
+
+    /** A kernel that passes over tiles. */
+    enum Pass { FORWARD, BACKWARD_QUERIES, BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC }
+
+    /** Whether weights are dropped. */
+    enum Masking {
+        NONE, DROPOUT;
+
+        static Masking of(Dropout dropout) {
+            return dropout.isNone() ? NONE : DROPOUT;
+        }
+    }
+
+    /** One way in which such a kernel is compiled. */
+    record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking) {
+        private boolean isFull() {
+            return dtype == DType.F32 && single == SinglePrecision.FULL;
+        }
+
+        AttentionTiling tiling() {
+            return isFull() ? AttentionTiling.withoutTensorCores(headDim) : switch (pass) {
+                case FORWARD -> AttentionTiling.forward(dtype.bytes(), headDim);
+                case BACKWARD_QUERIES -> AttentionTiling.backwardQueries(dtype.bytes(), headDim);
+                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> AttentionTiling.backwardKeys(dtype.bytes(), headDim);
+            };
+        }
+
+        /** Dynamic shared memory: own tiles, two stages of two tiles that pass by, and what else the kernel has. */
+        int sharedBytes() {
+            AttentionTiling tiling = tiling();
+            int own = pass == Pass.FORWARD ? 1 : 2;
+            int tiles = (own * tiling.rows() + 4 * tiling.columns()) * headDim * dtype.bytes();
+            return switch (pass) {
+                case FORWARD, BACKWARD_QUERIES -> tiles;
+                case BACKWARD_KEYS -> tiles + 2 * tiling.columns() * STATISTICS_BYTES;
+                case BACKWARD_KEYS_ATOMIC -> tiles + 2 * tiling.columns() * STATISTICS_BYTES
+                    + tiling.rows() * tiling.columns() * dtype.bytes();
+            };
+        }
+
+        KernelVariant kernel() {
+            List<String> defines = new ArrayList<>(List.of(TypedKernel.define(dtype), "HEAD_DIM=" + headDim,
+                "DROPOUT=" + masking.ordinal()));
+            defines.addAll(tiling().defines());
+            if (isFull()) {
+                defines.add("FULL");
+            }
+            String function = switch (pass) {
+                case FORWARD -> "attention_forward";
+                case BACKWARD_QUERIES -> "attention_backward_queries";
+                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> "attention_backward_keys";
+            };
+            if (pass == Pass.BACKWARD_KEYS_ATOMIC) {
+                defines.add("ATOMIC=1");
+            }
+            return new KernelVariant(function + ".cu", function, defines);
+        }
+    }
+
+    private final KernelProvider kernels;
+    private final Map<Variant, LoadedKernel> loaded = new HashMap<>();
+
+    AttentionKernels(KernelProvider kernels) {
+        this.kernels = kernels;
+    }
+
+    /** The kernel, ready to be launched with as much dynamic shared memory as it needs. */
+    LoadedKernel of(Variant variant) {
+        return loaded.computeIfAbsent(variant, this::load);
+    }
+
+    private LoadedKernel load(Variant variant) {
+        KernelVariant source = variant.kernel();
+        LoadedKernel kernel = kernels.kernel(source.file(), source.function(), source.defines().toArray(String[]::new));
+        grant(kernel, variant.sharedBytes());
+        return kernel;
+    }
+
+    /** Lets a kernel be launched with the given dynamic shared memory. */
+    static void grant(LoadedKernel kernel, int sharedBytes) {
+        if (sharedBytes > GRANTED_BYTES) {
+            Cuda.check(cuFuncSetAttribute(kernel.function(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                sharedBytes), "cuFuncSetAttribute of " + kernel.name());
+        }
+    }
+
+    /** The kernel that gradients of the queries are added up by. */
+    static Pass keysPass(QueryGradient gradient) {
+        return gradient == QueryGradient.ATOMIC ? Pass.BACKWARD_KEYS_ATOMIC : Pass.BACKWARD_KEYS;
+    }
+
+    /** All that {@link #of} may be asked for. */
+    static List<Variant> variants() {
+        List<Variant> variants = new ArrayList<>();
+        for (DType dtype : TypedKernel.TYPES) {
+            for (SinglePrecision single : SinglePrecision.values()) {
+                for (int headDim : HEAD_DIMS) {
+                    for (Masking masking : Masking.values()) {
+                        for (Pass pass : Pass.values()) {
+                            if (dtype == DType.F32 || single == SinglePrecision.TF32) {
+                                variants.add(new Variant(pass, dtype, single, headDim, masking));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return variants;
+    }
+}

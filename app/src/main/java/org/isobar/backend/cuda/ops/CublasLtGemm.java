@@ -1,0 +1,138 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.bytedeco.cuda.global.cublas.cublasLtCreate;
+import static org.bytedeco.cuda.global.cublas.cublasLtDestroy;
+import static org.bytedeco.cuda.global.cublas.cublasLtGetVersion;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatmul;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import org.bytedeco.cuda.cublas.cublasLtContext;
+import org.bytedeco.javacpp.FloatPointer;
+import org.isobar.backend.cuda.driver.CudaComponent;
+import org.isobar.backend.cuda.driver.DevicePointer;
+import org.isobar.device.Footprint;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/**
+ * The three products of a linear layer, by cuBLASLt: see {@link org.isobar.device.ops.TensorOps}. Sums are accumulated
+ * in single precision. How a product is computed is settled at its first call; later ones of the same shape, types and
+ * alignment allocate nothing. A bias is added by cuBLASLt, before the sum is rounded. GELU is ours, since cuBLASLt's is
+ * the tanh form.
+ */
+final class CublasLtGemm implements AutoCloseable {
+    /** Of all addresses, cuBLASLt's heuristic is not told that of the bias: it takes for granted that it is aligned. */
+    private static final int BIAS_ALIGNMENT = 16;
+
+    private final OpResources context;
+    private final CudaGelu gelu;
+    private final cublasLtContext handle = new cublasLtContext();
+    private final Map<MatmulKey, MatmulPlan> plans = new HashMap<>();
+    private final FloatPointer zero = new FloatPointer(new float[] {0});
+    private final FloatPointer one = new FloatPointer(new float[] {1});
+    private final DevicePointer pointerA = new DevicePointer();
+    private final DevicePointer pointerB = new DevicePointer();
+    private final DevicePointer pointerC = new DevicePointer();
+    private final DevicePointer workspace = new DevicePointer();
+
+    /** Products on the stream of the context's launcher. */
+    CublasLtGemm(OpResources context, CudaGelu gelu) {
+        this.context = context;
+        this.gelu = gelu;
+        CublasLt.check(cublasLtCreate(handle), "cublasLtCreate");
+    }
+
+    /** Bytes of workspace that products may need: the same for all. */
+    static long workspaceBytes(Footprint footprint) {
+        return MatmulAlgorithm.MOST_WORKSPACE;
+    }
+
+    /** What computes products of tensors of that type, in words. */
+    String description(DType compute) {
+        return "products: cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion()) + " in "
+            + context.options().operands(compute) + ", which adds biases";
+    }
+
+    void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+        switch (epilogue) {
+            case Epilogue.None none -> forward(y, x, weight);
+            case Epilogue.Bias(Tensor bias) -> forward(y, x, weight, bias);
+            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
+                forward(preActivation, x, weight, bias);
+                gelu.gelu(y, preActivation);
+            }
+        }
+    }
+
+    void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
+        multiply(key(MatmulKey.Kind.INPUT_GRADIENT, weight, dy, dx, dy.shape().extent(-1), write), weight, dy, dx, 0);
+    }
+
+    void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        multiply(key(MatmulKey.Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), WriteMode.ADD), x, dy, dWeight,
+            0);
+    }
+
+    private void forward(Tensor y, Tensor x, Tensor weight) {
+        multiply(forwardKey(y, x, weight), weight, x, y, 0);
+    }
+
+    private void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
+        if (MatmulKey.alignment(bias) < BIAS_ALIGNMENT) {
+            throw new IllegalArgumentException("a bias begins at a multiple of " + BIAS_ALIGNMENT + " bytes, not at "
+                + bias.address());
+        }
+        multiply(forwardKey(y, x, weight).withBias(), weight, x, y, bias.address());
+    }
+
+    private static MatmulKey forwardKey(Tensor y, Tensor x, Tensor weight) {
+        return key(MatmulKey.Kind.FORWARD, weight, x, y, x.shape().extent(-1), WriteMode.OVERWRITE);
+    }
+
+    private static MatmulKey key(MatmulKey.Kind kind, Tensor a, Tensor b, Tensor c, long k, WriteMode write) {
+        return new MatmulKey(kind, c.shape().extent(-1), c.shape().rows(), k, a.dtype(), c.dtype(),
+            MatmulKey.Ending.PLAIN, write, MatmulKey.alignment(a), MatmulKey.alignment(b), MatmulKey.alignment(c));
+    }
+
+    /** @param bias its address, 0 if none is added */
+    private void multiply(MatmulKey key, Tensor a, Tensor b, Tensor c, long bias) {
+        MatmulPlan plan = plan(key, bias);
+        MatmulAlgorithm algorithm = plan.algorithm();
+        long bytes = algorithm.workspaceBytes();
+        pointerC.at(c.address());
+        CublasLt.check(cublasLtMatmul(handle, plan.descriptor(), one, pointerA.at(a.address()), plan.layoutA(),
+            pointerB.at(b.address()), plan.layoutB(), key.write() == WriteMode.ADD ? one : zero, pointerC,
+            plan.layoutC(),
+            pointerC, plan.layoutC(), algorithm.handle(),
+            workspace.at(bytes == 0 ? 0 : context.workspace().address(bytes)), bytes, context.launcher().stream()),
+            key);
+    }
+
+    private MatmulPlan plan(MatmulKey key, long bias) {
+        MatmulPlan plan = plans.get(key);
+        if (plan == null) {
+            plan = new MatmulPlan(handle, key, context.options().single(), bias);
+            plans.put(key, plan);
+        } else if (bias != 0) {
+            plan.bias(bias);
+        }
+        return plan;
+    }
+
+    /** How many kinds of product have been computed so far. */
+    int plans() {
+        return plans.size();
+    }
+
+    @Override
+    public void close() {
+        plans.values().forEach(MatmulPlan::close);
+        cublasLtDestroy(handle);
+        one.close();
+        zero.close();
+    }
+}

@@ -1,0 +1,75 @@
+package org.isobar.backend.cuda.ops;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+
+import org.isobar.backend.cuda.kernels.ElementGrid;
+import org.isobar.backend.cuda.kernels.KernelVariant;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** Attention: heads that there are tiles for, or heads of any size. */
+final class CudaAttention {
+    private final TiledAttention tiled;
+    private final PlainAttention plain;
+
+    CudaAttention(OpResources context) {
+        tiled = new TiledAttention(context);
+        plain = new PlainAttention(context);
+    }
+
+    /** As {@link org.isobar.device.ops.TensorOps#attention}. */
+    void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        if (hasTiles(shape, out, q, kv)) {
+            tiled.attention(out, lse, q, kv, shape, dropout);
+        } else {
+            plain.attention(out, lse, q, kv, shape, dropout);
+        }
+    }
+
+    /** As {@link org.isobar.device.ops.TensorOps#attentionBackward}. */
+    void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {
+            tiled.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+        } else {
+            plain.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+        }
+    }
+
+    private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
+        return hasTiles(shape.headDim()) && Arrays.stream(tensors).allMatch(ElementGrid::aligned);
+    }
+
+    private static boolean hasTiles(long headDim) {
+        return headDim <= Integer.MAX_VALUE && AttentionKernels.HEAD_DIMS.contains((int) headDim);
+    }
+
+    /** Which kernels run for those extents and that type, in words: a line for each size of heads. */
+    List<String> description(Collection<AttentionShape> shapes, DType compute) {
+        return shapes.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
+            .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
+                ? tiled.description((int) headDim, compute)
+                : "plain kernels in single precision, for want of tiles")).toList();
+    }
+
+    /** Every way in which its kernels may be compiled. */
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants());
+        variants.addAll(PlainAttention.variants());
+        return variants;
+    }
+
+    /** What it needs besides its arguments. */
+    static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
+        return footprint.attention().stream().mapToLong(shape -> Math.max(
+            hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape, gradient) : 0,
+            PlainAttention.workspaceBytes(shape))).max().orElse(0);
+    }
+}

@@ -1,0 +1,84 @@
+package org.isobar.backend.cuda.ops;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.backend.cuda.kernels.KernelVariant;
+import org.isobar.backend.cuda.kernels.LoadedKernel;
+import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.device.Footprint;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Gradients of biases, and what all sums over rows have in common: blocks sum chunks of rows, in number given by the
+ * shape alone, and a second kernel adds up the chunks.
+ */
+final class CudaColumnSums {
+    /** Of a block. */
+    static final int THREADS = 256;
+    /** Columns of a block. */
+    private static final int TILE = 256;
+    private static final long FEWEST_ROWS = 32;
+    private static final long MOST_CHUNKS = 256;
+    private static final int FINISHING_THREADS = 1024;
+    private static final int FINISHING_COLUMNS = 32;
+
+    private final OpResources context;
+    private final TypedKernel biasBackward;
+    private final LoadedKernel addPartialSums;
+
+    CudaColumnSums(OpResources context) {
+        this.context = context;
+        biasBackward = new TypedKernel(context.kernels(), "bias.cu", "bias_backward");
+        addPartialSums = context.kernels().kernel("partial_sums.cu", "add_partial_sums");
+    }
+
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>(TypedKernel.variants("bias.cu", "bias_backward"));
+        variants.add(new KernelVariant("partial_sums.cu", "add_partial_sums", List.of()));
+        return variants;
+    }
+
+    static long workspaceBytes(Footprint footprint) {
+        return MOST_CHUNKS * footprint.widestRow() * Float.BYTES;
+    }
+
+    void biasBackward(Tensor dBias, Tensor dy) {
+        long width = dBias.elements();
+        Chunks chunks = chunks(dy.shape().rows());
+        long partial = context.workspace().address(chunks.count() * width * Float.BYTES);
+        context.launcher().call(biasBackward.of(dy.dtype())).int64(partial).tensor(dy).int64(dy.shape().rows())
+            .int64(width).int64(chunks.rows()).launch(tiles(width), chunks.count(), 1, THREADS, 0);
+        add(dBias, partial, chunks.count());
+    }
+
+    /** {@code gradient += sum over chunks}. */
+    void add(Tensor gradient, long partial, long chunks) {
+        add(gradient, gradient, partial, chunks, gradient.elements());
+    }
+
+    /** The same of two gradients of one width, whose partial sums lie side by side. */
+    void add(Tensor first, Tensor second, long partial, long chunks) {
+        add(first, second, partial, chunks, 2 * first.elements());
+    }
+
+    private void add(Tensor first, Tensor second, long partial, long chunks, long columns) {
+        context.launcher().call(addPartialSums).tensor(first).tensor(second).int64(partial).int64(first.elements())
+            .int64(columns).int32(chunks).launch(Math.ceilDiv(columns, FINISHING_COLUMNS), FINISHING_THREADS);
+    }
+
+    /** How rows are dealt to blocks. */
+    record Chunks(long rows, long count) { }
+
+    /** Chunks of {@code rows} rows. */
+    static Chunks chunks(long rows) {
+        long most = Math.min(MOST_CHUNKS, Math.ceilDiv(rows, FEWEST_ROWS));
+        long each = Math.ceilDiv(rows, most);
+        return new Chunks(each, Math.ceilDiv(rows, each));
+    }
+
+    /** Blocks side by side. */
+    static long tiles(long width) {
+        return Math.ceilDiv(width, TILE);
+    }
+}

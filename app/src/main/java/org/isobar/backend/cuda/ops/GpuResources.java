@@ -1,0 +1,83 @@
+package org.isobar.backend.cuda.ops;
+
+import java.util.Map;
+import java.util.function.Consumer;
+
+import org.isobar.backend.cuda.driver.CudaLibraries;
+import org.isobar.backend.cuda.driver.CudaStream;
+import org.isobar.backend.cuda.driver.Gpu;
+import org.isobar.backend.cuda.driver.HostWait;
+import org.isobar.backend.cuda.kernels.KernelCache;
+import org.isobar.backend.cuda.kernels.KernelLauncher;
+import org.isobar.backend.cuda.kernels.KernelLoader;
+
+/**
+ * What the operations of one GPU stand on: its context, the stream that they are issued to, their kernels and their
+ * workspace.
+ */
+public final class GpuResources implements AutoCloseable {
+    private final Gpu gpu;
+    private final CudaStream compute;
+    private final HostWait waits = new HostWait();
+    private final KernelLoader kernels;
+    private final KernelLauncher launcher;
+    private final DeviceWorkspace workspace;
+    private final OpResources context;
+
+    /**
+     * Opens a GPU; this thread will issue the operations.
+     *
+     * @param ordinal     number of the GPU among those that this process sees
+     * @param environment names the directory of compiled kernels
+     * @param warnings    told what slows this run but does not stop it
+     * @throws org.isobar.fault.UserException if a library is missing
+     */
+    public GpuResources(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> warnings) {
+        CudaLibraries.load();
+        gpu = new Gpu(ordinal);
+        try {
+            compute = new CudaStream();
+            kernels = new KernelLoader(gpu, new KernelCache(KernelCache.directory(environment), warnings));
+            launcher = new KernelLauncher(compute.handle());
+            workspace = new DeviceWorkspace(gpu, compute);
+            context = new OpResources(kernels, launcher, workspace, options);
+        } catch (RuntimeException failure) {
+            gpu.close(); // all else goes with its context
+            throw failure;
+        }
+    }
+
+    public Gpu gpu() {
+        return gpu;
+    }
+
+    /** The stream of the operations. */
+    public CudaStream compute() {
+        return compute;
+    }
+
+    /** How the host waits for this GPU. */
+    public HostWait waits() {
+        return waits;
+    }
+
+    public DeviceWorkspace workspace() {
+        return workspace;
+    }
+
+    /** What operations are made with. */
+    public OpResources context() {
+        return context;
+    }
+
+    @Override
+    public void close() {
+        gpu.release(() -> {
+            workspace.close();
+            launcher.close();
+            kernels.close();
+            compute.close();
+        });
+        gpu.close();
+    }
+}

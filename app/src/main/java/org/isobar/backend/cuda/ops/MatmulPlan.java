@@ -1,0 +1,145 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_EPILOGUE_BIAS;
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_BIAS_POINTER;
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_EPILOGUE;
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_TRANSA;
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_TRANSB;
+import static org.bytedeco.cuda.global.cublas.CUBLAS_COMPUTE_32F;
+import static org.bytedeco.cuda.global.cublas.CUBLAS_COMPUTE_32F_FAST_TF32;
+import static org.bytedeco.cuda.global.cublas.CUBLAS_OP_N;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescCreate;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescDestroy;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescSetAttribute;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatrixLayoutCreate;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatrixLayoutDestroy;
+import static org.bytedeco.cuda.global.cudart.CUDA_R_16BF;
+import static org.bytedeco.cuda.global.cudart.CUDA_R_16F;
+import static org.bytedeco.cuda.global.cudart.CUDA_R_32F;
+
+import org.bytedeco.cuda.cublas.cublasLtContext;
+import org.bytedeco.cuda.cublas.cublasLtMatmulDescOpaque_t;
+import org.bytedeco.cuda.cublas.cublasLtMatrixLayoutOpaque_t;
+import org.bytedeco.javacpp.IntPointer;
+import org.bytedeco.javacpp.LongPointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerPointer;
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.tensor.DType;
+
+/** How cuBLASLt computes one kind of product: descriptor, layouts and algorithm, made once and used at every call. */
+final class MatmulPlan implements AutoCloseable {
+    private final cublasLtMatmulDescOpaque_t descriptor;
+    private final cublasLtMatrixLayoutOpaque_t layoutA;
+    private final cublasLtMatrixLayoutOpaque_t layoutB;
+    private final cublasLtMatrixLayoutOpaque_t layoutC;
+    private final MatmulAlgorithm algorithm;
+    private final LongPointer biasAddress = new LongPointer(1);
+
+    /**
+     * Asks cuBLASLt for its algorithm.
+     *
+     * @param single how it takes in single-precision operands
+     * @param bias   its address at the first call, 0 if there is none
+     * @throws CudaException if it has none for this key
+     */
+    MatmulPlan(cublasLtContext handle, MatmulKey key, SinglePrecision single, long bias) {
+        descriptor = descriptor(key, single);
+        layoutA = layout(key.operands(), key.kind().operationA(), key.m(), key.k());
+        layoutB = layout(key.operands(), key.kind().operationB(), key.k(), key.n());
+        layoutC = layout(key.result(), CUBLAS_OP_N, key.m(), key.n());
+        try {
+            if (bias != 0) {
+                bias(bias);
+            }
+            algorithm = MatmulAlgorithm.choose(handle, this, key);
+        } catch (CudaException none) {
+            destroyDescriptions();
+            throw none;
+        }
+    }
+
+    /** Says where the bias is at the next call. */
+    void bias(long address) {
+        CublasLt.check(cublasLtMatmulDescSetAttribute(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+            biasAddress.put(address), Long.BYTES), "cublasLtMatmulDescSetAttribute");
+    }
+
+    cublasLtMatmulDescOpaque_t descriptor() {
+        return descriptor;
+    }
+
+    cublasLtMatrixLayoutOpaque_t layoutA() {
+        return layoutA;
+    }
+
+    cublasLtMatrixLayoutOpaque_t layoutB() {
+        return layoutB;
+    }
+
+    /** Of the result, before and after. */
+    cublasLtMatrixLayoutOpaque_t layoutC() {
+        return layoutC;
+    }
+
+    MatmulAlgorithm algorithm() {
+        return algorithm;
+    }
+
+    private static cublasLtMatmulDescOpaque_t descriptor(MatmulKey key, SinglePrecision single) {
+        boolean rounds = key.operands() == DType.F32 && single == SinglePrecision.TF32;
+        int compute = rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+        try (PointerPointer<Pointer> made = new PointerPointer<>(1)) {
+            CublasLt.check(cublasLtMatmulDescCreate(made, compute, CUDA_R_32F), "cublasLtMatmulDescCreate");
+            cublasLtMatmulDescOpaque_t descriptor = new cublasLtMatmulDescOpaque_t(made.get());
+            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSA, key.kind().operationA());
+            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, key.kind().operationB());
+            if (key.ending() == MatmulKey.Ending.BIAS) {
+                set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+            }
+            return descriptor;
+        }
+    }
+
+    private static void set(cublasLtMatmulDescOpaque_t descriptor, int attribute, int value) {
+        try (IntPointer number = new IntPointer(new int[] {value})) {
+            CublasLt.check(cublasLtMatmulDescSetAttribute(descriptor, attribute, number, Integer.BYTES),
+                "cublasLtMatmulDescSetAttribute");
+        }
+    }
+
+    /** The layout of a matrix that is {@code rows x columns} after its operation, without gaps. */
+    private static cublasLtMatrixLayoutOpaque_t layout(DType dtype, int operation, long rows, long columns) {
+        long storedRows = operation == CUBLAS_OP_N ? rows : columns;
+        long storedColumns = operation == CUBLAS_OP_N ? columns : rows;
+        try (PointerPointer<Pointer> made = new PointerPointer<>(1)) {
+            CublasLt.check(cublasLtMatrixLayoutCreate(made, type(dtype), storedRows, storedColumns, storedRows),
+                "cublasLtMatrixLayoutCreate");
+            return new cublasLtMatrixLayoutOpaque_t(made.get());
+        }
+    }
+
+    private static int type(DType dtype) {
+        return switch (dtype) {
+            case F32 -> CUDA_R_32F;
+            case F16 -> CUDA_R_16F;
+            case BF16 -> CUDA_R_16BF;
+            case F64 -> throw new IllegalArgumentException("no products in double precision");
+        };
+    }
+
+    @Override
+    public void close() {
+        algorithm.close();
+        destroyDescriptions();
+    }
+
+    private void destroyDescriptions() {
+        biasAddress.close();
+        cublasLtMatrixLayoutDestroy(layoutC);
+        cublasLtMatrixLayoutDestroy(layoutB);
+        cublasLtMatrixLayoutDestroy(layoutA);
+        cublasLtMatmulDescDestroy(descriptor);
+    }
+}

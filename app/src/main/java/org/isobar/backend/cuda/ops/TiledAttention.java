@@ -1,0 +1,143 @@
+package org.isobar.backend.cuda.ops;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.backend.cuda.kernels.KernelLauncher;
+import org.isobar.backend.cuda.kernels.KernelVariant;
+import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.backend.cuda.ops.AttentionKernels.Masking;
+import org.isobar.backend.cuda.ops.AttentionKernels.Pass;
+import org.isobar.backend.cuda.ops.AttentionKernels.Variant;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/**
+ * Attention by the tiled kernels. Backward begins with two numbers for each query (its log-sum-exp in units of log 2,
+ * and delta, the product of dOut and out), padded so that kernels read whole tiles of them.
+ */
+final class TiledAttention {
+    private static final double LOG2_E = 1 / Math.log(2);
+    /** A multiple of the rows and columns of all tiles. */
+    private static final long PADDING = 128;
+    private static final String STATISTICS_FILE = "attention_statistics.cu";
+    private static final int STATISTICS_THREADS = 256;
+    /** Lanes to a row of {@code attention_statistics}. */
+    private static final int STATISTICS_GROUP = 8;
+    private static final int STATISTICS_BYTES = 8;
+    /** Elements to a thread of {@code attention_query_gradient}. */
+    private static final int GRADIENT_CHUNK = 4;
+
+    private final OpResources context;
+    private final AttentionKernels kernels;
+    private final TypedKernel statistics;
+    private final TypedKernel queryGradient;
+
+    TiledAttention(OpResources context) {
+        this.context = context;
+        kernels = new AttentionKernels(context.kernels());
+        statistics = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_statistics");
+        queryGradient = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_query_gradient");
+    }
+
+    static List<KernelVariant> variants() {
+        List<KernelVariant> variants = new ArrayList<>();
+        AttentionKernels.variants().forEach(variant -> variants.add(variant.kernel()));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_statistics"));
+        variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_query_gradient"));
+        return variants;
+    }
+
+    /** Statistics (B, H, padded, 2) and, where it is added up atomically, the gradient of the queries (B, Tq, H, D). */
+    static long workspaceBytes(AttentionShape shape, QueryGradient gradient) {
+        return statisticsBytes(shape) + (gradient == QueryGradient.ATOMIC ? queries(shape) * Float.BYTES : 0);
+    }
+
+    private static long statisticsBytes(AttentionShape shape) {
+        return shape.batch() * shape.heads() * padded(shape) * STATISTICS_BYTES; // a multiple of 256
+    }
+
+    private static long padded(AttentionShape shape) {
+        return Math.ceilDiv(shape.queries(), PADDING) * PADDING;
+    }
+
+    /** Elements of the queries. */
+    private static long queries(AttentionShape shape) {
+        return shape.batch() * shape.queries() * shape.heads() * shape.headDim();
+    }
+
+    void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+        Variant variant = variant(Pass.FORWARD, q.dtype(), shape, dropout);
+        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(out).tensor(lse).tensor(q)
+            .tensor(kv).int32(shape.queries()).int32(shape.keys()).int32(shape.heads()).float32(shape.scale() * LOG2_E);
+        launch(AttentionMask.pass(launcher, dropout), variant, shape.queries(), shape);
+    }
+
+    void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+        AttentionShape shape, Dropout dropout) {
+        QueryGradient gradient = context.options().gradient();
+        long workspace = context.workspace().address(workspaceBytes(shape, gradient));
+        boolean atomic = gradient == QueryGradient.ATOMIC;
+        long sums = atomic ? workspace + statisticsBytes(shape) : 0;
+        long rows = shape.batch() * padded(shape) * shape.heads();
+        context.launcher().call(statistics.of(q.dtype())).int64(workspace).int64(sums).tensor(out).tensor(dOut)
+            .tensor(lse).int32(shape.queries()).int32(padded(shape)).int32(shape.heads()).int32(shape.headDim())
+            .int64(rows).launch(Math.ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
+
+        Variant variant = variant(AttentionKernels.keysPass(gradient), q.dtype(), shape, dropout);
+        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(dkv).int64(sums);
+        launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.keys(), shape);
+
+        if (atomic) {
+            long chunks = queries(shape) / GRADIENT_CHUNK;
+            context.launcher().call(queryGradient.of(dq.dtype())).tensor(dq).int64(sums).float32(shape.scale())
+                .int64(chunks).launch(Math.ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
+        } else {
+            variant = variant(Pass.BACKWARD_QUERIES, q.dtype(), shape, dropout);
+            launcher = context.launcher().call(kernels.of(variant)).tensor(dq);
+            launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.queries(), shape);
+        }
+    }
+
+    /** What both kernels of backward are given behind their outputs. */
+    private static KernelLauncher operands(KernelLauncher launcher, Tensor dOut, Tensor q, Tensor kv, long statistics,
+        AttentionShape shape, Dropout dropout) {
+        launcher.tensor(q).tensor(kv).tensor(dOut).int64(statistics).int32(shape.queries()).int32(shape.keys())
+            .int32(shape.heads()).int32(padded(shape)).float32(shape.scale()).float32(shape.scale() * LOG2_E);
+        return AttentionMask.pass(launcher, dropout);
+    }
+
+    /** Which kernels run, in words: how they multiply, and their tiles, own tokens by those that pass by. */
+    String description(int headDim, DType compute) {
+        CudaOptions options = context.options();
+        boolean cores = compute != DType.F32 || options.single() == SinglePrecision.TF32;
+        String keys = tile(AttentionKernels.keysPass(options.gradient()), compute, headDim);
+        String backward = switch (options.gradient()) {
+            case DETERMINISTIC -> keys + " and " + tile(Pass.BACKWARD_QUERIES, compute, headDim)
+                + " backward, gradient of queries in fixed order";
+            case ATOMIC -> keys + " backward, gradient of queries by atomic additions";
+        };
+        return options.operands(compute) + (cores ? " on tensor cores" : "") + ", tiles of "
+            + tile(Pass.FORWARD, compute, headDim) + " forward, " + backward;
+    }
+
+    private String tile(Pass pass, DType compute, int headDim) {
+        AttentionTiling tiling = new Variant(pass, compute, context.options().single(), headDim, Masking.NONE).tiling();
+        return tiling.rows() + " x " + tiling.columns();
+    }
+
+    private Variant variant(Pass pass, DType dtype, AttentionShape shape, Dropout dropout) {
+        return new Variant(pass, dtype, context.options().single(), (int) shape.headDim(), Masking.of(dropout));
+    }
+
+    /** Launches a block for so many of {@code tokens} as it owns, for each head of each sample. */
+    private static void launch(KernelLauncher launcher, Variant variant, long tokens, AttentionShape shape) {
+        AttentionTiling tiling = variant.tiling();
+        launcher.launch(Math.ceilDiv(tokens, tiling.rows()), shape.heads(), shape.batch(), tiling.threads(),
+            variant.sharedBytes());
+    }
+}

@@ -1,0 +1,152 @@
+package org.isobar.backend.cuda.staged;
+
+import static org.bytedeco.cuda.global.cudart.cuMemcpyDtoHAsync;
+import static org.bytedeco.cuda.global.cudart.cuMemcpyHtoDAsync;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Optional;
+
+import org.bytedeco.javacpp.Pointer;
+import org.isobar.backend.cuda.driver.Cuda;
+import org.isobar.backend.cuda.driver.CudaEvent;
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.backend.cuda.driver.CudaStream;
+import org.isobar.backend.cuda.driver.Gpu;
+import org.isobar.backend.cuda.driver.HostWait;
+import org.isobar.backend.cuda.driver.PinnedMemory;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.HostStorage;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/**
+ * A place in the host's pinned memory that one tensor of a GPU passes through at a time, on a stream of its own. It
+ * grows to the largest, and stays. Numbers in half precision lie in single precision beside it, for the host sums
+ * those: the way there is exact, the way back rounds once. Used by one thread.
+ */
+final class StagingBuffer implements AutoCloseable {
+    private static final long LEAST = 1L << 16;
+
+    private final Gpu gpu;
+    private final HostWait waits;
+    private final CudaStream stream = new CudaStream();
+    private final CudaEvent fetched = new CudaEvent();
+    private final CudaEvent landed = new CudaEvent();
+    private PinnedMemory pinned;
+    private MemorySegment single = MemorySegment.NULL;
+
+    /**
+     * A tensor of the GPU, or a part of one.
+     *
+     * @param tensor that part
+     * @param at     element of the staged tensor at which it begins
+     */
+    record Part(Tensor tensor, long at) { }
+
+    /** A place without room yet. */
+    StagingBuffer(Gpu gpu, HostWait waits) {
+        this.gpu = gpu;
+        this.waits = waits;
+        pinned = new PinnedMemory(gpu, LEAST);
+    }
+
+    /** A copy of a staged tensor, in memory of its own. */
+    static Tensor copy(Tensor staged) {
+        MemorySegment own = Arena.ofAuto().allocate(staged.bytes(), DType.F64.bytes());
+        own.copyFrom(HostStorage.of(staged));
+        return new Tensor(new HostStorage(own), 0, staged.dtype(), staged.shape());
+    }
+
+    /** Stands for the latest {@link #deliver}, and all before it. */
+    CudaEvent landed() {
+        return landed;
+    }
+
+    /**
+     * Makes room for a tensor and copies to it what the GPU has of it, when {@code ready} is reached; the host waits
+     * for that. What else is in it is undefined.
+     *
+     * @return the place, as (elements) in F32 or F64, until the next call; one element where there is none
+     */
+    Tensor fetch(DType dtype, long elements, Optional<Part> part, CudaEvent ready) {
+        reserve(elements * dtype.bytes());
+        stream.await(ready);
+        part.ifPresent(from -> Cuda.check(cuMemcpyDtoHAsync(place(from), from.tensor().address(),
+            from.tensor().bytes(), stream.handle()), "cuMemcpyDtoHAsync"));
+        fetched.record(stream);
+        waits.until(fetched); // what lay here before has been copied by then, too
+        if (!isHalf(dtype)) {
+            return new Tensor(new HostStorage(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
+        }
+        long bytes = elements * DType.F32.bytes();
+        if (single.byteSize() < bytes) {
+            single = Arena.ofAuto().allocate(bytes, DType.F64.bytes());
+        }
+        part.ifPresent(this::widen);
+        return new Tensor(new HostStorage(single), 0, DType.F32, Shape.of(elements));
+    }
+
+    /** Copies a part of the staged tensor to the GPU; the host does not wait. */
+    void deliver(Part part) {
+        if (isHalf(part.tensor().dtype())) {
+            round(part);
+        }
+        Cuda.check(cuMemcpyHtoDAsync(part.tensor().address(), place(part), part.tensor().bytes(), stream.handle()),
+            "cuMemcpyHtoDAsync");
+        landed.record(stream);
+    }
+
+    private Pointer place(Part part) {
+        long offset = part.at() * part.tensor().dtype().bytes();
+        assert offset + part.tensor().bytes() <= pinned.segment().byteSize() : part;
+        return new Pointer(pinned.pointer()).position(offset); // a plain pointer counts bytes
+    }
+
+    private void reserve(long bytes) {
+        if (bytes > pinned.segment().byteSize()) {
+            waits.until(landed); // the last tensor may be on its way from here
+            pinned.close();
+            pinned = new PinnedMemory(gpu, bytes);
+        }
+    }
+
+    private static boolean isHalf(DType dtype) {
+        return dtype == DType.F16 || dtype == DType.BF16;
+    }
+
+    private void widen(Part part) {
+        boolean binary16 = part.tensor().dtype() == DType.F16;
+        for (long i = part.at(); i < part.at() + part.tensor().elements(); i++) {
+            short bits = pinned.segment().getAtIndex(ValueLayout.JAVA_SHORT, i);
+            single.setAtIndex(ValueLayout.JAVA_FLOAT, i,
+                binary16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << Short.SIZE));
+        }
+    }
+
+    private void round(Part part) {
+        DType dtype = part.tensor().dtype();
+        for (long i = part.at(); i < part.at() + part.tensor().elements(); i++) {
+            pinned.segment().setAtIndex(ValueLayout.JAVA_SHORT, i,
+                (short) dtype.bits(single.getAtIndex(ValueLayout.JAVA_FLOAT, i)));
+        }
+    }
+
+    /** Waits for what is on its way, and frees the memory, whatever the device answers. */
+    @Override
+    public void close() {
+        try {
+            gpu.makeCurrent();
+            stream.synchronize();
+        } catch (CudaException failed) {
+            // The device has failed before, and whoever met that first has said so.
+        }
+        pinned.close();
+        gpu.release(() -> {
+            fetched.close();
+            landed.close();
+            stream.close();
+        });
+    }
+}

@@ -1,0 +1,100 @@
+package org.isobar.bench.measure;
+
+import static org.isobar.device.DeviceArena.align;
+
+import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.Footprint;
+import org.isobar.device.Stopwatch;
+import org.isobar.device.ops.Epilogue;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** What operations are held against: copies within a device's memory, and products of large square matrices. */
+public final class Ceilings {
+    private static final int WARMUP = 3;
+    private static final int REPETITIONS = 10;
+
+    private final Device device;
+    private final Timing timing;
+
+    /** Ceilings of {@code device}, which stays the caller's. */
+    public Ceilings(Device device, Timing timing) {
+        this.device = device;
+        this.timing = timing;
+    }
+
+    /**
+     * Measures.
+     *
+     * @param bytes of the copied range
+     * @param size  rows and columns of the matrices
+     */
+    public CeilingsResult run(long bytes, int size) {
+        Map<String, Spread> products = new LinkedHashMap<>();
+        for (DType dtype : List.of(DType.BF16, DType.F16, DType.F32)) {
+            if (device.supports(dtype)) {
+                products.put(ProductTypes.name(device, dtype), product(dtype, size));
+            }
+        }
+        return new CeilingsResult("isobar", device.description(), bytes, copy(bytes), size, products);
+    }
+
+    private Spread copy(long bytes) {
+        try (DeviceArena arena = device.arena("copies", 2 * align(bytes))) {
+            Tensor from = arena.f32(bytes / Float.BYTES);
+            Tensor to = arena.f32(bytes / Float.BYTES);
+            device.ops().fill(from, 1);
+            return repeat(() -> device.ops().copy(to, from), 2.0 * from.bytes());
+        }
+    }
+
+    private Spread product(DType dtype, int size) {
+        device.reserve(new Footprint(size, Footprint.packed(size) * Footprint.packed(size), 0, 0, Set.of(),
+            Set.of()));
+        long bytes = (long) size * size * Float.BYTES;
+        try (DeviceArena arena = device.arena("products", 5 * align(bytes))) {
+            Tensor x = matrix(arena, dtype, size, "x");
+            Tensor weight = matrix(arena, dtype, size, "weight");
+            Tensor y = arena.allocate(dtype, size, size);
+            return repeat(() -> device.ops().linear(y, x, weight, Epilogue.NONE), 2.0 * size * size * size);
+        }
+    }
+
+    /** Numbers that look random: how much power a product takes, and so its clock, depends on them. */
+    private Tensor matrix(DeviceArena arena, DType dtype, int size, String name) {
+        Tensor single = arena.f32(size, size);
+        try (java.lang.foreign.Arena host = java.lang.foreign.Arena.ofShared()) {
+            MemorySegment numbers = host.allocate(single.bytes(), Float.BYTES);
+            SeededNumbers.fill(numbers, name, 0, 1);
+            device.upload(single, numbers);
+        }
+        if (dtype == DType.F32) {
+            return single;
+        }
+        Tensor matrix = arena.allocate(dtype, size, size);
+        device.ops().cast(matrix, single);
+        return matrix;
+    }
+
+    /** How much is done per second when {@code operation} does {@code work}. */
+    private Spread repeat(Runnable operation, double work) {
+        try (Stopwatch stopwatch = device.stopwatch()) {
+            for (int i = 0; i < WARMUP; i++) {
+                operation.run();
+            }
+            stopwatch.mark();
+            for (int i = 0; i < REPETITIONS; i++) {
+                operation.run();
+                stopwatch.mark();
+            }
+            return Spread.of(stopwatch.laps(), timing, seconds -> work / seconds);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+package org.isobar.bench.measure;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.config.RunConfig;
+import org.isobar.device.Device;
+import org.isobar.device.HostBuffer;
+import org.isobar.device.Stopwatch;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.distributed.Communicators;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.memory.MemoryCheck;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.step.BatchLoss;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.ReplicaOptions;
+import org.isobar.train.step.StepMemory;
+import org.isobar.vit.VitConfig;
+
+/**
+ * The training step of a configuration on one device, its weights and its one batch as {@link SeededNumbers} has them,
+ * both resident: the time of whole steps, then of each operation in further ones.
+ */
+public final class StepBenchmark {
+    private static final int LOSSES = 3; // that are told: the update is in the second
+    private static final int OBSERVED_STEPS = 20; // at most, besides one to warm up
+
+    private final RunConfig config;
+    private final VitConfig model;
+    private final Device device;
+    private final Plan plan;
+    private final Replica.Options options;
+    private final int batch;
+    private final MemoryPlan needs;
+
+    /**
+     * How much is measured.
+     *
+     * @param warmup steps before that
+     * @param steps  steps that are
+     */
+    public record Plan(int warmup, int steps, Timing timing, Detail detail) {
+        public Plan {
+            if (warmup < 1 || steps < 1 || warmup + steps < LOSSES) {
+                throw new UserException("--warmup_steps and --steps must be at least 1 each and " + LOSSES
+                    + " together, for so many losses are reported");
+            }
+        }
+    }
+
+    /** How closely steps are looked at. */
+    public enum Detail {
+        /** Whole steps alone. */
+        STEPS,
+        /** Each operation as well, in further steps. */
+        OPERATIONS
+    }
+
+    /**
+     * The benchmark of a configuration of one process.
+     *
+     * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit
+     */
+    public StepBenchmark(RunConfig config, Device device, Plan plan) {
+        if (config.ranks().worldSize() > 1) {
+            throw new UserException("bench step measures one process, and this is one of "
+                + config.ranks().worldSize());
+        }
+        this.config = config;
+        this.device = device;
+        this.plan = plan;
+        model = config.model();
+        batch = config.training().localBatchSize();
+        options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
+        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
+            new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
+            new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
+            MemoryCheck.Saving.NOTHING),
+            device.memory().available());
+    }
+
+    /** Measures; {@code partial} is told what is to be done, before anything is. */
+    public StepResult run(Consumer<StepResult> partial) {
+        StepResult start = description();
+        partial.accept(start);
+        device.reserve(needs.footprint());
+        try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
+            HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
+            SeededNumbers.fill(input.segment(), "input", 0, 1);
+            SeededNumbers.fill(target.segment(), "target", 0, 1);
+            Batch data = new Batch(input.toDevice(), target.toDevice());
+            List<Double> losses = new ArrayList<>();
+            Spread seconds = steps(data, losses);
+            StepResult.Memory memory = new StepResult.Memory(needs.bytes() + device.workspaceBytes(needs.footprint())
+                + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
+            StepResult whole = start.with(losses, seconds, memory, List.of());
+            partial.accept(whole);
+            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory, operations(data));
+        }
+    }
+
+    /** @param input (B, Cin, H, W) */
+    private record Batch(Tensor input, Tensor target) { }
+
+    private Spread steps(Batch data, List<Double> losses) {
+        try (StepMemory memory = needs.allocate(device);
+            Stopwatch stopwatch = device.stopwatch();
+            Replica replica = replica(device, memory, options.steps())) {
+            load(replica);
+            for (int step = 0; step < plan.warmup; step++) {
+                losses.add(replica.trainStep(data.input, data.target, context(step)));
+            }
+            stopwatch.mark();
+            Supplier<BatchLoss> last = replica.issue(data.input, data.target, context(plan.warmup));
+            stopwatch.mark();
+            for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
+                Supplier<BatchLoss> next = replica.issue(data.input, data.target, context(step));
+                stopwatch.mark();
+                losses.add(last.get().mean()); // a step late, as in training
+                last = next;
+            }
+            losses.add(last.get().mean());
+            losses.subList(LOSSES, losses.size()).clear();
+            return Spread.of(stopwatch.laps(), plan.timing, seconds -> seconds);
+        }
+    }
+
+    /** Those of steps that are replayed are the same, but nobody can look between them. */
+    private List<OperationGroup> operations(Batch data) {
+        if (options.steps() == Replica.Steps.REPLAYED) {
+            return List.of();
+        }
+        OperationTimes times = new OperationTimes();
+        try (DryRunDevice dry = new DryRunDevice();
+            StepMemory nothing = needs.allocate(dry);
+            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, Replica.Steps.ISSUED)) {
+            times.forget(); // what making a replica takes
+            replica.trainStep(data.input, data.target, context(0));
+        }
+        try (StepMemory memory = needs.allocate(device);
+            Stopwatch stopwatch = device.stopwatch();
+            Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
+                Replica.Steps.ISSUED)) {
+            load(replica);
+            for (int step = 0; step <= Math.min(OBSERVED_STEPS, plan.steps); step++) {
+                stopwatch.laps();
+                replica.trainStep(data.input, data.target, context(step));
+                if (step > 0) {
+                    times.add(stopwatch.laps());
+                }
+            }
+        }
+        return times.groups(plan.timing);
+    }
+
+    private Replica replica(Device on, StepMemory memory, Replica.Steps steps) {
+        return new Replica(on, model, batch, memory, Communicators.alone(on.ops()::copy),
+            new Replica.Options(options.compute(), options.adam(), options.sync(), steps));
+    }
+
+    private Replica.StepContext context(int step) {
+        return new Replica.StepContext(config.training().seed(), step, IndexSpan.whole(batch), config.training().lr());
+    }
+
+    /** Gives a replica the weights that PyTorch has, too. */
+    private void load(Replica replica) {
+        device.ops().fill(replica.parameters().values(), 0); // padding included
+        replica.parameters().stateDict().forEach((name, weight) -> {
+            try (Arena arena = Arena.ofShared()) {
+                MemorySegment host = arena.allocate(weight.bytes(), Float.BYTES);
+                SeededNumbers.fill(host, name, SeededNumbers.centre(name), SeededNumbers.WEIGHT_DEVIATION);
+                device.upload(weight, host);
+            }
+        });
+        replica.parameters().refresh(device.ops());
+    }
+
+    private Shape inputs(int samples) {
+        return Shape.of(samples, model.inChannels(), model.height(), model.width());
+    }
+
+    private Shape targets(int samples) {
+        return Shape.of(samples, model.outChannels(), model.height(), model.width());
+    }
+
+    private StepResult description() {
+        StepResult.Model extents = new StepResult.Model(List.of(model.height(), model.width()), model.patch(),
+            model.inChannels(), model.outChannels(), model.embed(), model.depth(), model.heads());
+        Map<String, String> facts = new LinkedHashMap<>();
+        facts.put("device", device.description());
+        List<String> kernels = device.kernels(needs.footprint(), options.compute());
+        for (int i = 0; i < kernels.size(); i++) {
+            facts.put("kernels " + (i + 1), kernels.get(i));
+        }
+        String mode = options.steps() == Replica.Steps.REPLAYED ? "graphs" : "steps";
+        return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
+            batch,
+            config.training().lr(), plan.warmup, plan.steps, needs.stepFlops(), List.of(), null,
+            new StepResult.Memory(0, 0), List.of(), facts);
+    }
+}

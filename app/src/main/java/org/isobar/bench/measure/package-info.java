@@ -1,0 +1,2 @@
+/** Benchmarks of this process: training steps, operations, ceilings, the loader. */
+package org.isobar.bench.measure;

@@ -1,0 +1,109 @@
+package org.isobar.bench.report;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import org.isobar.bench.measure.BenchmarkPart;
+import org.isobar.bench.measure.CeilingsResult;
+import org.isobar.bench.measure.LoaderResult;
+import org.isobar.bench.measure.StepResult;
+import org.isobar.bench.measure.TrainingTrace;
+import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+
+/**
+ * What the parts of a benchmark have left in a directory, of those that are done.
+ *
+ * @param facts    of the machine and the run, in the order of {@code facts.tsv}
+ * @param parts    in the order in which they ran
+ * @param ceilings of each program that measured them, by part
+ * @param steps    training steps by part, in the order of their names
+ * @param growth   training steps of models that differ in one extent, likewise
+ * @param loaders  ways of reading samples, likewise
+ * @param traces   runs that were watched, likewise
+ */
+public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, Map<String, CeilingsResult> ceilings,
+    Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
+    Map<String, TrainingTrace> traces) {
+    private static final String SUFFIX = ".json";
+    private static final ObjectMapper JSON = JsonMapper.builder()
+        .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+        .enable(SerializationFeature.INDENT_OUTPUT, SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
+        .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
+        .build();
+
+    /** Writes a result, or a report, as JSON; whole or not at all. */
+    public static void write(Path file, Object result) {
+        try {
+            new AtomicFile("results", file, "--json").write(JSON.writeValueAsBytes(result));
+        } catch (IOException impossible) {
+            throw new IllegalStateException(impossible); // records of numbers and texts
+        }
+    }
+
+    /**
+     * Reads one result.
+     *
+     * @throws UserException if it cannot be read
+     */
+    public static <T> T read(Path file, Class<T> type) {
+        try {
+            return JSON.readValue(file.toFile(), type);
+        } catch (IOException failure) {
+            throw new UserException("cannot read the results in " + file + ": " + failure.getMessage());
+        }
+    }
+
+    /**
+     * Reads a directory.
+     *
+     * @throws UserException if it cannot be read, or if a file in it is not what its name says
+     */
+    public static BenchFiles read(Path directory) {
+        try {
+            Map<String, String> facts = new LinkedHashMap<>();
+            for (String line : lines(directory.resolve("facts.tsv"))) {
+                String[] columns = line.split("\t", 2);
+                facts.put(columns[0], columns.length > 1 ? columns[1] : "");
+            }
+            return new BenchFiles(facts, lines(directory.resolve("parts.tsv")).stream().map(BenchmarkPart::of).toList(),
+                results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class),
+                results(directory, "growth-", StepResult.class), results(directory, "loader-", LoaderResult.class),
+                results(directory, "trace-", TrainingTrace.class));
+        } catch (IOException | IndexOutOfBoundsException | NumberFormatException failure) {
+            throw new UserException("cannot read the results in " + directory + ": " + failure.getMessage()
+                + "; name a directory that bench cpu or bench/gpu.sh has written");
+        }
+    }
+
+    private static List<String> lines(Path file) throws IOException {
+        return Files.exists(file) ? Files.readAllLines(file, StandardCharsets.UTF_8) : List.of();
+    }
+
+    private static <T> Map<String, T> results(Path directory, String prefix, Class<T> type) throws IOException {
+        Map<String, T> results = new TreeMap<>();
+        try (Stream<Path> files = Files.list(directory)) {
+            for (Path file : files.toList()) {
+                String name = Objects.toString(file.getFileName());
+                if (name.startsWith(prefix) && name.endsWith(SUFFIX)) {
+                    results.put(name.substring(0, name.length() - SUFFIX.length()),
+                        JSON.readValue(file.toFile(), type));
+                }
+            }
+        }
+        return results;
+    }
+}

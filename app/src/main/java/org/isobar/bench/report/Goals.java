@@ -1,0 +1,121 @@
+package org.isobar.bench.report;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/** What Isobar is to reach on a CPU, and whether it does. */
+final class Goals {
+    private static final double GROWTH = 1.05; // that is taken for none: times differ by as much from run to run
+    private static final long LONG_RUN = 10_000; // steps
+
+    private final List<Comparison> comparisons;
+    private final LoaderRates loader;
+    private final TraceTables traces;
+    private final List<Goal> goals = new ArrayList<>();
+
+    Goals(List<Comparison> comparisons, LoaderRates loader, TraceTables traces) {
+        this.comparisons = comparisons;
+        this.loader = loader;
+        this.traces = traces;
+    }
+
+    /**
+     * One goal.
+     *
+     * @param measured the value; null where it was not measured
+     * @param shown    how numbers are written
+     * @param side     of {@code bound} on which a value is good
+     */
+    private record Goal(String what, Double measured, String shown, Side side, double bound) {
+        /** At most, or at least, the bound. */
+        private enum Side { AT_MOST, AT_LEAST }
+
+        String wanted() {
+            return (side == Side.AT_MOST ? "<= " : ">= ") + String.format(Locale.ROOT, shown, bound);
+        }
+
+        String verdict() {
+            return measured == null ? "" : (side == Side.AT_MOST ? measured <= bound : measured >= bound) ? "met"
+                : "NOT MET";
+        }
+    }
+
+    /** The goals as a table; empty where none of them was measured. */
+    String table() {
+        goals.clear();
+        step("demo", "fp32", 0.60);
+        step("demo", "bf16", 0.50);
+        step("base", "fp32", 0.75);
+        step("base", "bf16", 0.40);
+        atMost("peak anonymous memory of base in fp32 / PyTorch's", memory("base", "fp32"), "%.2f", 0.5);
+        atLeast("read and normalize on one thread / the tutorial's access",
+            quotient(loader.isobar(0), loader.tutorial()), "%.1f", 4);
+        atLeast("read and normalize on one thread / its memcpy", quotient(loader.isobar(0), loader.memcpy(1)),
+            "%.2f", 0.65);
+        atLeast("read and normalize on two threads / their memcpy", quotient(loader.isobar(2), loader.memcpy(2)),
+            "%.2f", 0.70);
+        atMost("start of the process to the end of demo's second step, s", traces.startup() == null ? null
+            : Double.valueOf(traces.startup().median()), "%.2f", 2);
+        atMost("time of the last tenth of 10,000 steps of tiny / of the second tenth",
+            growth(TraceTables.Stretch::stepSeconds), "%.2f", GROWTH);
+        atMost("anonymous memory after the last tenth / after the second tenth",
+            growth(stretch -> stretch.anonymous() == null ? null : Double.valueOf(stretch.anonymous())), "%.2f",
+            GROWTH);
+        if (goals.stream().allMatch(goal -> goal.measured == null)) {
+            return "";
+        }
+        MarkdownTable table = new MarkdownTable("what", "goal", "measured", "");
+        goals.forEach(goal -> table.row(goal.what, goal.wanted(), MarkdownTable.number(goal.shown, goal.measured, 1),
+            goal.verdict()));
+        return table.toString();
+    }
+
+    private void atMost(String what, Double measured, String shown, double bound) {
+        goals.add(new Goal(what, measured, shown, Goal.Side.AT_MOST, bound));
+    }
+
+    private void atLeast(String what, Double measured, String shown, double bound) {
+        goals.add(new Goal(what, measured, shown, Goal.Side.AT_LEAST, bound));
+    }
+
+    /** Against the fastest PyTorch. */
+    private void step(String config, String products, double bound) {
+        Double ratio = pytorch(config, products).map(Comparison::isobarRatio).filter(Objects::nonNull)
+            .max(Double::compare).orElse(null);
+        atMost("step of " + config + " in " + products + " / PyTorch's", ratio, "%.2f", bound);
+    }
+
+    private Stream<Comparison> pytorch(String config, String products) {
+        return ways(config, products).filter(way -> !way.ofIsobar());
+    }
+
+    private Stream<Comparison> ways(String config, String products) {
+        return comparisons.stream().filter(way -> way.config().equals(config) && way.products().equals(products));
+    }
+
+    /** Against the most frugal PyTorch. */
+    private Double memory(String config, String products) {
+        ToDoubleFunction<Comparison> anonymous = way -> way.memory().anonymous();
+        Double other = pytorch(config, products).filter(way -> way.memory() != null).map(anonymous::applyAsDouble)
+            .min(Double::compare).orElse(null);
+        Double own = ways(config, products).filter(way -> way.ofIsobar() && way.memory() != null)
+            .map(anonymous::applyAsDouble).max(Double::compare).orElse(null);
+        return quotient(own, other);
+    }
+
+    /** From the second stretch, when Java has compiled what it will, to the last. */
+    private Double growth(Function<TraceTables.Stretch, Double> quantity) {
+        List<TraceTables.Stretch> stretches = traces.stretches();
+        return stretches.size() < 3 || stretches.getLast().to() < LONG_RUN ? null
+            : quotient(quantity.apply(stretches.getLast()), quantity.apply(stretches.get(1)));
+    }
+
+    private static Double quotient(Double one, Double other) {
+        return one == null || other == null ? null : Double.valueOf(one / other);
+    }
+}

@@ -1,0 +1,108 @@
+package org.isobar.bench.report;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.isobar.bench.measure.BenchmarkPart;
+import org.isobar.bench.measure.Spread;
+import org.isobar.bench.measure.StepResult;
+import org.isobar.bench.measure.TrainingTrace;
+import org.isobar.os.ProcessMemory;
+
+/**
+ * How a step's cost grows with one extent.
+ *
+ * @param axis   what grows
+ * @param points in the order of that
+ */
+public record GrowthSeries(String axis, List<Point> points) {
+    private static final String RANKS = "ranks, ";
+    private static final int SETTLED = 2; // the epoch from which on the compiler of Java is done with the step
+
+    /**
+     * One model, or one number of ranks.
+     *
+     * @param value     of what grows
+     * @param seconds   of a step; null where not measured
+     * @param tensors   bytes of tensors; null where nobody counted
+     * @param anonymous the most memory of the processes, without that of mapped files, in bytes; null where nobody
+     *                  looked
+     */
+    public record Point(int value, Double seconds, Double tensors, Double anonymous) { }
+
+    /** What ranks share, if it is their number that grows; else empty. */
+    Optional<String> split() {
+        return axis.startsWith(RANKS) ? Optional.of(axis.substring(RANKS.length())) : Optional.empty();
+    }
+
+    /** All of a benchmark: tokens, width, depth, ranks. */
+    static List<GrowthSeries> of(BenchFiles files) {
+        List<GrowthSeries> all = new ArrayList<>();
+        List<ToIntFunction<StepResult>> extents = List.of(GrowthSeries::tokens, step -> step.model().embedDim(),
+            step -> step.model().depth());
+        StepResult middle = files.growth().get("growth-middle");
+        for (int i = 0; middle != null && i < extents.size(); i++) {
+            ToIntFunction<StepResult> extent = extents.get(i);
+            List<ToIntFunction<StepResult>> others = extents.stream().filter(other -> other != extent).toList();
+            all.add(sorted(List.of("tokens", "embedding", "blocks").get(i), files.growth().entrySet().stream()
+                .filter(entry -> others.stream().allMatch(other ->
+                    other.applyAsInt(entry.getValue()) == other.applyAsInt(middle)))
+                .map(entry -> point(files, entry, extent))));
+        }
+        for (String split : List.of("tp", "cp")) {
+            all.add(sorted(RANKS + split, files.traces().entrySet().stream()
+                .filter(entry -> entry.getKey().startsWith("trace-ranks-")
+                    && List.of(split, TrainingTrace.ALONE).contains(entry.getValue().split()))
+                .map(entry -> point(files, entry.getKey(), entry.getValue()))));
+        }
+        return all.stream().filter(series -> series.points().size() > 1).toList();
+    }
+
+    private static GrowthSeries sorted(String axis, Stream<Point> points) {
+        return new GrowthSeries(axis, points.sorted(Comparator.comparing(Point::value)).toList());
+    }
+
+    private static int tokens(StepResult step) {
+        return step.model().imgSize().stream().reduce(1, (all, side) -> all * side / step.model().patchSize());
+    }
+
+    private static Point point(BenchFiles files, Map.Entry<String, StepResult> entry,
+        ToIntFunction<StepResult> extent) {
+        StepResult step = entry.getValue();
+        return new Point(extent.applyAsInt(step), step.stepSeconds() == null ? null : step.stepSeconds().median(),
+            (double) step.memory().own(), anonymous(files, entry.getKey()));
+    }
+
+    private static Point point(BenchFiles files, String part, TrainingTrace trace) {
+        return new Point(trace.ranks(), settled(trace), null, anonymous(files, part));
+    }
+
+    /** Median over the epochs of a trace, the first one left out; null where not measured. */
+    static Double settled(TrainingTrace trace) {
+        double[] seconds = trace.epochs().stream().filter(epoch -> epoch.number() >= SETTLED)
+            .map(TrainingTrace.Epoch::stepSeconds).filter(Objects::nonNull).mapToDouble(Double::doubleValue).toArray();
+        return seconds.length == 0 ? null : Double.valueOf(Spread.of(seconds).median());
+    }
+
+    private static Double anonymous(BenchFiles files, String part) {
+        return files.parts().stream().filter(noted -> noted.name().equals(part)).map(BenchmarkPart::memory)
+            .filter(Objects::nonNull).map(ProcessMemory::anonymous).map(Long::doubleValue)
+            .collect(Collectors.maxBy(Double::compare)).orElse(null);
+    }
+
+    /**
+     * By which power something grows from point {@code i - 1} to {@code i}: the slope where both axes are logarithmic.
+     * Null where it is not known.
+     */
+    static Double power(Point before, Point after, Double first, Double second) {
+        return first == null || second == null || first <= 0 || second <= 0 ? null
+            : Double.valueOf(Math.log(second / first) / Math.log((double) after.value() / before.value()));
+    }
+}

@@ -1,0 +1,12 @@
+package org.isobar.bench.report;
+
+/** Units of reports, in those of the International System. */
+final class Units {
+    static final double MILLI = 1e-3;
+    static final double MEGA = 1e6;
+    static final double GIGA = 1e9;
+    static final double TERA = 1e12;
+    static final double PERCENT = 1e-2;
+
+    private Units() { }
+}

@@ -1,0 +1,2 @@
+/** Benchmark results as JSON, Markdown and SVG. */
+package org.isobar.bench.report;

@@ -1,0 +1,111 @@
+package org.isobar.checkpoint.safetensors;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.WritableByteChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.isobar.os.AtomicFile;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
+
+/**
+ * Writes safetensors files of binary32 tensors, as {@link AtomicFile}s.
+ */
+public final class SafeTensorsWriter {
+    private static final int ALIGNMENT = 8;
+    private static final int BUFFER_BYTES = 1 << 20;
+    private static final ValueLayout.OfFloat LITTLE_ENDIAN_FLOAT =
+        ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    /** A tensor to write. Its values are asked for when it is its turn: all of a model's at once would be a lot. */
+    public record NamedTensor(String name, Shape shape, Values values) {
+        private long bytes() {
+            return shape.elements() * DType.F32.bytes();
+        }
+    }
+
+    /** Where the elements of a tensor are. */
+    public interface Values {
+        /** Writes all elements as floats, row-major, to memory of just that size. */
+        void copyTo(MemorySegment destination);
+    }
+
+    private SafeTensorsWriter() { }
+
+    /**
+     * Writes a file of the given tensors, in the given order; replaces what is there.
+     *
+     * @param metadata text about the file ("format": "pt", say); may be empty
+     * @throws org.isobar.fault.UserException if the disk does not take the file; what stood under its name before still
+     * does
+     */
+    public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
+        byte[] header = header(tensors, metadata);
+        new AtomicFile("weights", path, "--expdir").write(file -> writeAll(file, header, tensors));
+    }
+
+    /** Writes what such a file consists of to a channel. */
+    public static void write(WritableByteChannel channel, List<NamedTensor> tensors, Map<String, String> metadata)
+            throws IOException {
+        writeAll(channel, header(tensors, metadata), tensors);
+    }
+
+    /** Length and JSON, padded with spaces so that the data is aligned. */
+    private static byte[] header(List<NamedTensor> tensors, Map<String, String> metadata) {
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
+        if (!metadata.isEmpty()) {
+            metadata.forEach(root.putObject(SafeTensorsHeader.METADATA)::put);
+        }
+        long offset = 0;
+        for (NamedTensor tensor : tensors) {
+            if (root.has(tensor.name()) || tensor.name().equals(SafeTensorsHeader.METADATA)) {
+                throw new IllegalArgumentException("the name " + tensor.name() + " is taken");
+            }
+            ObjectNode entry = root.putObject(tensor.name()).put(SafeTensorsHeader.TYPE, SafeTensorsType.F32.name());
+            Arrays.stream(tensor.shape().extents()).forEach(entry.putArray(SafeTensorsHeader.SHAPE)::add);
+            entry.putArray(SafeTensorsHeader.OFFSETS).add(offset).add(offset += tensor.bytes());
+        }
+        byte[] json = root.toString().getBytes(StandardCharsets.UTF_8);
+        int padding = Math.floorMod(-json.length, ALIGNMENT);
+        ByteBuffer header = ByteBuffer.allocate(Long.BYTES + json.length + padding).order(ByteOrder.LITTLE_ENDIAN);
+        header.putLong(json.length + padding).put(json).put(" ".repeat(padding).getBytes(StandardCharsets.UTF_8));
+        return header.array();
+    }
+
+    private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
+            throws IOException {
+        AtomicFile.writeFully(file, ByteBuffer.wrap(header));
+        try (Arena room = Arena.ofConfined()) {
+            MemorySegment staging = room.allocate(BUFFER_BYTES, Float.BYTES);
+            for (NamedTensor tensor : tensors) {
+                try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
+                    MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
+                    tensor.values().copyTo(values);
+                    writeAll(file, values, staging);
+                }
+            }
+        }
+    }
+
+    private static void writeAll(WritableByteChannel file, MemorySegment values, MemorySegment staging)
+            throws IOException {
+        ByteBuffer buffer = staging.asByteBuffer();
+        for (long done = 0; done < values.byteSize(); done += BUFFER_BYTES) {
+            int part = (int) Math.min(BUFFER_BYTES, values.byteSize() - done);
+            MemorySegment.copy(values, ValueLayout.JAVA_FLOAT_UNALIGNED, done,
+                staging, LITTLE_ENDIAN_FLOAT, 0, part / DType.F32.bytes());
+            AtomicFile.writeFully(file, buffer.clear().limit(part));
+        }
+    }
+}

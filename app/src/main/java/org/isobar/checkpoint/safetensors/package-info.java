@@ -1,0 +1,2 @@
+/** The safetensors file format. */
+package org.isobar.checkpoint.safetensors;

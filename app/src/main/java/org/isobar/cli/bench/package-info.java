@@ -1,0 +1,2 @@
+/** {@code isobar bench} and its subcommands. */
+package org.isobar.cli.bench;

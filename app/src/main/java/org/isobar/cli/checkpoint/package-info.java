@@ -1,0 +1,2 @@
+/** {@code isobar checkpoint} and its subcommands. */
+package org.isobar.cli.checkpoint;

@@ -1,0 +1,64 @@
+package org.isobar.cli.doctor;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+import org.isobar.backend.cuda.driver.CudaComponent;
+import org.isobar.backend.cuda.driver.CudaReport;
+import org.isobar.backend.cuda.driver.CudaVersion;
+import org.isobar.cli.print.FactTable;
+
+/** Prints what a machine has for GPUs. */
+final class CudaFacts {
+    private CudaFacts() { }
+
+    static void print(CudaReport report, Path kernelCache, FactTable sheet) {
+        sheet.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
+        int number = 0;
+        for (CudaReport.Gpu gpu : report.gpus()) {
+            sheet.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
+                + FactTable.gibibytes(gpu.bytes()) + ", " + gpu.free().map(free -> FactTable.gibibytes(free)
+                    + " of it free").orElse("free: not known without NVML"));
+        }
+        if (report.gpus().isEmpty()) {
+            sheet.line("GPUs", "none");
+        }
+        sheet.line("Kernel cache", state(kernelCache));
+        sheet.heading("Libraries of CUDA " + CudaVersion.NEEDED);
+        sheet.table(report.libraries().stream().map(CudaFacts::row).toList());
+    }
+
+    /** The directory, and whether files can be made there; it is made if it can be. */
+    private static String state(Path directory) {
+        try {
+            Files.delete(Files.createTempFile(Files.createDirectories(directory), "doctor", ".tmp"));
+            return directory + ", writable";
+        } catch (IOException failure) {
+            return directory + " cannot be written (" + failure + "): kernels are compiled at each start; "
+                + "ISOBAR_KERNEL_CACHE names another directory";
+        }
+    }
+
+    private static String driver(CudaReport.Driver driver) {
+        return driver.release().orElse("of unknown release") + ", runs CUDA " + driver.cuda() + " and older"
+            + driver.failure().map(failure -> "; it does not start: " + failure).orElse("");
+    }
+
+    private static List<String> row(CudaReport.Library library) {
+        CudaComponent component = library.component();
+        String state = switch (library.state()) {
+            case FOUND -> "found";
+            case WRONG -> "wrong version";
+            case MISSING -> "missing";
+        };
+        String role = switch (component.role()) {
+            case NEEDED, SEVERAL_GPUS -> "needed for ";
+            case USEFUL -> "optional, for ";
+            case UNUSED -> "not needed: ";
+        };
+        return List.of(component.fileName(), state, library.version().orElse("-"), role + component.purpose(),
+            library.file().map(Path::toString).orElse(""));
+    }
+}

@@ -1,0 +1,2 @@
+/** {@code isobar doctor}. */
+package org.isobar.cli.doctor;

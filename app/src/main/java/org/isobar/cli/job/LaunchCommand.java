@@ -1,0 +1,103 @@
+package org.isobar.cli.job;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.config.SpellingSuggestion;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.fault.UserException;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code isobar launch}: what srun does on a cluster, on this machine: starts several processes of this program as the
+ * ranks of one job. The environment tells each which it is, where they meet and the job's secret.
+ */
+@Command(name = "launch", description = "Run a command in several processes on this machine.", sortOptions = false,
+    mixinStandardHelpOptions = true, footer = "Example: isobar launch --nproc_per_node=2 train --config=demo")
+public final class LaunchCommand implements Callable<Integer> {
+    private static final String LOOPBACK = "127.0.0.1";
+
+    private final ProgramContext launch;
+    @Spec
+    private CommandSpec spec;
+    @Option(names = "--nproc_per_node", paramLabel = "N", required = true, description = "Number of processes.")
+    private int processes;
+    @Option(names = "--master_port", paramLabel = "PORT",
+        description = "Port on which rank 0 awaits the others (default: a free one).")
+    private Integer port;
+    @Parameters(arity = "1..*", paramLabel = "COMMAND", description = "The command of isobar, and its options.")
+    private List<String> command;
+
+    private LaunchCommand(ProgramContext launch) {
+        this.launch = launch;
+    }
+
+    /** Options behind the command to run are that command's. */
+    public static CommandLine commandLine(ProgramContext launch) {
+        return new CommandLine(new LaunchCommand(launch)).setStopAtPositional(true);
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+        validate();
+        List<String> line = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
+        line.addAll(command);
+        CommandLine here = spec.commandLine();
+        try (LocalJob job = new LocalJob(here.getOut(), here.getErr(), LocalJob.Limits.DEFAULT)) {
+            job.start(line, environment(launch.environment(), processes, port == null ? freePort() : port), processes);
+            return job.await();
+        }
+    }
+
+    private void validate() {
+        if (processes < 1) {
+            throw new UserException("--nproc_per_node=" + processes + ": a job has at least one process");
+        }
+        if (port != null && (port < 1 || port > 65535)) {
+            throw new UserException("--master_port=" + port + " must lie between 1 and 65535");
+        }
+        Set<String> known = spec.root().subcommands().keySet();
+        if (!known.contains(command.getFirst())) {
+            throw new ParameterException(spec.commandLine(), "'" + command.getFirst() + "' is not a command to launch."
+                + SpellingSuggestion.hint(command.getFirst(), known) + " There are " + String.join(", ", known));
+        }
+    }
+
+    /** What all ranks are told: {@code own}, this process's environment, and the job's. */
+    static Map<String, String> environment(Map<String, String> own, int processes, int port) {
+        Map<String, String> environment = new HashMap<>(own);
+        // In a Slurm job's shell, this would make each rank take itself for that shell.
+        environment.remove("SLURM_PROCID");
+        environment.remove(JobSecret.FILE_VARIABLE);
+        environment.put(JobSecret.VARIABLE, JobSecret.random());
+        environment.put("WORLD_SIZE", String.valueOf(processes));
+        environment.put("MASTER_ADDR", LOOPBACK);
+        environment.put("MASTER_PORT", String.valueOf(port));
+        // The cores are shared out; the user's own number, by environment or --threads, goes before.
+        environment.putIfAbsent("ISOBAR_THREADS",
+            String.valueOf(Math.max(1, Runtime.getRuntime().availableProcessors() / processes)));
+        return environment;
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName(LOOPBACK))) {
+            return socket.getLocalPort();
+        } catch (IOException none) {
+            throw new UserException("this machine has no free port on " + LOOPBACK + ": " + none.getMessage(), none);
+        }
+    }
+}

@@ -1,0 +1,2 @@
+/** Options and context that several commands share. */
+package org.isobar.cli.options;

@@ -1,0 +1,2 @@
+/** Tables of facts on the terminal. */
+package org.isobar.cli.print;

@@ -1,0 +1,2 @@
+/** POSIX signals to this process. */
+package org.isobar.cli.signal;

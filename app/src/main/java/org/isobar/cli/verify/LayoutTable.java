@@ -1,0 +1,46 @@
+package org.isobar.cli.verify;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+
+import org.isobar.verify.layout.LayoutCheck;
+
+/** What a {@link LayoutCheck} has found, as a table: a line for each comparison, under the name of what it is about. */
+record LayoutTable(List<LayoutCheck.Result> results) {
+    private static final String SEPARATOR = ": "; // between group and comparison
+    private static final String HEADER = "||difference|| / ||whole||";
+
+    /** Whether every comparison holds. */
+    boolean holds() {
+        return results.stream().allMatch(LayoutCheck.Result::holds);
+    }
+
+    void print(PrintWriter out) {
+        int width = results.stream().mapToInt(result -> inner(result).length()).reduce(HEADER.length(), Math::max);
+        String row = "  %-" + width + "s  %-7s  %-7s  %s";
+        out.println(row.formatted(HEADER, "error", "allowed", "").stripTrailing());
+        String group = "";
+        for (LayoutCheck.Result result : results) {
+            String next = result.what().substring(0, result.what().indexOf(SEPARATOR));
+            if (!next.equals(group)) {
+                out.println(next);
+                group = next;
+            }
+            out.println(row.formatted(inner(result), number(result.error()), number(result.tolerance()),
+                result.holds() ? "ok" : "FAILED"));
+        }
+        out.printf("%d comparisons, %d failed%n", results.size(),
+            results.stream().filter(result -> !result.holds()).count());
+        out.flush();
+    }
+
+    /** What is compared, without the group. */
+    private static String inner(LayoutCheck.Result result) {
+        return result.what().substring(result.what().indexOf(SEPARATOR) + SEPARATOR.length());
+    }
+
+    private static String number(double value) {
+        return value == 0 ? "0" : String.format(Locale.ROOT, "%.1e", value);
+    }
+}

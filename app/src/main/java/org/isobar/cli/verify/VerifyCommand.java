@@ -1,0 +1,211 @@
+package org.isobar.cli.verify;
+
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+
+import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
+import org.isobar.backend.DeviceOptions;
+import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.config.ThreadCount;
+import org.isobar.device.Device;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.TimeLimits;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+import org.isobar.train.JobMember;
+import org.isobar.verify.GoldenCase;
+import org.isobar.verify.contract.ContractCase;
+import org.isobar.verify.contract.ContractViolation;
+import org.isobar.verify.contract.TensorOpsContract;
+import org.isobar.verify.layout.LayoutCheck;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/**
+ * {@code isobar verify}: the checks that ship. One process checks the machine at hand; several check that the model
+ * which they share is the one that each of them computes alone. Exits with 1, at every rank, if a check fails.
+ */
+@Command(name = "verify", mixinStandardHelpOptions = true, showDefaultValues = true, sortOptions = false,
+    abbreviateSynopsis = true,
+    description = {"Check this machine's arithmetic: every operation, and the whole model against PyTorch.",
+        "Started as several processes, by srun or isobar launch: check that the layers and the model which they "
+            + "share yield what each process computes alone."})
+public final class VerifyCommand implements Callable<Integer> {
+    /** Samples of each replica: several, for those of one lie differently in what is sent. */
+    private static final int BATCH = 2;
+    /** The other way of a GPU: nothing of it is as {@link DeviceOptions#of} has it. */
+    private static final CudaOptions EAGER =
+        new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC);
+    /** Of a GPU: what a cut changes would drown in the rounding of TF32. */
+    private static final CudaOptions EXACT =
+        new CudaOptions(Fusion.FUSED, SinglePrecision.FULL, QueryGradient.DETERMINISTIC);
+
+    private final ProgramContext launch;
+    @Spec
+    private CommandSpec spec;
+
+    @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto", description = "What to check.")
+    private Backend backend;
+    @Option(names = "--threads", paramLabel = "N",
+        description = "Compute threads (default: ISOBAR_THREADS, else all cores).")
+    private Integer threads;
+    @Option(names = "--tensor_parallel", paramLabel = "N", defaultValue = "1",
+        description = "Processes that share each layer's weights.")
+    private int tensorParallel;
+    @Option(names = "--context_parallel", paramLabel = "N", defaultValue = "1",
+        description = "Processes that share each image's tokens.")
+    private int contextParallel;
+    @Option(names = "--parallel_order", paramLabel = "AXES", defaultValue = ProcessGrid.DEFAULT_ORDER,
+        description = "Order of processes, fastest first.")
+    private String order;
+    @Option(names = "--comm_backend", paramLabel = "auto|nccl|host", defaultValue = "auto",
+        description = "What carries collectives.")
+    private CommBackend carrier;
+    @Option(names = "--dropout", paramLabel = "P", defaultValue = "0.1",
+        description = "Probability of dropout and drop-path in the layers and the model that are compared.")
+    private double dropout;
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "3",
+        description = "Optimizer steps after which the model's weights are compared.")
+    private int steps;
+
+    public VerifyCommand(ProgramContext launch) {
+        this.launch = launch;
+    }
+
+    @Override
+    public Integer call() {
+        RankEnvironment ranks = RankEnvironment.of(launch.environment());
+        check();
+        ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
+        PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
+        OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
+        DeviceOptions options = DeviceOptions.of(count, ranks, carrier, launch.environment());
+        try {
+            boolean holds = ranks.worldSize() == 1 ? arithmetic(options, out) : layout(options, grid, out);
+            out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
+            out.flush();
+            return holds ? 0 : 1;
+        } catch (CommunicationException lost) {
+            spec.commandLine().getErr().println("isobar: " + lost.getMessage()); // names the rank itself
+            return 1;
+        }
+    }
+
+    private void check() {
+        if (!(dropout >= 0 && dropout < 1)) {
+            throw new UserException("--dropout=" + dropout + " must be at least 0 and less than 1");
+        }
+        if (steps < 1) {
+            throw new UserException("--steps=" + steps + " must be at least 1");
+        }
+    }
+
+    private boolean layout(DeviceOptions options, ProcessGrid grid, PrintWriter out) {
+        Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
+            Integer.toString(steps));
+        JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
+            TimeLimits.DEFAULT, carrier);
+        List<LayoutCheck.Result> results;
+        try (Device device = backend.open(options.with(EXACT), out::println)) {
+            out.println("Layout: " + grid);
+            results = member.run(device,
+                communicators -> new LayoutCheck(device, communicators, dropout, BATCH).run(steps));
+        }
+        LayoutTable table = new LayoutTable(results);
+        table.print(out);
+        return table.holds();
+    }
+
+    /** A GPU does things in two ways. */
+    private boolean arithmetic(DeviceOptions options, PrintWriter out) {
+        boolean holds;
+        try (Device device = backend.open(options, out::println)) {
+            if (Backend.of(device) == Backend.CPU) {
+                return arithmetic(device, out);
+            }
+            out.println(words(options.cuda()));
+            holds = arithmetic(device, out);
+        }
+        try (Device device = backend.open(options.with(EAGER), line -> { })) {
+            out.println(words(EAGER));
+            return arithmetic(device, out) && holds;
+        }
+    }
+
+    private static String words(CudaOptions options) {
+        return switch (options.fusion()) {
+            case FUSED -> "Operations that follow one another share a kernel";
+            case SEPARATE -> "A kernel for each operation";
+        } + switch (options.single()) {
+            case TF32 -> ", products of F32 in TF32:";
+            case FULL -> ", products of F32 in full single precision:";
+        };
+    }
+
+    private static boolean arithmetic(Device device, PrintWriter out) {
+        boolean holds = contract(device, out);
+        for (DType compute : TensorOpsContract.types(device)) {
+            holds &= golden(device, compute, out);
+        }
+        return holds;
+    }
+
+    private static boolean contract(Device device, PrintWriter out) {
+        Map<DType, List<ContractCase>> cases = TensorOpsContract.cases(device).stream()
+            .collect(Collectors.groupingBy(ContractCase::dtype, () -> new EnumMap<>(DType.class), Collectors.toList()));
+        boolean holds = true;
+        for (Map.Entry<DType, List<ContractCase>> ofType : cases.entrySet()) {
+            int failed = 0;
+            for (ContractCase contractCase : ofType.getValue()) {
+                try {
+                    contractCase.run(device);
+                } catch (ContractViolation violation) {
+                    failed++;
+                    out.println("FAILED " + violation.getMessage());
+                }
+            }
+            out.printf("Operations in %-4s %4d cases, %d failed%n", ofType.getKey(), ofType.getValue().size(), failed);
+            out.flush();
+            holds &= failed == 0;
+        }
+        return holds;
+    }
+
+    private static boolean golden(Device device, DType compute, PrintWriter out) {
+        int comparisons = 0;
+        int failed = 0;
+        GoldenCase.Deviation worst = new GoldenCase.Deviation("", 0, 1);
+        for (GoldenCase golden : GoldenCase.all()) {
+            for (GoldenCase.Deviation deviation : golden.run(device, compute)) {
+                comparisons++;
+                if (!deviation.isAcceptable()) {
+                    failed++;
+                    out.printf("FAILED golden case %s in %s, %s: error %.1e, allowed %.1e%n", golden.name(), compute,
+                        deviation.what(), deviation.error(), deviation.tolerance());
+                }
+                worst = deviation.share() > worst.share() ? deviation : worst;
+            }
+        }
+        out.printf("Golden cases in %-4s %4d comparisons, %d failed; nearest to its bound: %s, error %.1e of %.1e%n",
+            compute, comparisons, failed, worst.what(), worst.error(), worst.tolerance());
+        out.flush();
+        return failed == 0;
+    }
+}

@@ -1,0 +1,2 @@
+/** {@code isobar verify}. */
+package org.isobar.cli.verify;

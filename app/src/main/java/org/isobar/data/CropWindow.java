@@ -1,0 +1,25 @@
+package org.isobar.data;
+
+/**
+ * The part of each stored frame that is read: everything from index 0 up to these extents.
+ *
+ * @param channels number of channels
+ * @param height   number of latitudes
+ * @param width    number of longitudes
+ */
+public record CropWindow(int channels, int height, int width) {
+    /** Numbers in the window. */
+    public long elements() {
+        return (long) channels * height * width;
+    }
+
+    /** Size in single precision. */
+    public long bytes() {
+        return elements() * Float.BYTES;
+    }
+
+    @Override
+    public String toString() {
+        return channels + " x " + height + " x " + width;
+    }
+}

@@ -1,0 +1,99 @@
+package org.isobar.data;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
+import jdk.incubator.vector.VectorSpecies;
+
+/**
+ * How numbers lie in a file: size and byte order. {@link #normalize} is the one pass over the data from the mapped file
+ * to the batch: load, swap, subtract, divide, narrow, store.
+ */
+enum NumberEncoding {
+    /** IEEE 754 binary32, least significant byte first. */
+    F32_LITTLE(4, ByteOrder.LITTLE_ENDIAN),
+    /** IEEE 754 binary32, most significant byte first. */
+    F32_BIG(4, ByteOrder.BIG_ENDIAN),
+    /** IEEE 754 binary64, least significant byte first. */
+    F64_LITTLE(8, ByteOrder.LITTLE_ENDIAN),
+    /** IEEE 754 binary64, most significant byte first. */
+    F64_BIG(8, ByteOrder.BIG_ENDIAN);
+
+    private static final VectorSpecies<Float> FLOATS = FloatVector.SPECIES_PREFERRED;
+    private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
+    private static final VectorSpecies<Float> NARROWED =
+        VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
+    private static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
+
+    private final int bytes;
+    private final ByteOrder order;
+    private final ValueLayout.OfFloat single; // made once: a pass over a row allocates nothing
+    private final ValueLayout.OfDouble twofold;
+
+    NumberEncoding(int bytes, ByteOrder order) {
+        this.bytes = bytes;
+        this.order = order;
+        single = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(order);
+        twofold = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(order);
+    }
+
+    /** The encoding of the given size and byte order. */
+    static NumberEncoding of(int bytes, ByteOrder order) {
+        boolean little = order == ByteOrder.LITTLE_ENDIAN;
+        return bytes == 4 ? little ? F32_LITTLE : F32_BIG : little ? F64_LITTLE : F64_BIG;
+    }
+
+    /** Size of a number in bytes. */
+    int bytes() {
+        return bytes;
+    }
+
+    /**
+     * {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers, in the precision of the
+     * source, to single precision in native order. Offsets in bytes.
+     */
+    void normalize(MemorySegment source, long from, long count, float mean, float spread,
+                   MemorySegment target, long to) {
+        if (bytes == 4) {
+            normalizeFloats(source, from, count, mean, spread, target, to);
+        } else {
+            normalizeDoubles(source, from, count, mean, spread, target, to);
+        }
+    }
+
+    private void normalizeFloats(MemorySegment source, long from, long count, float mean, float spread,
+                                 MemorySegment target, long to) {
+        ByteOrder nativeOrder = ByteOrder.nativeOrder();
+        FloatVector means = FloatVector.broadcast(FLOATS, mean);
+        FloatVector spreads = FloatVector.broadcast(FLOATS, spread);
+        long i = 0;
+        for (; i <= count - FLOATS.length(); i += FLOATS.length()) {
+            FloatVector.fromMemorySegment(FLOATS, source, from + 4 * i, order).sub(means).div(spreads)
+                .intoMemorySegment(target, to + 4 * i, nativeOrder);
+        }
+        for (; i < count; i++) {
+            target.set(TARGET, to + 4 * i, (source.get(single, from + 4 * i) - mean) / spread);
+        }
+    }
+
+    private void normalizeDoubles(MemorySegment source, long from, long count, float mean, float spread,
+                                  MemorySegment target, long to) {
+        ByteOrder nativeOrder = ByteOrder.nativeOrder();
+        DoubleVector means = DoubleVector.broadcast(DOUBLES, mean);
+        DoubleVector spreads = DoubleVector.broadcast(DOUBLES, spread);
+        long i = 0;
+        for (; i <= count - DOUBLES.length(); i += DOUBLES.length()) {
+            DoubleVector normal = DoubleVector.fromMemorySegment(DOUBLES, source, from + 8 * i, order)
+                .sub(means).div(spreads);
+            ((FloatVector) normal.convertShape(VectorOperators.D2F, NARROWED, 0))
+                .intoMemorySegment(target, to + 4 * i, nativeOrder);
+        }
+        for (; i < count; i++) {
+            target.set(TARGET, to + 4 * i, (float) ((source.get(twofold, from + 8 * i) - mean) / spread));
+        }
+    }
+}

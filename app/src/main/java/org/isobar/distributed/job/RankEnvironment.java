@@ -1,0 +1,128 @@
+package org.isobar.distributed.job;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.isobar.fault.UserException;
+
+/**
+ * Which of the job's processes this one is, and where they meet: from RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
+ * MASTER_PORT, or what Slurm says where these are absent. Where neither says anything, it is the only one.
+ *
+ * @param rank          from 0
+ * @param worldSize     number of processes
+ * @param localRank     rank among the processes of this node, from 0
+ * @param masterAddress name or address of the machine of rank 0
+ * @param masterPort    port on which rank 0 awaits the others
+ */
+public record RankEnvironment(int rank, int worldSize, int localRank, String masterAddress, int masterPort) {
+    /** The port of PyTorch's launcher, and of the tutorial's scripts. */
+    public static final int DEFAULT_PORT = 29500;
+    private static final Pattern FIRST_OF_LIST = Pattern.compile("([^,\\[]*)(?:\\[(\\w+)[^]]*])?([^,\\[]*).*");
+
+    /** Checks that the numbers make sense. */
+    public RankEnvironment {
+        if (worldSize < 1 || rank < 0 || rank >= worldSize) {
+            throw new UserException("rank " + rank + " of " + worldSize + " processes: RANK must be at least 0 and less"
+                + " than WORLD_SIZE (SLURM_PROCID and SLURM_NTASKS under Slurm)");
+        }
+        if (localRank < 0) {
+            throw new UserException("LOCAL_RANK=" + localRank + " must not be negative");
+        }
+        if (masterPort < 1 || masterPort > 65535) {
+            throw new UserException("MASTER_PORT=" + masterPort + " must lie between 1 and 65535");
+        }
+    }
+
+    /**
+     * Reads the environment of a process.
+     *
+     * @throws UserException if something is missing or wrong, or if this is a batch script's shell, not a task
+     */
+    public static RankEnvironment of(Map<String, String> environment) {
+        Variables variables = new Variables(environment);
+        int worldSize = variables.number("WORLD_SIZE", "SLURM_NTASKS").orElse(1);
+        if (worldSize > 1) {
+            variables.refuseShell();
+        }
+        int rank = variables.number("RANK", worldSize > 1 ? "SLURM_PROCID" : null)
+            .orElseGet(() -> worldSize == 1 ? 0 : variables.missing("RANK"));
+        return new RankEnvironment(rank, worldSize,
+            variables.number("LOCAL_RANK", "SLURM_LOCALID").orElse(0),
+            variables.text("MASTER_ADDR").or(variables::firstNode)
+                .orElseGet(() -> worldSize == 1 ? "localhost" : variables.missing("MASTER_ADDR")),
+            variables.number("MASTER_PORT", null).orElse(DEFAULT_PORT));
+    }
+
+    /**
+     * Number of processes on this machine, which share it: LOCAL_WORLD_SIZE, as torchrun has it too; else 1.
+     *
+     * @throws UserException if it is no such number
+     */
+    public static int localWorldSize(Map<String, String> environment) {
+        int number = new Variables(environment).number("LOCAL_WORLD_SIZE", null).orElse(1);
+        if (number < 1) {
+            throw new UserException("LOCAL_WORLD_SIZE=" + number + ", but it is the number of processes on this"
+                + " machine: at least 1");
+        }
+        return number;
+    }
+
+    /** Environment variables; an empty one counts as absent. */
+    private record Variables(Map<String, String> all) {
+        Optional<String> text(String name) {
+            return Optional.ofNullable(all.get(name)).map(String::strip).filter(value -> !value.isEmpty());
+        }
+
+        Optional<Integer> number(String name, String fallback) {
+            if (text(name).isEmpty() && fallback != null) {
+                return number(fallback, null);
+            }
+            return text(name).map(value -> {
+                try {
+                    return Integer.parseInt(value);
+                } catch (NumberFormatException notANumber) {
+                    throw new UserException(name + "=" + value + " is not a number", notANumber);
+                }
+            });
+        }
+
+        <T> T missing(String name) {
+            throw new UserException(name + " is not set, though WORLD_SIZE says that there are several processes; set"
+                + " RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or start them by srun or"
+                + " `isobar launch`");
+        }
+
+        /**
+         * The shell of a batch script looks like rank 0 of all tasks: SLURM_PROCID is 0 and SLURM_NTASKS that of the
+         * job. An interactive one has SLURM_NTASKS alone. Only a task of srun has a step with as many tasks (Slurm
+         * 22.05, tried). With RANK and without SLURM_PROCID, somebody else than srun has started the processes.
+         */
+        void refuseShell() {
+            boolean processesElsewhere = text("SLURM_PROCID").isEmpty() && text("RANK").isPresent();
+            if (text("SLURM_JOB_ID").isPresent() && !processesElsewhere
+                && !text("SLURM_STEP_NUM_TASKS").equals(text("SLURM_NTASKS"))) {
+                throw new UserException("this is the shell of Slurm job " + all.get("SLURM_JOB_ID")
+                    + ", not one of its " + all.getOrDefault("SLURM_NTASKS", "several") + " tasks: it would wait for"
+                    + " the others for ever. Put srun before the command");
+            }
+        }
+
+        /** Rank 0 runs on the first node of the step. */
+        Optional<String> firstNode() {
+            return text("SLURM_STEP_NODELIST").or(() -> text("SLURM_JOB_NODELIST")).map(RankEnvironment::firstNode)
+                .or(() -> text("SLURM_LAUNCH_NODE_IPADDR"));
+        }
+    }
+
+    /** The first host of Slurm's short form: {@code nid001} of {@code nid[001-004,007],login1}. */
+    static String firstNode(String list) {
+        Matcher matcher = FIRST_OF_LIST.matcher(list);
+        if (!matcher.matches()) {
+            throw new UserException("cannot read the node list '" + list + "'; set MASTER_ADDR");
+        }
+        return matcher.group(1) + (matcher.group(2) == null ? "" : matcher.group(2) + matcher.group(3));
+    }
+}

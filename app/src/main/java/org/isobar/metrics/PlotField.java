@@ -1,0 +1,87 @@
+package org.isobar.metrics;
+
+/** A field on a grid, row 0 at the top, and the range of its finite values. */
+final class PlotField {
+    private final float[] values;
+    private final int height;
+    private final int width;
+    private final double min;
+    private final double max;
+
+    PlotField(float[] values, int height, int width) {
+        if (values.length != (long) height * width) {
+            throw new IllegalArgumentException(values.length + " values for " + height + " x " + width + " points");
+        }
+        this.values = values;
+        this.height = height;
+        this.width = width;
+        double low = Double.POSITIVE_INFINITY;
+        double high = Double.NEGATIVE_INFINITY;
+        for (float value : values) {
+            if (Float.isFinite(value)) {
+                low = Math.min(low, value);
+                high = Math.max(high, value);
+            }
+        }
+        min = low <= high ? low : Double.NaN;
+        max = low <= high ? high : Double.NaN;
+    }
+
+    int height() {
+        return height;
+    }
+
+    int width() {
+        return width;
+    }
+
+    /** The least finite value; NaN if there is none. */
+    double min() {
+        return min;
+    }
+
+    /** The greatest finite value; NaN if there is none. */
+    double max() {
+        return max;
+    }
+
+    /** Where a value lies between {@link #min} (0) and {@link #max} (1); 0 in a field of one value. */
+    double unit(double value) {
+        return max > min ? (value - min) / (max - min) : 0;
+    }
+
+    /**
+     * Mean of the finite values under a rectangle, given in fractions of the field: each grid cell counts with the area
+     * that it shares with the rectangle. So a cell fills many pixels evenly, and a pixel shows all of its cells.
+     *
+     * @return NaN if there is no finite value
+     */
+    double mean(double left, double right, double top, double bottom) {
+        double sum = 0;
+        double area = 0;
+        for (int row = first(top, height); row < end(bottom, height); row++) {
+            double rowShare = share(row, top * height, bottom * height);
+            for (int column = first(left, width); column < end(right, width); column++) {
+                float value = values[row * width + column];
+                if (Float.isFinite(value)) {
+                    double share = rowShare * share(column, left * width, right * width);
+                    sum += share * value;
+                    area += share;
+                }
+            }
+        }
+        return sum / area;
+    }
+
+    private static int first(double begin, int count) {
+        return Math.min((int) (begin * count), count - 1);
+    }
+
+    private static int end(double end, int count) {
+        return Math.min((int) Math.ceil(end * count), count);
+    }
+
+    private static double share(int cell, double begin, double end) {
+        return Math.max(0, Math.min(end, cell + 1) - Math.max(begin, cell));
+    }
+}

@@ -1,0 +1,46 @@
+package org.isobar.train.diagnosis;
+
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+import org.isobar.backend.dryrun.DryRunCommunicator;
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.device.DeviceArena;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.nn.Pass;
+import org.isobar.tensor.DType;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
+import org.isobar.vit.VitConfig;
+
+/** Which layers of a model put out fp16 where that is the type of products, found by a forward pass of a dry run. */
+final class HalfPrecisionOutputs {
+    private static final long UNBOUNDED = Long.MAX_VALUE / 4;
+
+    private HalfPrecisionOutputs() { }
+
+    /** Their names in PyTorch's tree: all but those of the residual stream and the image. */
+    static Set<String> layers(VitConfig config) {
+        Set<String> layers = new HashSet<>();
+        ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
+        try (DryRunDevice device = new DryRunDevice();
+            DeviceArena state = device.arena("state", UNBOUNDED);
+            DeviceArena kept = device.arena("activations", UNBOUNDED);
+            DeviceArena scratch = device.arena("scratch", UNBOUNDED);
+            DeviceArena images = device.arena("images", UNBOUNDED);
+            Communicators communicators = new Communicators(alone, 0, device.ops()::copy, DryRunCommunicator::new)) {
+            Replica replica = new Replica(device, config, 1, new StepMemory(state, kept, scratch), communicators,
+                Replica.Options.of(DType.F16, GradientSync.Options.DEFAULT));
+            replica.forward(images.f32(1, config.inChannels(), config.height(), config.width()), new Pass.None(),
+                (modules, y) -> {
+                    if (y.dtype() == DType.F16) {
+                        layers.addAll(modules);
+                    }
+                });
+        }
+        return layers;
+    }
+}

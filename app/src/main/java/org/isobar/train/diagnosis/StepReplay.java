@@ -1,0 +1,129 @@
+package org.isobar.train.diagnosis;
+
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+import org.isobar.backend.Backend;
+import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.CheckpointPath;
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.data.Era5Dataset;
+import org.isobar.device.Device;
+import org.isobar.distributed.Communicators;
+import org.isobar.tensor.DType;
+import org.isobar.train.input.RunInputs;
+import org.isobar.train.memory.MemoryCheck;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.memory.RunMemory;
+import org.isobar.train.saving.TrainingState;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+
+/**
+ * The step that follows a checkpoint, again: on one process, in single precision whatever the run had, one sample at a
+ * time so that any batch fits, with a look at all outputs of layers and all gradients. Nothing is changed or written.
+ */
+public final class StepReplay {
+    private static final int ALL_FINITE = 0;
+    private static final int REPRODUCED = 1;
+    private static final double FP16_MAX = 65504;
+
+    private final Checkpoint checkpoint;
+    private final RunConfig config;
+    private final Consumer<String> out;
+
+    private StepReplay(Checkpoint checkpoint, RunConfig config, Consumer<String> out) {
+        this.checkpoint = checkpoint;
+        this.config = config;
+        this.out = out;
+    }
+
+    /**
+     * Replays a step; returns the exit code: 0 if all numbers are finite, 1 if one is not.
+     *
+     * @param path        a checkpoint, or where the newest of several is taken
+     * @param overrides   keys of this machine, such as {@code data_dir}, and their values
+     * @param environment of this process
+     * @param out         told what is found, line by line
+     * @throws org.isobar.fault.UserException if there is no such checkpoint, or its data are not there
+     */
+    public static int run(Path path, Map<String, String> overrides, Map<String, String> environment,
+        Consumer<String> out) {
+        Map<String, String> exact = new HashMap<>(environment);
+        exact.put("NVIDIA_TF32_OVERRIDE", "0"); // products in single precision as a whole
+        try (Checkpoint checkpoint = new CheckpointPath(path).open(Checkpoint.Scrutiny.CHECKSUMS, out)) {
+            RunConfig config = configuration(checkpoint, overrides, exact);
+            try (Device device = config.device().open(config.deviceOptions(exact), out)) {
+                return new StepReplay(checkpoint, config, out).run(device);
+            }
+        }
+    }
+
+    /** That of the run, for one process; whatever job this is started in is none of its. */
+    private static RunConfig configuration(Checkpoint checkpoint, Map<String, String> overrides,
+        Map<String, String> environment) {
+        Map<String, String> machine = new HashMap<>(environment);
+        machine.keySet().retainAll(Set.of("DATADIR", "ISOBAR_THREADS", "NVIDIA_TF32_OVERRIDE"));
+        Map<String, String> settings = new LinkedHashMap<>(Map.of("tensor_parallel", "1", "context_parallel", "1",
+            "comm_backend", "auto", "amp_mode", "none", "resume", "never", "init_weights", "None"));
+        settings.putAll(overrides);
+        ConfigRequest request = new ConfigRequest(checkpoint.path().resolve("checkpoint.json"), "replay", machine);
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            request = request.with(setting.getKey(), setting.getValue());
+        }
+        return ConfigLoader.restore(checkpoint.configuration(), request);
+    }
+
+    private int run(Device device) {
+        TrainingState state = checkpoint.state(TrainingState.class);
+        try (Era5Dataset dataset = Era5Dataset.open(new RunInputs(config, device).training())) {
+            dataset.requireBatch(config.training().globalBatchSize());
+            if (!state.data().startsWith("training " + dataset.fingerprint() + ";")) {
+                out.accept("The data are others than the run had: " + dataset.config().directory());
+            }
+            MemoryPlan plan = plan(device);
+            try (RunMemory memory = new RunMemory(device, plan);
+                Replica replica = new Replica(device, config.model(), 1, memory.take(),
+                    Communicators.alone(device.ops()::copy),
+                    Replica.Options.of(DType.F32, GradientSync.Options.DEFAULT))) {
+                replica.state().restore(checkpoint, state.control());
+                return run(new ReplayedStep(replica, dataset, config, checkpoint.iteration(), state));
+            }
+        }
+    }
+
+    private MemoryPlan plan(Device device) {
+        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), 1, DType.F32,
+            new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
+            new RunInputs(config, device).memory(), MemoryCheck.Saving.NOTHING);
+        int sharers = Backend.sharers(device, config.deviceOptions(Map.of()));
+        return MemoryCheck.require(device, run, device.memory().available() / sharers);
+    }
+
+    private int run(ReplayedStep step) {
+        out.accept("Replaying %s after %s in fp32, sample by sample".formatted(step, checkpoint.path()));
+        Optional<String> weight = step.firstNonFiniteWeight();
+        weight.ifPresent(name -> out.accept("weight " + name + " is not finite in the checkpoint"));
+        boolean finite = weight.isEmpty();
+        FiniteScan.Peak peak = new FiniteScan.Peak("", 0);
+        for (int place = 0; place < config.training().globalBatchSize(); place++) {
+            ReplayedStep.Finding finding = step.replay(place);
+            out.accept(finding.toString());
+            finite &= finding.isFinite();
+            peak = finding.peak().magnitude() > peak.magnitude() ? finding.peak() : peak;
+        }
+        if (peak.magnitude() > FP16_MAX) {
+            out.accept("beyond fp16, which ends at %.0f: the output of %s, up to %s".formatted(FP16_MAX, peak.name(),
+                peak.magnitude()));
+        }
+        out.accept(finite ? "All numbers are finite." : "Reproduced: not all numbers are finite.");
+        return finite ? ALL_FINITE : REPRODUCED;
+    }
+}

@@ -1,0 +1,82 @@
+package org.isobar.train.input;
+
+import java.nio.file.Path;
+import java.util.OptionalLong;
+
+import org.isobar.backend.Backend;
+import org.isobar.config.DataConfig;
+import org.isobar.config.DataLoaderConfig;
+import org.isobar.config.RunConfig;
+import org.isobar.data.DataLoader;
+import org.isobar.data.DatasetConfig;
+import org.isobar.data.DistributedSampler;
+import org.isobar.data.Era5Dataset;
+import org.isobar.data.NormalizationPlace;
+import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.TutorialLines;
+import org.isobar.train.memory.MemoryCheck;
+import org.isobar.vit.VitConfig;
+
+/** How a configured run reads its data on one device. */
+public record RunInputs(RunConfig config, Device device) {
+
+    /** What the loaders of training and validation will take. */
+    public MemoryCheck.Inputs memory() {
+        DatasetConfig data = training();
+        VitConfig model = config.model();
+        int loaders = 2;
+        return new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
+            batch -> loaders * DataLoader.slots(config.data().numDataWorkers(), batch),
+            loaders * DataLoader.statisticsBytes(normalizing(), Math.max(model.inChannels(), model.outChannels())));
+    }
+
+    /** How the years that move the weights are read. */
+    public DatasetConfig training() {
+        return dataset(config.data().trainPath(), config.data().limitSamples());
+    }
+
+    /** The years that move the weights. */
+    public Era5Dataset training(RunLog log) {
+        return open(config.data().trainPath(), config.data().limitSamples(), log);
+    }
+
+    /** The years that score them. */
+    public Era5Dataset validation(RunLog log) {
+        return open(config.data().validPath(), config.data().limitSamplesValid(), log);
+    }
+
+    private Era5Dataset open(Path path, OptionalLong limit, RunLog log) {
+        Era5Dataset dataset = Era5Dataset.open(dataset(path, limit));
+        log.info(TutorialLines.fileStats(dataset.files().getFirst()));
+        limit.ifPresent(most -> log.info(TutorialLines.samplesLimited(dataset.size())));
+        log.info(TutorialLines.samplesPerYear(dataset.samplesPerYear()));
+        log.info(TutorialLines.dataFound(path.toString(), dataset.size(), config.model().height(),
+            config.model().width(), config.model().inChannels()));
+        dataset.requireBatch(config.training().globalBatchSize());
+        return dataset;
+    }
+
+    private DatasetConfig dataset(Path path, OptionalLong limit) {
+        DataConfig data = config.data();
+        VitConfig model = config.model();
+        return new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(), model.height(), model.width(),
+            model.inChannels(), model.outChannels(), data.dt(), limit);
+    }
+
+    /** Batches of a data set. All ranks of one model read the same samples. */
+    public DataLoader loader(Era5Dataset dataset, boolean shuffle, Communicators communicators) {
+        DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(),
+            config.grid().size(Axis.DP), communicators.coordinate(Axis.DP), shuffle, config.training().seed());
+        return new DataLoader(device, dataset, sampler, config.data().numDataWorkers(), normalizing());
+    }
+
+    /** A CPU reads what the loader's threads have written: there is nothing to copy. */
+    private NormalizationPlace normalizing() {
+        boolean copied = Backend.of(device) != Backend.CPU;
+        return copied && config.data().dataLoaderConfig() == DataLoaderConfig.DALI ? NormalizationPlace.ON_DEVICE
+            : NormalizationPlace.ON_HOST;
+    }
+}

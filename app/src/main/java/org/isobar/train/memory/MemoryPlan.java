@@ -1,0 +1,95 @@
+package org.isobar.train.memory;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.backend.dryrun.DryRunCommunicator;
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.Footprint;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
+import org.isobar.vit.VitConfig;
+
+/**
+ * What one training step needs, found by running it on a device that does no mathematics: exact, since it is the very
+ * code that trains.
+ *
+ * @param stateBytes   parameters and their copy in half precision, gradients, optimizer moments, predictions
+ * @param keptBytes    activations kept from forward to backward
+ * @param scratchBytes temporaries
+ * @param savedBytes   host memory for the copy that this rank writes its share of a checkpoint from
+ * @param footprint    what the operations are given
+ * @param stepFlops    floating-point operations of a step
+ */
+public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long savedBytes, Footprint footprint,
+    double stepFlops) {
+    private static final long UNBOUNDED = Long.MAX_VALUE / 4;
+
+    /** Bytes of all three arenas. */
+    public long bytes() {
+        return stateBytes + keptBytes + scratchBytes;
+    }
+
+    /**
+     * The arenas that this plan asks for: all of them or, after a failure, none.
+     *
+     * @throws org.isobar.device.OutOfDeviceMemoryException if the device has less memory free
+     */
+    public StepMemory allocate(Device device) {
+        List<DeviceArena> taken = new ArrayList<>();
+        try {
+            taken.add(device.arena("state", stateBytes));
+            taken.add(device.arena("activations", keptBytes));
+            taken.add(device.arena("scratch", scratchBytes));
+        } catch (RuntimeException noMemory) {
+            taken.forEach(DeviceArena::close);
+            throw noMemory;
+        }
+        return new StepMemory(taken.get(0), taken.get(1), taken.get(2));
+    }
+
+    /** The plan of a training step of {@code batch} samples in single precision on a rank that is alone. */
+    public static MemoryPlan of(VitConfig config, int batch) {
+        return of(config, batch, DType.F32);
+    }
+
+    /** The plan of a training step with products in {@code compute} on a rank that is alone. */
+    public static MemoryPlan of(VitConfig config, int batch, DType compute) {
+        return of(config, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0);
+    }
+
+    /** The plan of a training step in single precision on one rank of a grid. */
+    public static MemoryPlan of(VitConfig config, int batch, ProcessGrid grid, int rank) {
+        return of(config, batch, DType.F32, grid, rank);
+    }
+
+    /** The plan of a training step of {@code batch} local samples, products in {@code compute}, on a rank of a grid. */
+    public static MemoryPlan of(VitConfig config, int batch, DType compute, ProcessGrid grid, int rank) {
+        try (DryRunDevice device = new DryRunDevice();
+            DeviceArena state = device.arena("state", UNBOUNDED);
+            DeviceArena kept = device.arena("activations", UNBOUNDED);
+            DeviceArena scratch = device.arena("scratch", UNBOUNDED);
+            DeviceArena images = device.arena("images", UNBOUNDED);
+            Communicators communicators = new Communicators(grid, rank, device.ops()::copy, DryRunCommunicator::new)) {
+            Replica replica = new Replica(device, config, batch, new StepMemory(state, kept, scratch),
+                communicators, Replica.Options.of(compute, GradientSync.Options.DEFAULT));
+            Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
+            Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
+            replica.trainStep(input, target, new Replica.StepContext(0, 0, IndexSpan.whole(batch), 0));
+            double flops = device.flops();
+            replica.evaluate(input, target);
+            long saved = replica.state().share(grid, rank).stream().mapToLong(slice -> slice.here().bytes()).sum();
+            return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), saved,
+                device.footprint(), flops);
+        }
+    }
+}

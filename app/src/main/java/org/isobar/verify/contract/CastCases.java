@@ -1,0 +1,66 @@
+package org.isobar.verify.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+
+import org.isobar.tensor.DType;
+import org.isobar.verify.reference.ExpectedTensor;
+
+/** Rounding from one type to another: every number of 16 bits, every tie between two of them, and the ends. */
+final class CastCases {
+    private static final int PATTERNS = 1 << 16;
+    private static final double[] SPECIAL = {0, -0.0, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN,
+        Float.MIN_VALUE, -Float.MIN_VALUE, Float.MIN_NORMAL, Float.MAX_VALUE, -Float.MAX_VALUE, 1 - 0x1p-24,
+        1 + 0x1p-23};
+
+    private CastCases() { }
+
+    /** Casts from one type to each of those that a device has. */
+    static List<ContractCase> cases(DType from, Iterable<DType> supported) {
+        List<ContractCase> cases = new ArrayList<>();
+        for (DType to : supported) {
+            for (int n : EdgeSizes.elements()) {
+                cases.add(cast(from, to, "of " + n, bench -> bench.random("x", n)));
+            }
+            cases.add(cast(from, to, "of numbers with a name", bench -> SPECIAL));
+            cases.add(cast(from, to, "of all numbers", bench -> numbers(from)));
+            if (to.bytes() < from.bytes()) {
+                cases.add(cast(from, to, "of all ties and what lies beside them", bench -> ties(to)));
+            }
+        }
+        return cases;
+    }
+
+    private static ContractCase cast(DType from, DType to, String variant, Function<OperationBench, double[]> values) {
+        return new ContractCase(from, "cast", "to " + to + " " + variant, bench -> {
+            double[] numbers = values.apply(bench);
+            GuardedTensor x = bench.input(from, "x", numbers, numbers.length);
+            GuardedTensor y = bench.output(to, "y", 1, numbers.length);
+            bench.ops().cast(y.tensor(), x.tensor());
+            bench.expect(y, ExpectedTensor.exactly(x.values()));
+        });
+    }
+
+    /** Every number of a type of 16 bits; as many bit patterns, evenly spread, of another. */
+    private static double[] numbers(DType dtype) {
+        return IntStream.range(0, PATTERNS).mapToDouble(bits -> switch (dtype) {
+            case F16 -> Float.float16ToFloat((short) bits);
+            default -> Float.intBitsToFloat(bits << 16 | (dtype == DType.F32 ? bits * 40_503 & 0xFFFF : 0));
+        }).toArray();
+    }
+
+    /** Between each two neighbours of {@code dtype}, and beyond the last: the middle, and the numbers beside it. */
+    private static double[] ties(DType dtype) {
+        double[] finite = DoubleStream.of(numbers(dtype)).filter(x -> x >= 0 && x < Double.POSITIVE_INFINITY).sorted()
+            .toArray();
+        return IntStream.range(0, finite.length).boxed().flatMapToDouble(i -> {
+            double next = i + 1 < finite.length ? finite[i + 1] : 2 * finite[i] - finite[i - 1];
+            float middle = (float) ((finite[i] + next) / 2);
+            float sign = i % 2 == 0 ? 1 : -1;
+            return DoubleStream.of(sign * middle, sign * Math.nextUp(middle), sign * Math.nextDown(middle));
+        }).toArray();
+    }
+}

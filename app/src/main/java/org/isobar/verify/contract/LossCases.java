@@ -1,0 +1,85 @@
+package org.isobar.verify.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.tensor.DType;
+import org.isobar.verify.reference.ExpectedTensor;
+import org.isobar.verify.reference.ReferenceImages;
+
+/** Loss, its gradient, and the score. */
+final class LossCases {
+    /** B, C, H, W. */
+    private static final int[][] SIZES = {{1, 1, 2, 1}, {3, 2, 5, 7}, {2, 3, 32, 64}, {1, 20, 33, 47}};
+
+    private LossCases() { }
+
+    static List<ContractCase> cases() {
+        List<ContractCase> cases = new ArrayList<>();
+        for (int[] size : SIZES) {
+            String variant = size[0] + " x " + size[1] + " x " + size[2] + " x " + size[3];
+            cases.add(loss(variant, size[0], size[1], size[2], size[3]));
+            cases.add(backward(variant, size[0], size[1], size[2], size[3], 1));
+            cases.add(backward(variant + ", scaled", size[0], size[1], size[2], size[3], 65536));
+            cases.add(rmse(variant, size[0], size[1], size[2], size[3]));
+        }
+        cases.add(backwardOfPerfectSample());
+        return cases;
+    }
+
+    private static ContractCase loss(String variant, int b, int c, int h, int w) {
+        return new ContractCase(DType.F32, "relativeL2Loss", variant, bench -> {
+            GuardedTensor prediction = bench.input("prediction", b, c, h, w);
+            GuardedTensor target = bench.input("target", b, c, h, w);
+            GuardedTensor loss = bench.output(DType.F64, "loss", 1);
+            GuardedTensor norms = bench.output(DType.F64, "norms", b, 2);
+            bench.ops().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
+            ExpectedTensor expected = ReferenceImages.norms(prediction.values(), target.values(), b);
+            bench.expect(norms, expected);
+            bench.expect(loss, ReferenceImages.loss(expected.values(), c * h * w));
+        });
+    }
+
+    private static ContractCase backward(String variant, int b, int c, int h, int w, double scale) {
+        return new ContractCase(DType.F32, "relativeL2LossBackward", variant, bench -> {
+            GuardedTensor prediction = bench.input("prediction", b, c, h, w);
+            GuardedTensor target = bench.input("target", b, c, h, w);
+            GuardedTensor dPrediction = bench.output("dPrediction", b, c, h, w);
+            backward(bench, dPrediction, prediction, target, scale);
+        });
+    }
+
+    /** In place, and with a sample whose difference is zero. */
+    private static ContractCase backwardOfPerfectSample() {
+        return new ContractCase(DType.F32, "relativeL2LossBackward", "in place, with a perfect sample", bench -> {
+            double[] values = bench.random("target", 3 * 2 * 4 * 5);
+            double[] close = bench.random("prediction", values.length);
+            System.arraycopy(values, 40, close, 40, 40);
+            GuardedTensor prediction = bench.inOut(DType.F32, "prediction", close, 3, 2, 4, 5);
+            GuardedTensor target = bench.input("target", values, 3, 2, 4, 5);
+            backward(bench, prediction, prediction, target, 2);
+        });
+    }
+
+    private static void backward(OperationBench bench, GuardedTensor dPrediction, GuardedTensor prediction,
+        GuardedTensor target, double scale) {
+        int b = (int) target.tensor().shape().extent(0);
+        double[] norms = ReferenceImages.norms(prediction.values(), target.values(), b).values();
+        GuardedTensor normsProbe = bench.input(DType.F64, "norms", norms, b, 2);
+        GuardedTensor scaleProbe = bench.input(DType.F64, "scale", new double[] {scale}, 1);
+        bench.ops().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
+            normsProbe.tensor(), scaleProbe.tensor());
+        bench.expect(dPrediction,
+            ReferenceImages.lossBackward(prediction.values(), target.values(), norms, scale));
+    }
+
+    private static ContractCase rmse(String variant, int b, int c, int h, int w) {
+        return new ContractCase(DType.F32, "weightedRmse", variant, bench -> {
+            GuardedTensor prediction = bench.input("prediction", b, c, h, w);
+            GuardedTensor target = bench.input("target", b, c, h, w);
+            GuardedTensor rmse = bench.output(DType.F64, "rmse", c);
+            bench.ops().weightedRmse(rmse.tensor(), prediction.tensor(), target.tensor());
+            bench.expect(rmse, ReferenceImages.weightedRmse(prediction.values(), target.values(), b, c, h, w));
+        });
+    }
+}

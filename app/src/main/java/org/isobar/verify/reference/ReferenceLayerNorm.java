@@ -1,0 +1,145 @@
+package org.isobar.verify.reference;
+
+/**
+ * Layer normalization in double precision. The magnitudes say that x - mean carries an error of |x| + |mean|, and that
+ * the deviation, a root of a mean of squares of such differences, carries one of the root of their mean square.
+ */
+public final class ReferenceLayerNorm {
+    private final double[] x;
+    private final double[] sizes; // magnitudes that the elements of x come from
+    private final int rows;
+    private final int width;
+    private final double[] mean;
+    private final double[] invStd;
+
+    /** With the statistics of the rows themselves. */
+    public ReferenceLayerNorm(double[] x, int width, double epsilon) {
+        this(ExpectedTensor.sums(x.length, 1).plus(x), width, epsilon);
+    }
+
+    /** Of rows that are themselves computed, with their own statistics. */
+    public ReferenceLayerNorm(ExpectedTensor sums, int width, double epsilon) {
+        this(sums, width, new double[sums.size() / width], new double[sums.size() / width]);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < width; c++) {
+                mean[r] += x[r * width + c] / width;
+            }
+            double variance = 0;
+            for (int c = 0; c < width; c++) {
+                double distance = x[r * width + c] - mean[r];
+                variance += distance * distance / width;
+            }
+            invStd[r] = 1 / Math.sqrt(variance + epsilon);
+        }
+    }
+
+    /** With given statistics. */
+    public ReferenceLayerNorm(double[] x, int width, double[] mean, double[] invStd) {
+        this(ExpectedTensor.sums(x.length, 1).plus(x), width, mean, invStd);
+    }
+
+    private ReferenceLayerNorm(ExpectedTensor sums, int width, double[] mean, double[] invStd) {
+        x = sums.values();
+        sizes = sums.magnitudes();
+        this.width = width;
+        this.rows = x.length / width;
+        this.mean = mean;
+        this.invStd = invStd;
+    }
+
+    public double[] mean() {
+        return mean;
+    }
+
+    public double[] invStd() {
+        return invStd;
+    }
+
+    public ExpectedTensor means() {
+        ExpectedTensor means = ExpectedTensor.sums(rows, width);
+        for (int r = 0; r < rows; r++) {
+            means.add(r, mean[r], size(r));
+        }
+        return means;
+    }
+
+    public ExpectedTensor invStds() {
+        ExpectedTensor invStds = ExpectedTensor.sums(rows, width);
+        for (int r = 0; r < rows; r++) {
+            invStds.add(r, invStd[r], invStd[r] * conditioning(r));
+        }
+        return invStds;
+    }
+
+    /** Root mean square of what a row comes from. */
+    private double size(int r) {
+        double sum = 0;
+        for (int c = 0; c < width; c++) {
+            sum += sizes[r * width + c] * sizes[r * width + c] / width;
+        }
+        return Math.sqrt(sum);
+    }
+
+    /** By how much relative errors of a row grow in its normalized values. */
+    private double conditioning(int r) {
+        return 1 + size(r) * invStd[r];
+    }
+
+    private double normal(int r, int c) {
+        return (x[r * width + c] - mean[r]) * invStd[r];
+    }
+
+    /** What the error of {@link #normal} is to be compared with. */
+    private double normalMagnitude(int r, int c) {
+        return (sizes[r * width + c] + Math.abs(mean[r])) * invStd[r]
+            + Math.abs(normal(r, c)) * conditioning(r);
+    }
+
+    public ExpectedTensor forward(double[] gamma, double[] beta) {
+        ExpectedTensor y = ExpectedTensor.sums(x.length, width);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < width; c++) {
+                y.add(r * width + c, normal(r, c) * gamma[c], normalMagnitude(r, c) * Math.abs(gamma[c]));
+                y.add(r * width + c, beta[c]);
+            }
+        }
+        return y;
+    }
+
+    public ExpectedTensor input(double[] before, double[] dy, double[] gamma) {
+        ExpectedTensor dx = ExpectedTensor.sums(x.length, width).plus(before);
+        for (int r = 0; r < rows; r++) {
+            double meanG = 0;
+            double meanGn = 0;
+            double meanGMagnitude = 0;
+            double meanGnMagnitude = 0;
+            for (int c = 0; c < width; c++) {
+                double g = dy[r * width + c] * gamma[c];
+                meanG += g / width;
+                meanGn += g * normal(r, c) / width;
+                meanGMagnitude += Math.abs(g) / width;
+                meanGnMagnitude += Math.abs(g) * normalMagnitude(r, c) / width;
+            }
+            for (int c = 0; c < width; c++) {
+                double g = dy[r * width + c] * gamma[c];
+                dx.add(r * width + c, invStd[r] * (g - meanG - normal(r, c) * meanGn),
+                    invStd[r] * (Math.abs(g) + meanGMagnitude + normalMagnitude(r, c) * meanGnMagnitude));
+            }
+        }
+        return dx;
+    }
+
+    public ExpectedTensor gamma(double[] before, double[] dy) {
+        ExpectedTensor dGamma = ExpectedTensor.sums(width, rows).plus(before);
+        for (int i = 0; i < dy.length; i++) {
+            int r = i / width;
+            int c = i % width;
+            dGamma.add(c, dy[i] * normal(r, c), Math.abs(dy[i]) * normalMagnitude(r, c));
+        }
+        return dGamma;
+    }
+
+    public ExpectedTensor beta(double[] before, double[] dy) {
+        return ReferenceProducts.columnSums(before, dy);
+    }
+}

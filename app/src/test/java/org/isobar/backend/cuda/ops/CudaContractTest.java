@@ -1,0 +1,83 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.isobar.backend.cuda.CudaDevice;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.tensor.DType;
+import org.isobar.verify.GoldenCase;
+import org.isobar.verify.contract.TensorOpsContract;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * The contract and the golden cases on a GPU, in every type: once as {@code --enable_jit} has it, in TF32; once with a
+ * kernel for each operation, in full single precision, with the faster gradient of queries. The same bits come out
+ * twice but for the latter.
+ */
+@Tag("cuda")
+class CudaContractTest {
+    private static CudaDevice fused;
+    private static CudaDevice separate;
+
+    @BeforeAll
+    static void open() throws Exception {
+        KernelPreparation.compile(file -> true);
+        fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
+        separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
+    }
+
+    private static CudaDevice open(CudaOptions options) {
+        return new CudaDevice(0, options, System.getenv(), line -> { });
+    }
+
+    @AfterAll
+    static void close() {
+        separate.close();
+        fused.close();
+    }
+
+    @TestFactory
+    Stream<DynamicTest> fusedKernelsKeepTheContract() {
+        return TensorOpsContract.cases(fused).stream().map(one -> dynamicTest(one.name(), () ->
+            assertEquals(one.run(fused), one.run(fused), "bits differ from run to run")));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> separateKernelsKeepTheContract() {
+        return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
+    }
+
+    /** The fused kernel sums what it stores, as it is stored. */
+    @TestFactory
+    Stream<DynamicTest> theGradientOfBiasAndGeluHasTheSameBitsFusedAndSeparate() {
+        TensorOpsContract.cases(separate); // which makes room for them there
+        return TensorOpsContract.cases(fused).stream().filter(one -> one.operation().equals("biasGeluBackward"))
+            .map(one -> dynamicTest(one.name(), () -> assertEquals(one.run(separate), one.run(fused))));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> goldenCasesHold() {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (CudaDevice device : List.of(fused, separate)) {
+            String how = device == fused ? ", fused, TF32" : ", separate, full single precision";
+            for (GoldenCase golden : GoldenCase.all()) {
+                for (DType compute : TensorOpsContract.types(device)) {
+                    tests.add(dynamicTest(golden.name() + " in " + compute + how, () -> assertEquals(List.of(),
+                        golden.run(device, compute).stream().filter(d -> !d.isAcceptable()).toList())));
+                }
+            }
+        }
+        return tests.stream();
+    }
+}

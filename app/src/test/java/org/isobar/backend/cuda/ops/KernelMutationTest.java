@@ -1,0 +1,160 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.isobar.backend.cuda.kernels.KernelSource;
+import org.isobar.backend.cuda.kernels.KernelVariant;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Tests the tests: with one small mistake in a kernel (an index, a bound, a barrier), the contract of its operation
+ * must fail, or the simulated machine complain. Each file of kernels has its mistake.
+ */
+@Tag("simulated")
+class KernelMutationTest {
+    private static final long SECONDS = 120;
+
+    private final ExecutorService pool = Executors.newFixedThreadPool(2);
+
+    @AfterEach
+    void close() {
+        pool.shutdownNow();
+    }
+
+    private static List<Mutation> mutations() {
+        return Stream.of(ofElements(), ofSums(), ofAttention()).flatMap(List::stream).toList();
+    }
+
+    private static List<Mutation> ofElements() {
+        return List.of(
+            new Mutation("elementwise.cuh", "first + CHUNK < n ? first + CHUNK : n", "first + CHUNK", "gelu"),
+            new Mutation("fill.cu", "(y + i)", "(y)", "fill"),
+            new Mutation("cast.cu", "store(y + i,", "store(y + i + 1,", "cast"),
+            new Mutation("transpose_outer.cu", "place - column * rows", "place - column * columns", "transposeOuter"),
+            new Mutation("gelu.cu", "x < 0 ?", "x <= 1 ?", "gelu"),
+            new Mutation("gelu.cu", "store(dx + i, gradient)", "store(dx, gradient)", "biasGeluBackward",
+                Fusion.SEPARATE),
+            new Mutation("residual.cu", "fmaf(factor, term[j], sum[j])", "fmaf(factor, sum[j], term[j])", "residual"),
+            new Mutation("philox.cuh", "start + sample * step", "start + sample", "residualBackward"),
+            new Mutation("philox.cuh", "shift & 2 ? words[j + 3]", "shift & 2 ? words[j + 2]", "dropout"),
+            new Mutation("dropout.cu", "(row - plane * rows) * inner", "row * inner", "dropout"),
+            new Mutation("positions.cu", "load(before, d_positions + i)", "load(before, dy + i)",
+                "addPositionsBackward"),
+            new Mutation("normalize.cu", "std[blockIdx.y % channels]", "std[blockIdx.y / channels]", "normalize"),
+            new Mutation("patches.cu", "int x = i / count;", "int x = i % s.columns;", "unpatchify"),
+            new Mutation("patches.cu", "tile[c][x] = image[pixel]; });\n        __syncthreads();",
+                "tile[c][x] = image[pixel]; });", "patchify"));
+    }
+
+    private static List<Mutation> ofSums() {
+        return List.of(
+            new Mutation("gelu.cu", "i = row * width + column", "i = row * width", "biasGeluBackward", Fusion.FUSED),
+            new Mutation("gelu.cu", "partial + blockIdx.y * width", "partial + blockIdx.y", "biasGeluBackward",
+                Fusion.FUSED),
+            new Mutation("bias.cu", "blockIdx.y * width", "blockIdx.y", "biasBackward"),
+            new Mutation("columns.cuh", "if (left + at < width)", "if (left + at <= width)", "biasBackward"),
+            new Mutation("partial_sums.cu", "    __syncthreads();\n", "", "biasBackward"),
+            new Mutation("layer_norm.cu", "squares = fmaf(value[j] - mean, value[j] - mean",
+                "squares = fmaf(value[j], value[j] - mean", "layerNorm"),
+            new Mutation("layer_norm.cu", "g - means.g", "g", "layerNormBackward"),
+            new Mutation("layer_norm.cu", "    __syncthreads();\n    for (int i = threadIdx.x; i < WIDTH",
+                "    for (int i = threadIdx.x; i < WIDTH", "layerNormBackward", Fusion.FUSED),
+            new Mutation("rows.cuh", "if (i < WIDTH)", "if (i <= WIDTH)", "layerNorm", Fusion.FUSED),
+            new Mutation("relative_l2_loss.cu", "gridDim.x + blockIdx.x", "gridDim.x",
+                "relativeL2Loss"),
+            new Mutation("common.cuh", "    __syncthreads(); // what an earlier call left has been read\n", "",
+                "relativeL2Loss"),
+            new Mutation("weighted_rmse.cu", "if (row < height)", "if (row <= height)", "weightedRmse"),
+            new Mutation("scaling.cu", "store(gradient + i, value)", "store(gradient, value)", "unscale"),
+            new Mutation("scaling.cu", "next.good_steps >= interval", "next.good_steps > interval", "advance"),
+            new Mutation("adam.cu", "chunk += gridDim.x", "chunk += 2 * gridDim.x", "adam"));
+    }
+
+    private static List<Mutation> ofAttention() {
+        return List.of(
+            new Mutation("attention_forward.cu", "* LN2 + logf(sum)", "+ logf(sum)", "attention"),
+            new Mutation("attention_plain.cu", "sample * keys * 2 * heads", "sample * keys * heads", "attention"),
+            new Mutation("attention_backward_queries.cu",
+                "        __syncthreads();  // this tile is there, and nobody reads the last any more\n", "",
+                "attentionBackward"),
+            new Mutation("attention_backward_keys.cu",
+                "        __syncthreads();  // this tile is there, and nobody reads the last any more\n", "",
+                "attentionBackward"),
+            new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
+    }
+
+    /** Each is a process that keeps one processor busy: two at a time. */
+    @TestFactory
+    Stream<DynamicTest> oneMistakeIsFound(@TempDir Path logs) {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (Mutation mutation : mutations()) {
+            Path log = logs.resolve(tests.size() + ".log");
+            Future<Integer> status = pool.submit(() -> run(mutation, log));
+            tests.add(DynamicTest.dynamicTest(mutation.toString(), () ->
+                assertEquals(MutatedContract.FOUND, status.get(), () -> "the mistake was not found: " + read(log))));
+        }
+        return tests.stream();
+    }
+
+    private static int run(Mutation mutation, Path log) throws Exception {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        List<String> command = new ArrayList<>(List.of(java, "@" + Path.of("jvm.options").toAbsolutePath(), "-Xmx512m",
+            "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+            MutatedContract.class.getName()));
+        command.addAll(mutation.arguments());
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        try {
+            assertTrue(process.waitFor(SECONDS, TimeUnit.SECONDS), () -> "still running: " + read(log));
+            return process.exitValue();
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    private static String read(Path log) {
+        try {
+            return Files.readString(log);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void everyMistakeChangesItsFile() {
+        for (Mutation mutation : mutations()) {
+            KernelSource source = KernelSource.load(mutation.file());
+            assertNotEquals(source, mutation.apply(source), mutation::toString);
+        }
+    }
+
+    @Test
+    void everyFileHasItsMistake() {
+        Set<String> mutated = mutations().stream().map(Mutation::file).collect(Collectors.toSet());
+        List<String> missing = AllKernelVariants.all().stream().map(KernelVariant::file).distinct()
+            .filter(file -> !mutated.contains(file)).toList();
+        assertTrue(missing.isEmpty(), () -> "no mutation of " + missing);
+    }
+}

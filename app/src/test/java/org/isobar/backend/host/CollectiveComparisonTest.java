@@ -1,0 +1,146 @@
+package org.isobar.backend.host;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+import org.isobar.distributed.CollectiveSequence;
+import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.Reduction;
+import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.Rendezvous;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.junit.jupiter.api.Test;
+
+/** Ranks as threads tell each other what they issue, over real sockets. */
+class CollectiveComparisonTest {
+    private static final Tensor TEN = HostTensors.of(DType.F32, 10, i -> i);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    /** One of them. */
+    private record Rank(int index, CollectiveComparison roll, CollectiveSequence operations,
+        CompletableFuture<String> failure) { }
+
+    private interface Body {
+        void run(Rank rank) throws Exception;
+    }
+
+    @Test
+    void everybodyShowsWhatItBrings() throws Exception {
+        List<String> failures = run(4, rank -> {
+            List<ByteBuffer> all = rank.roll().exchange(ByteBuffer.allocate(8).putLong(10L * rank.index()).flip());
+            for (int peer = 0; peer < 4; peer++) {
+                assertEquals(10 * peer, all.get(peer).getLong(0));
+            }
+        });
+        failures.forEach(failure -> assertNull(failure));
+    }
+
+    /** Many are on their way at once, and a pair has its own order. */
+    @Test
+    void whatIsTheSameIsPassedOver() throws Exception {
+        List<String> failures = run(3, rank -> {
+            for (int i = 0; i < 1000; i++) {
+                rank.roll().announce(rank.operations().allReduce(TEN, Reduction.SUM));
+                rank.roll().announce(rank.operations().receive(TEN, (rank.index() + 2) % 3));
+                rank.roll().announce(rank.operations().send(TEN, (rank.index() + 1) % 3));
+            }
+            rank.roll().announce(rank.operations().barrier());
+            rank.roll().settle(PATIENCE);
+        });
+        failures.forEach(failure -> assertNull(failure));
+    }
+
+    @Test
+    void whatDiffersIsNamed() throws Exception {
+        CyclicBarrier end = new CyclicBarrier(3);
+        List<String> failures = run(3, rank -> {
+            rank.roll().announce(rank.operations().barrier());
+            rank.roll().announce(rank.index() == 1 ? rank.operations().broadcast(TEN, 0)
+                : rank.operations().allReduce(TEN, Reduction.SUM));
+            if (rank.index() == 0) {
+                rank.roll().settle(PATIENCE);
+            } else {
+                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
+            end.await(PATIENCE.toSeconds(), TimeUnit.SECONDS); // who leaves takes along what it has not told yet
+        });
+        assertEquals("operation 1 (broadcast of 10 F32): rank 0 has issued operation 1 (all-reduce of 10 F32)",
+            failures.get(1));
+        assertEquals("operation 1 (all-reduce of 10 F32): rank 1 has issued operation 1 (broadcast of 10 F32)",
+            failures.get(2));
+    }
+
+    @Test
+    void aSendOfAnotherSizeIsNamed() throws Exception {
+        List<String> failures = run(2, rank -> {
+            if (rank.index() == 0) {
+                rank.roll().announce(rank.operations().send(TEN, 1));
+                rank.roll().settle(PATIENCE);
+            } else {
+                rank.roll().announce(rank.operations().receive(TEN.slice(0, 4), 0));
+                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
+        });
+        assertEquals("operation 0 (receive of 4 F32): rank 0 has issued operation 0 (send of 10 F32)",
+            failures.get(1));
+    }
+
+    @Test
+    void aRankThatLeavesIsMissed() throws Exception {
+        List<String> failures = run(2, rank -> {
+            if (rank.index() == 0) {
+                rank.roll().announce(rank.operations().barrier());
+                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
+        });
+        assertTrue(failures.get(0).endsWith("the connection from rank 1 is broken (at its end)"), failures.get(0));
+        assertNull(failures.get(1));
+    }
+
+    /** Runs {@code body} at each rank; what each has heard of the others, or null. */
+    private static List<String> run(int count, Body body) throws Exception {
+        int port = Ranks.freePort();
+        try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
+            List<Callable<String>> ranks = IntStream.range(0, count)
+                .mapToObj(rank -> (Callable<String>) () -> rank(rank, count, port, body)).toList();
+            List<Future<String>> heard = threads.invokeAll(ranks);
+            String[] failures = new String[count];
+            for (int rank = 0; rank < count; rank++) {
+                failures[rank] = heard.get(rank).get();
+            }
+            return Arrays.asList(failures);
+        }
+    }
+
+    private static String rank(int rank, int count, int port, Body body) throws Exception {
+        ProcessGroup group = new ProcessGroup("dp", IntStream.range(0, count).boxed().toList(), rank);
+        RankEnvironment self = new RankEnvironment(rank, count, 0, "127.0.0.1", port);
+        CompletableFuture<String> failure = new CompletableFuture<>();
+        try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG);
+            CollectiveComparison roll = new CollectiveComparison(job, group)) {
+            if (count < 4) { // else they only show what they bring
+                roll.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
+            }
+            body.run(new Rank(rank, roll, new CollectiveSequence(group), failure));
+        }
+        return failure.getNow(null);
+    }
+}

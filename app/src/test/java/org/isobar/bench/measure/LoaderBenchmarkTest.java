@@ -1,0 +1,67 @@
+package org.isobar.bench.measure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.bench.suite.PythonInterpreter;
+import org.isobar.data.Era5Dataset;
+import org.isobar.device.Device;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The loader's benchmark on small files. */
+class LoaderBenchmarkTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    void itMeasuresCopiesAndEachNumberOfWorkers() {
+        LoaderFiles files = new LoaderFiles(directory, 16, 32, 4);
+        files.make(line -> { });
+        try (Device device = new CpuDevice(1)) {
+            LoaderResult result = new LoaderBenchmark(device, files, Timing.MEASURED).run();
+            assertEquals(2 * 20 * 16 * 32 * 4, result.sampleBytes());
+            assertEquals(List.of("memcpy by 1", "memcpy by 2", "memcpy by 4", "0 workers by 1", "1 worker by 1",
+                "2 workers by 2", "4 workers by 4"),
+                result.rates().stream().map(rate -> rate.way() + " by " + rate.threads()).toList());
+            result.rates().forEach(rate -> assertTrue(rate.bytes().low() > 0, rate::toString));
+        }
+    }
+
+    @Test
+    void layoutsThatWereBegunAreMadeAnew() throws IOException {
+        PythonInterpreter python = PythonInterpreter.with("h5py, numpy", Optional.empty());
+        assumeTrue(python.program().isPresent(), python.answer());
+        LoaderFiles files = new LoaderFiles(directory, 16, 32, 4);
+        files.make(line -> { });
+        Files.createDirectories(directory.resolve("gzip.tmp"));
+        Files.writeString(directory.resolve("gzip.tmp/1979.h5"), "not HDF5");
+        assertFalse(files.complete());
+        List<String> told = new ArrayList<>();
+        files.makeOthers(List.of(python.program().get(), Path.of("../bench/loader_h5py.py").toString()), told::add);
+        assertEquals(List.of(), told);
+        assertTrue(files.complete());
+        for (String layout : files.layouts()) {
+            try (Era5Dataset dataset = Era5Dataset.open(files.dataset(layout))) {
+                assertEquals(4, dataset.samplesPerYear());
+            }
+        }
+    }
+
+    @Test
+    void aScriptThatFailsIsToldOf() {
+        List<String> told = new ArrayList<>();
+        new LoaderFiles(directory, 16, 32, 4).makeOthers(List.of("ls", "--no-such-option"), told::add);
+        assertTrue(told.getFirst().contains("could not be made: ls --no-such-option make"), told::toString);
+    }
+}

@@ -1,0 +1,87 @@
+package org.isobar.bench.measure;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.device.Device;
+import org.isobar.fault.UserException;
+import org.isobar.tensor.DType;
+import org.isobar.train.memory.MemoryPlan;
+import org.junit.jupiter.api.Test;
+
+/** The benchmark of preset {@code tiny} on the CPU. */
+class StepBenchmarkTest {
+    private static final int STEPS = 2;
+
+    @Test
+    void itTellsOfTheStepAndOfEachOperation() {
+        List<StepResult> partial = new ArrayList<>();
+        StepResult result = run(Timing.MEASURED, partial);
+        assertEquals(STEPS, result.stepSeconds().count());
+        assertTrue(result.stepSeconds().low() > 0, result.stepSeconds()::toString);
+        assertTrue(result.losses().get(2) < result.losses().get(0), result.losses()::toString);
+        assertEquals(MemoryPlan.of(tiny().model(), 2, DType.F32).stepFlops(), result.flops());
+        assertEquals(result.flops(),
+            result.operations().stream().mapToDouble(OperationGroup::flops).sum(), 1e-9 * result.flops());
+        for (OperationGroup group : result.operations()) {
+            assertTrue(group.seconds() > 0 && (group.bytes() > 0 || group.name().equals("advance")), group::toString);
+        }
+        assertEquals(List.of(List.of(), result.losses()), partial.stream().map(StepResult::losses).toList());
+    }
+
+    /** Of the model's 2 blocks: 3 products in attention (keys and values are one) and 2 in the MLP each. */
+    @Test
+    void operationsAreToldApartByTheirPartOfTheStep() {
+        List<OperationGroup> groups = run(Timing.REHEARSED, new ArrayList<>()).operations();
+        assertEquals(1 + 2 * 4, calls(groups, "linear + Bias", StepOperation.Phase.FORWARD));
+        assertEquals(2, calls(groups, "linear + BiasGelu", StepOperation.Phase.FORWARD));
+        assertEquals(2, calls(groups, "attention", StepOperation.Phase.FORWARD));
+        assertEquals(2, calls(groups, "attentionBackward", StepOperation.Phase.BACKWARD));
+        assertEquals(12, calls(groups, "linearBackwardWeight", StepOperation.Phase.BACKWARD));
+        assertEquals(1, calls(groups, "patchify", StepOperation.Phase.FORWARD));
+        assertEquals(1, calls(groups, "adam", StepOperation.Phase.UPDATE));
+    }
+
+    @Test
+    void aRehearsalNotesNoTimes() {
+        StepResult result = run(Timing.REHEARSED, new ArrayList<>());
+        assertNull(result.stepSeconds());
+        assertTrue(result.operations().stream().allMatch(group -> group.seconds() == null));
+        assertEquals(3, result.losses().size());
+    }
+
+    @Test
+    void tooFewStepsToTellLossesOf() {
+        UserException refused = assertThrows(UserException.class,
+            () -> new StepBenchmark.Plan(1, 1, Timing.MEASURED, StepBenchmark.Detail.STEPS));
+        assertTrue(refused.getMessage().startsWith("--warmup_steps and --steps must be at least 1 each and 3"),
+            refused.getMessage());
+    }
+
+    private static int calls(List<OperationGroup> groups, String name, StepOperation.Phase phase) {
+        return groups.stream().filter(group -> group.name().equals(name) && group.phase() == phase)
+            .mapToInt(OperationGroup::calls).sum();
+    }
+
+    private static StepResult run(Timing timing, List<StepResult> partial) {
+        try (Device device = new CpuDevice(1)) {
+            return new StepBenchmark(tiny(), device, new StepBenchmark.Plan(2, STEPS, timing,
+                StepBenchmark.Detail.OPERATIONS)).run(partial::add);
+        }
+    }
+
+    private static RunConfig tiny() {
+        return ConfigLoader.load(new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", Map.of()));
+    }
+}

@@ -1,0 +1,105 @@
+package org.isobar.cli.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.cli.Main;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.distributed.job.RankEnvironment;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** What {@code isobar launch} takes, and what it tells the ranks. */
+class LaunchCommandTest {
+    @TempDir
+    private Path directory;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        launch train                                       | Missing required option: '--nproc_per_node=N'
+        launch --nproc_per_node=2                          | Missing required parameter: 'COMMAND'
+        launch --nproc_per_node=many train                 | 'many' is not an int
+        launch --nproc_per_node=0 train                    | --nproc_per_node=0: a job has at least one process
+        launch --nproc_per_node=2 --master_port=70000 train| --master_port=70000 must lie between 1 and 65535
+        launch --nproc_per_node=2 trian                    | 'trian' is not a command to launch. Did you mean 'train'?
+        """)
+    void whatTheUserCanMendExitsWithTwo(String line, String expected) {
+        StringWriter err = new StringWriter();
+        CommandLine main = Main.commandLine(new ProgramContext(Path.of(""), Map.of())).setErr(new PrintWriter(err));
+        assertEquals(2, Main.execute(main, line.split(" ")));
+        assertTrue(err.toString().contains(expected), err::toString);
+    }
+
+    @Test
+    void runsTheCommandWithItsOptionsInEachProcess() throws Exception {
+        List<String> lines = run("launch", "--nproc_per_node=2", "groups", "--world_size=2", "--tensor_parallel", "2");
+        assertTrue(lines.containsAll(List.of(" [g0, g1]", "[rank 1]  [g0, g1]")), lines::toString);
+    }
+
+    @Test
+    void severalProcessesTrainAsOneDoes() throws Exception {
+        List<String> one = run("train", "--config=tiny", "--expdir=one");
+        List<String> four = run("launch", "--nproc_per_node=4", "train", "--config=tiny", "--expdir=four",
+            "--tensor_parallel=2");
+        double expected = validationLoss(one);
+        assertEquals(expected, validationLoss(four), 1e-5 * expected); // a dozen steps, in float32
+        assertTrue(four.stream().anyMatch(line -> line.endsWith("Setting DP = 2, TP = 2, CP = 1, PP = 1")));
+        assertTrue(four.stream().noneMatch(line -> line.startsWith("[rank ") && line.contains(" - INFO - ")));
+    }
+
+    /** What the program prints, which is to end well. */
+    private List<String> run(String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(JavaCommand.command(Main.class));
+        command.addAll(command.size() - 1, List.of("-XX:TieredStopAtLevel=1",
+            "-Disobar.home=" + Path.of("..").toAbsolutePath()));
+        command.addAll(List.of(arguments));
+        Process program = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).start();
+        List<String> lines = new String(program.getInputStream().readAllBytes()).lines().toList();
+        assertEquals(0, program.waitFor(), lines::toString);
+        return lines;
+    }
+
+    private static double validationLoss(List<String> lines) {
+        String loss = "  Avg val loss=";
+        return lines.stream().filter(line -> line.contains(loss)).findFirst()
+            .map(line -> Double.valueOf(line.substring(line.indexOf(loss) + loss.length())))
+            .orElseThrow(() -> new AssertionError(lines));
+    }
+
+    @Test
+    void tellsTheRanksWhereTheyMeet() {
+        Map<String, String> environment = LaunchCommand.environment(Map.of("HOME", "/somewhere"), 1000, 4321);
+        assertEquals("/somewhere", environment.get("HOME"));
+        assertEquals("1", environment.get("ISOBAR_THREADS"));
+        environment.put("RANK", "3");
+        environment.put("LOCAL_RANK", "3");
+        assertEquals(new RankEnvironment(3, 1000, 3, "127.0.0.1", 4321), RankEnvironment.of(environment));
+        String secret = environment.get(JobSecret.VARIABLE);
+        assertTrue(secret.matches("[0-9a-f]{64}"), secret);
+        assertNotEquals(secret, LaunchCommand.environment(Map.of(), 2, 4321).get(JobSecret.VARIABLE));
+    }
+
+    @Test
+    void worksInTheShellOfASlurmJob() {
+        Map<String, String> shell = Map.of("SLURM_JOB_ID", "7", "SLURM_PROCID", "0", "SLURM_NTASKS", "2",
+            JobSecret.FILE_VARIABLE, "/of/the/job", "ISOBAR_THREADS", "5");
+        Map<String, String> environment = LaunchCommand.environment(shell, 2, 4321);
+        environment.put("RANK", "1");
+        assertEquals(1, RankEnvironment.of(environment).rank());
+        assertFalse(environment.containsKey(JobSecret.FILE_VARIABLE));
+        assertEquals("5", environment.get("ISOBAR_THREADS"));
+    }
+}

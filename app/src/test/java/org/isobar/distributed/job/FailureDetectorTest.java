@@ -1,0 +1,87 @@
+package org.isobar.distributed.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What ranks that watch each other hear. */
+class FailureDetectorTest {
+    private static final TimeLimits LIMITS =
+        new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(100), Duration.ofSeconds(20));
+    private static final Optional<String> REASON = Optional.of("the reason");
+    private FailureDetector zero;
+    private FailureDetector one;
+    private FailureDetector two;
+
+    @BeforeEach
+    void connect() throws IOException {
+        try (ServerSocketChannel door = ServerSocketChannel.open()) {
+            door.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Connection toOne = new Connection(SocketChannel.open(door.getLocalAddress()));
+            one = new FailureDetector(1, Map.of(0, new Connection(door.accept())), LIMITS);
+            Connection toTwo = new Connection(SocketChannel.open(door.getLocalAddress()));
+            two = new FailureDetector(2, Map.of(0, new Connection(door.accept())), LIMITS);
+            zero = new FailureDetector(0, Map.of(1, toOne, 2, toTwo), LIMITS);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        one.close();
+        two.close();
+        zero.close();
+    }
+
+    /** An interrupt closes the channel that its thread writes to: this rank would be thought dead. */
+    @Test
+    void anInterruptedThreadTellsItsReason() {
+        Thread.currentThread().interrupt();
+        one.fail("the reason");
+        assertTrue(Thread.interrupted());
+        assertEquals(REASON, zero.imminentFailure());
+        assertEquals(REASON, two.imminentFailure());
+    }
+
+    @Test
+    void anInterruptedThreadTakesLeave() {
+        Thread.currentThread().interrupt();
+        one.close();
+        assertTrue(Thread.interrupted());
+        two.close();
+        zero.close(); // when both have left
+        assertEquals(Optional.empty(), zero.failure());
+    }
+
+    /** It is about to say why, and others know better. */
+    @Test
+    void anInterruptedThreadWaitsForTheReason() {
+        CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS).execute(() -> two.fail("the reason"));
+        Thread.currentThread().interrupt();
+        assertEquals(REASON, one.imminentFailure());
+        assertTrue(Thread.interrupted());
+    }
+
+    /** Rank 0 has taken leave of them, and stays for that. */
+    @Test
+    void theLastRanksHearOfEachOther() throws InterruptedException {
+        Thread leaving = Thread.startVirtualThread(zero::close);
+        Thread.sleep(100); // for its farewell to come first; what follows holds either way
+        two.fail("the reason");
+        assertEquals(REASON, one.imminentFailure());
+        leaving.join();
+    }
+}

@@ -1,0 +1,47 @@
+package org.isobar.distributed.job;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.distributed.job.FailureDetector.Status;
+import org.junit.jupiter.api.Test;
+
+/** When ranks that wait have waited for too long. */
+class StallDetectorTest {
+    private static final Status ZERO = new Status(5, "rank 0");
+    private static final List<Status> OTHERS = List.of(new Status(6, "rank 1"));
+    private final StallDetector stalls = new StallDetector(0,
+        new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(10), Duration.ofSeconds(60)));
+
+    private Optional<String> judge(Status own, int second) {
+        return stalls.judge(own, OTHERS, Duration.ofSeconds(second).toNanos());
+    }
+
+    @Test
+    void allWaitAndNothingComesIn() {
+        assertEquals(Optional.empty(), judge(ZERO, 0));
+        assertEquals(Optional.empty(), judge(ZERO, 7));
+        assertEquals(Optional.of("all ranks wait for each other: rank 0; rank 1"), judge(ZERO, 8));
+    }
+
+    @Test
+    void whatComesInOrComputesDoesNotWaitInVain() {
+        assertEquals(Optional.empty(), judge(ZERO, 0));
+        assertEquals(Optional.empty(), judge(new Status(6, "rank 0"), 8));
+        assertEquals(Optional.empty(), judge(new Status(6, ""), 16));
+        assertEquals(Optional.empty(), judge(new Status(6, "rank 0"), 24));
+    }
+
+    /** All of them were stopped at the same time, as when a machine is suspended. */
+    @Test
+    void aStoppedProcessJudgesAnew() {
+        assertEquals(Optional.empty(), judge(ZERO, 0));
+        stalls.forgive(Duration.ofSeconds(100).toNanos());
+        assertEquals(Optional.empty(), judge(ZERO, 100));
+        assertEquals(Optional.empty(), judge(ZERO, 107));
+        assertEquals(Optional.of("all ranks wait for each other: rank 0; rank 1"), judge(ZERO, 108));
+    }
+}

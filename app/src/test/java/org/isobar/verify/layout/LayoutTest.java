@@ -1,0 +1,139 @@
+package org.isobar.verify.layout;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import org.isobar.backend.host.ForwardingCommunicator;
+import org.isobar.backend.host.GridRanks;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicator;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.Reduction;
+import org.isobar.distributed.Work;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.isobar.vit.VitConfig;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Every layout against one rank, with ranks as threads. */
+class LayoutTest {
+    private static final int STEPS = 11; // so that the last loss is that after ten
+
+    /** All factorizations of 1, 2, 4 and 8 ranks into tp x cp x dp. */
+    static Stream<Arguments> layouts() {
+        List<Arguments> layouts = new ArrayList<>();
+        for (int world : new int[] {1, 2, 4, 8}) {
+            for (int tp = 1; tp <= world; tp *= 2) {
+                for (int cp = 1; tp * cp <= world; cp *= 2) {
+                    layouts.add(Arguments.of(tp, cp, world / tp / cp));
+                }
+            }
+        }
+        assertEquals(20, layouts.size());
+        return layouts.stream();
+    }
+
+    @ParameterizedTest
+    @MethodSource("layouts")
+    void agreesWithOneRank(int tp, int cp, int dp) throws Exception {
+        check(grid("tp-cp-dp", tp, cp, dp), 0, 2);
+    }
+
+    /** One sample takes another way through the collectives of a sequence than several do. */
+    @ParameterizedTest
+    @CsvSource({"cp-tp-dp, 2, 2, 1, 1", "tp-dp-cp, 2, 2, 2, 1", "dp-cp-tp, 2, 1, 2, 1", "tp-cp-dp, 1, 3, 1, 1",
+        "tp-cp-dp, 1, 3, 1, 2", "tp-cp-dp, 1, 5, 1, 2", "cp-tp-dp, 2, 3, 1, 3", "tp-cp-dp, 3, 1, 1, 1",
+        "tp-cp-dp, 1, 1, 3, 1"})
+    void otherOrdersSizesAndBatches(String order, int tp, int cp, int dp, int batch) throws Exception {
+        check(grid(order, tp, cp, dp), 0, batch);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"tp-cp-dp, 2, 2, 2, 2", "tp-dp-cp, 1, 4, 2, 1", "tp-cp-dp, 4, 1, 1, 2", "cp-tp-dp, 1, 3, 1, 2"})
+    void dropoutMasksAgree(String order, int tp, int cp, int dp, int batch) throws Exception {
+        check(grid(order, tp, cp, dp), 0.2, batch);
+    }
+
+    /** The sequence of the tutorial's images; over 4 ranks, 1013, 1013, 1013 and 1011 tokens. */
+    @ParameterizedTest
+    @CsvSource({"4, 1", "1, 4", "2, 2"})
+    void asManyTokensAsTheTutorial(int tp, int cp) throws Exception {
+        VitConfig config = new VitConfig(360, 720, 8, 1, 1, 16, 1, 4, 16, 0);
+        assertEquals(4050, config.tokens());
+        List<LayoutCheck.Result> results = GridRanks.run(grid("tp-cp-dp", tp, cp, 1), (device, communicators) -> {
+            try (TwinModels twins = new TwinModels(device, communicators, config, 1)) {
+                return twins.compare(2, 1e-6, 1e-5);
+            }
+        }).getFirst();
+        assertEquals(List.of(), misses(results));
+        assertTrue(results.size() > 30, "comparisons: " + results.size());
+    }
+
+    /** The tutorial's mistake: gradients of the final norm are left unsummed over the ranks that share a sequence. */
+    @Test
+    void aMissingReductionIsSeen() throws Exception {
+        ProcessGrid grid = grid("tp-cp-dp", 1, 2, 1);
+        VitConfig config = LayoutCheck.model(grid, 0);
+        List<LayoutCheck.Result> results = GridRanks.run(grid,
+            communicator -> new ForgetsTheFinalNorm(communicator, 2L * config.embed()),
+            (device, communicators) -> {
+                try (TwinModels twins = new TwinModels(device, communicators, config, 2)) {
+                    return twins.compare(2, 1e-6, 1e-5);
+                }
+            }).getFirst();
+        List<String> misses = misses(results).stream().map(LayoutCheck.Result::what).toList();
+        assertEquals(List.of("model: gradient of norm.weight", "model: gradient of norm.bias"),
+            misses.stream().filter(miss -> miss.contains("gradient")).toList());
+        assertTrue(misses.containsAll(List.of("model: loss of step 1", "model: replicas differ after step 0",
+            "model: replicas differ after step 1")), misses::toString);
+    }
+
+    /** Leaves out the first weights of the first bucket reduced over cp: backward comes to the final norm first. */
+    private static final class ForgetsTheFinalNorm extends ForwardingCommunicator {
+        private final long forgotten; // elements
+        private long first = -1;
+
+        ForgetsTheFinalNorm(Communicator inner, long forgotten) {
+            super(inner);
+            this.forgotten = forgotten;
+        }
+
+        @Override
+        public Work allReduce(Tensor tensor, Reduction reduction) {
+            if (tensor.dtype() == DType.F32 && first < 0) {
+                first = tensor.offset();
+            }
+            boolean holdsNorm = tensor.dtype() == DType.F32 && tensor.offset() == first;
+            return super.allReduce(holdsNorm ? tensor.slice(forgotten, tensor.elements() - forgotten) : tensor,
+                reduction);
+        }
+    }
+
+    private static ProcessGrid grid(String order, int tp, int cp, int dp) {
+        return ProcessGrid.of(order, Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
+    }
+
+    private static void check(ProcessGrid grid, double dropout, int batch) throws Exception {
+        List<List<LayoutCheck.Result>> all = GridRanks.run(grid,
+            (device, communicators) -> new LayoutCheck(device, communicators, dropout, batch).run(STEPS));
+        List<LayoutCheck.Result> results = all.getFirst();
+        assertEquals(List.of(), misses(results));
+        assertTrue(results.size() > 100, "comparisons: " + results.size());
+        for (List<LayoutCheck.Result> others : all) {
+            assertEquals(results, others);
+        }
+    }
+
+    private static List<LayoutCheck.Result> misses(List<LayoutCheck.Result> results) {
+        return results.stream().filter(result -> !result.holds()).toList();
+    }
+}
