@@ -42,6 +42,7 @@ public record Bundle(Path home, Path jar, String name) {
         "docs", "*.md",
         "docs/decisions", "*.md",
         "docs/benchmarks", "*.md",
+        "docs/images", "*.{png,svg}",
         "example_logs/demo", "prediction.png"); // of the README
     private static final String OPTION = "--output";
 
