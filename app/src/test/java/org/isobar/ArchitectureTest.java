@@ -21,8 +21,8 @@ import java.util.stream.Stream;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -55,9 +55,9 @@ class ArchitectureTest {
         "train.step.StepLauncher", "verify.layout.LayoutCheck", "verify.layout.TwinLayers",
         "verify.layout.TwinModels");
     private static final String ROOT = "org.isobar.";
+    /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */
     private static final JavaClasses CLASSES = new ClassFileImporter()
-        .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-        .importPackages("org.isobar");
+        .importUrl(UserException.class.getProtectionDomain().getCodeSource().getLocation());
 
     @ParameterizedTest
     @MethodSource("allButTheLast")
