@@ -38,7 +38,7 @@ public final class Checkpoint implements StoredTensors {
     private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
 
     /** How closely a checkpoint is looked at before it is taken. */
-    public enum Scrutiny {
+    public enum IntegrityCheck {
         /** At its manifest and at the size of each file. */
         SIZES,
         /** At the checksums of all files, too: reads them from beginning to end. */
@@ -66,7 +66,7 @@ public final class Checkpoint implements StoredTensors {
                     + CheckpointManifest.FILE);
             }
             CheckpointManifest manifest = CheckpointManifest.parse(Files.readAllBytes(file));
-            for (Map.Entry<String, CheckpointManifest.StoredFile> entry : manifest.files().entrySet()) {
+            for (Map.Entry<String, StoredFile> entry : manifest.files().entrySet()) {
                 checkSize(path.resolve(entry.getKey()), entry.getValue().bytes());
             }
             return new Checkpoint(path, manifest);
@@ -82,9 +82,9 @@ public final class Checkpoint implements StoredTensors {
      *
      * @throws UserException also if a checksum is wrong that was looked at
      */
-    static Checkpoint open(Path path, Scrutiny scrutiny) {
+    static Checkpoint open(Path path, IntegrityCheck scrutiny) {
         Checkpoint checkpoint = open(path);
-        List<String> damage = scrutiny == Scrutiny.SIZES ? List.of() : checkpoint.verify();
+        List<String> damage = scrutiny == IntegrityCheck.SIZES ? List.of() : checkpoint.verify();
         if (!damage.isEmpty()) {
             checkpoint.close();
             throw unusable(path, damage.getFirst());
@@ -101,7 +101,7 @@ public final class Checkpoint implements StoredTensors {
      * @return nothing if there is none
      * @throws UserException if the directory cannot be read
      */
-    public static Optional<Checkpoint> newest(Path directory, Scrutiny scrutiny, Consumer<String> skipped) {
+    public static Optional<Checkpoint> newest(Path directory, IntegrityCheck scrutiny, Consumer<String> skipped) {
         for (Path path : list(directory)) {
             try {
                 return Optional.of(open(path, scrutiny));
@@ -115,7 +115,7 @@ public final class Checkpoint implements StoredTensors {
     /** What is named like a checkpoint in a directory, the latest iteration first, sound or not. */
     static List<Path> list(Path directory) {
         try {
-            return CheckpointFolder.checkpoints(directory);
+            return CheckpointFiles.checkpoints(directory);
         } catch (NoSuchFileException | NotDirectoryException e) { // who writes there will say what is wrong
             return List.of();
         } catch (IOException e) {

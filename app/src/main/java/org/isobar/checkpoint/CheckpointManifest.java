@@ -60,9 +60,6 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     /** A slice of a tensor: the file in which it lies under the tensor's name, and which slice it is. */
     record StoredPiece(String file, Shard shard) { }
 
-    /** A file: its size, and the CRC32C of each of its blocks, the last of which may be shorter. */
-    record StoredFile(long bytes, List<Long> crc32c) { }
-
     /** The file's contents. */
     byte[] toBytes() throws JsonProcessingException {
         String json = JSON.writerWithDefaultPrettyPrinter().writeValueAsString(this);
@@ -100,9 +97,9 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     void check() throws MalformedException {
         check(blockBytes > 0 && blockBytes % DType.F32.bytes() == 0, "blocks of " + blockBytes + " bytes");
         for (Map.Entry<String, StoredFile> file : files.entrySet()) {
-            check(CheckpointFolder.isShard(file.getKey()), file.getKey() + " is no name of a shard");
-            long blocks = Math.ceilDiv(file.getValue().bytes, (long) blockBytes);
-            check(file.getValue().crc32c.size() == blocks, file.getKey() + " has " + file.getValue().crc32c.size()
+            check(CheckpointFiles.isShard(file.getKey()), file.getKey() + " is no name of a shard");
+            long blocks = Math.ceilDiv(file.getValue().bytes(), (long) blockBytes);
+            check(file.getValue().crc32c().size() == blocks, file.getKey() + " has " + file.getValue().crc32c().size()
                 + " checksums for " + blocks + " blocks");
         }
         for (Map.Entry<String, StoredTensor> tensor : tensors.entrySet()) {
@@ -129,20 +126,20 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     }
 
     /** Puts together what all ranks have written. */
-    static CheckpointManifest of(long iteration, CheckpointContents description, List<Sidecar> shares)
+    static CheckpointManifest of(long iteration, CheckpointMetadata description, List<Sidecar> shares)
         throws MalformedException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         Map<String, StoredFile> files = new LinkedHashMap<>();
         for (Sidecar share : shares) {
             if (share.stored() != null) {
-                files.put(CheckpointFolder.shard(share.rank()), share.stored());
+                files.put(CheckpointFiles.shard(share.rank()), share.stored());
             }
             for (Sidecar.WrittenPiece piece : share.pieces()) {
                 StoredTensor tensor = tensors.computeIfAbsent(piece.name(),
                     name -> new StoredTensor(piece.shape(), new ArrayList<>()));
                 check(tensor.shape.equals(piece.shape()), "tensor " + piece.name() + " has the shapes "
                     + tensor.shape + " and " + piece.shape());
-                tensor.pieces.add(new StoredPiece(CheckpointFolder.shard(share.rank()), piece.shard()));
+                tensor.pieces.add(new StoredPiece(CheckpointFiles.shard(share.rank()), piece.shard()));
             }
         }
         CheckpointManifest manifest = new CheckpointManifest(FORMAT, VERSION, iteration, description.configuration(),

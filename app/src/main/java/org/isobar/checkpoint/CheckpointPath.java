@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
@@ -28,7 +28,7 @@ public record CheckpointPath(Path path) {
      * @param skipped  is told of each later one that is not, and why
      * @throws UserException if there is none that is sound
      */
-    public Checkpoint open(Scrutiny scrutiny, Consumer<String> skipped) {
+    public Checkpoint open(IntegrityCheck scrutiny, Consumer<String> skipped) {
         Optional<Path> directory = directory();
         if (directory.isEmpty()) {
             return Checkpoint.open(path, scrutiny);

@@ -65,9 +65,9 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
      * @param pieces      this rank's share; may be empty
      * @param description what rank 0 writes into the manifest; of no account elsewhere
      */
-    public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointContents description) {
-        Path path = directory.resolve(CheckpointFolder.checkpoint(iteration));
-        Path temporary = directory.resolve(CheckpointFolder.temporary(iteration));
+    public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointMetadata description) {
+        Path path = directory.resolve(CheckpointFiles.checkpoint(iteration));
+        Path temporary = directory.resolve(CheckpointFiles.temporary(iteration));
         try {
             if (rank == 0) {
                 begin(temporary);
@@ -89,12 +89,12 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     private void begin(Path temporary) throws IOException {
         Files.createDirectories(directory);
-        CheckpointFolder.deleteTemporaries(directory);
+        CheckpointFiles.deleteTemporaries(directory);
         Files.createDirectory(temporary);
         try {
-            CheckpointFolder.writeWhole(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
+            CheckpointFiles.writeWhole(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
         } catch (IOException e) {
-            CheckpointFolder.delete(temporary);
+            CheckpointFiles.delete(temporary);
             throw e;
         }
     }
@@ -110,35 +110,35 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     }
 
     private Sidecar writeShare(Path temporary, List<TensorSlice> pieces) throws IOException, FailedException {
-        Path sidecar = temporary.resolve(CheckpointFolder.sidecar(rank));
+        Path sidecar = temporary.resolve(CheckpointFiles.sidecar(rank));
         Sidecar written;
         try {
-            CheckpointManifest.StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
+            StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
             written = new Sidecar(run, rank, pieces.stream().map(Sidecar.WrittenPiece::of).toList(), stored, null);
         } catch (UserException e) {
             FailedException failure = new FailedException("rank " + rank + ": " + e.getMessage());
             try {
-                CheckpointFolder.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
+                CheckpointFiles.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
                     new Sidecar(run, rank, List.of(), null, e.getMessage())));
             } catch (IOException unsaid) { // rank 0 will wait in vain
                 failure.addSuppressed(unsaid);
             }
             throw failure;
         }
-        CheckpointFolder.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
+        CheckpointFiles.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
         return written;
     }
 
     /** The sidecar says whether a shard is whole, so that it needs no other name until then. */
-    private CheckpointManifest.StoredFile writeShard(Path temporary, List<TensorSlice> pieces) throws IOException {
-        Path shard = temporary.resolve(CheckpointFolder.shard(rank));
+    private StoredFile writeShard(Path temporary, List<TensorSlice> pieces) throws IOException {
+        Path shard = temporary.resolve(CheckpointFiles.shard(rank));
         List<SafeTensorsWriter.NamedTensor> tensors = pieces.stream().map(piece ->
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
-        List<CheckpointManifest.StoredFile> stored = new ArrayList<>();
+        List<StoredFile> stored = new ArrayList<>();
         try {
             requireRoom(temporary, pieces);
-            CheckpointFolder.write(shard, file -> {
-                BlockChecksums checksums = new BlockChecksums(file, CheckpointManifest.BLOCK_BYTES);
+            CheckpointFiles.write(shard, file -> {
+                BlockChecksumChannel checksums = new BlockChecksumChannel(file, CheckpointManifest.BLOCK_BYTES);
                 SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
                 stored.add(checksums.written());
             });
@@ -163,7 +163,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         List<Sidecar> shares = new ArrayList<>(List.of(own));
         long start = System.nanoTime();
         for (int peer = 1; peer < ranks; peer++) {
-            Path file = temporary.resolve(CheckpointFolder.sidecar(peer));
+            Path file = temporary.resolve(CheckpointFiles.sidecar(peer));
             if (!await(start, patience, () -> Files.exists(file) || !isOurs(temporary))) {
                 throw new FailedException("rank " + peer + " has not written its share" + late(patience));
             }
@@ -181,20 +181,20 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     private void complete(Path temporary, Path path, CheckpointManifest manifest) throws IOException, FailedException {
         byte[] json = manifest.toBytes();
-        CheckpointFolder.write(temporary.resolve(CheckpointManifest.FILE), file ->
+        CheckpointFiles.write(temporary.resolve(CheckpointManifest.FILE), file ->
             AtomicFile.writeFully(file, ByteBuffer.wrap(json)));
         if (!isOurs(temporary)) {
             throw anotherRun();
         }
         boolean occupied = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
-        if (occupied && !CheckpointFolder.holdsACheckpointAlone(path)) {
+        if (occupied && !CheckpointFiles.holdsACheckpointAlone(path)) {
             throw new FailedException(path + " is in its place and is no checkpoint; move it away");
         }
         for (int peer = 0; peer < ranks; peer++) {
-            Files.delete(temporary.resolve(CheckpointFolder.sidecar(peer)));
+            Files.delete(temporary.resolve(CheckpointFiles.sidecar(peer)));
         }
         Files.delete(temporary.resolve(RUN)); // no rank looks for it any more: all shares are there
-        Path replaced = directory.resolve(CheckpointFolder.replaced(manifest.iteration()));
+        Path replaced = directory.resolve(CheckpointFiles.replaced(manifest.iteration()));
         try {
             AtomicFile.forceDirectory(temporary);
             if (occupied) { // until the second rename there is none of that name, so nothing is done in between
@@ -203,13 +203,13 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             if (occupied) {
-                CheckpointFolder.putBack(replaced, path);
+                CheckpointFiles.putBack(replaced, path);
             }
-            CheckpointFolder.delete(temporary);
+            CheckpointFiles.delete(temporary);
             throw e;
         }
         AtomicFile.forceDirectory(directory);
-        CheckpointFolder.delete(replaced);
+        CheckpointFiles.delete(replaced);
     }
 
     private FailedException anotherRun() {
@@ -258,7 +258,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         boolean interrupted = Thread.interrupted(); // whose thread can read no file
         try {
             if (rank == 0 && isOurs(temporary)) {
-                CheckpointFolder.delete(temporary);
+                CheckpointFiles.delete(temporary);
             }
         } catch (IOException e) {
             also = "; " + temporary + " remains";

@@ -30,7 +30,7 @@ final class ShardFile implements AutoCloseable {
         ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final FileChannel channel;
-    private final CheckpointManifest.StoredFile expected;
+    private final StoredFile expected;
     private final int blockBytes;
     private final Arena room = Arena.ofConfined();
     private final MemorySegment block;
@@ -39,7 +39,7 @@ final class ShardFile implements AutoCloseable {
     private SafeTensorsHeader header;
     private long dataStart;
 
-    private ShardFile(FileChannel channel, CheckpointManifest.StoredFile expected, int blockBytes) {
+    private ShardFile(FileChannel channel, StoredFile expected, int blockBytes) {
         this.channel = channel;
         this.expected = expected;
         this.blockBytes = blockBytes;

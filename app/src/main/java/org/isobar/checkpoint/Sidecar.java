@@ -14,7 +14,7 @@ import org.isobar.distributed.Shard;
  * @param stored  the shard itself; null if there is none, having nothing to hold
  * @param failure what went wrong; null if nothing did
  */
-record Sidecar(String run, int rank, List<WrittenPiece> pieces, CheckpointManifest.StoredFile stored, String failure) {
+record Sidecar(String run, int rank, List<WrittenPiece> pieces, StoredFile stored, String failure) {
     /** A piece without its values. */
     record WrittenPiece(String name, List<Long> shape, Shard shard) {
         static WrittenPiece of(TensorSlice piece) {

@@ -13,7 +13,7 @@ import org.isobar.tensor.Tensor;
  * {@link DataLoader}, which fills them again after {@link #close}.
  */
 public final class Batch implements AutoCloseable {
-    private final BatchFeed feed;
+    private final BatchPipeline feed;
     private final HostBuffer input; // (B, Cin, H, W)
     private final HostBuffer target; // (B, Cout, H, W)
     private final long inputBytes;
@@ -23,7 +23,7 @@ public final class Batch implements AutoCloseable {
     private Tensor targetImages;
     private Runnable onRelease = () -> { };
 
-    Batch(Device device, BatchFeed feed, DatasetConfig config, int size) {
+    Batch(Device device, BatchPipeline feed, DatasetConfig config, int size) {
         this.feed = feed;
         samples = new int[size];
         inputBytes = config.input().bytes();

@@ -29,10 +29,10 @@ public final class DataLoader implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Era5Dataset dataset;
-    private final BatchFeed feed;
+    private final BatchPipeline feed;
     private final DistributedSampler sampler;
     private final PrefetchSchedule readAhead;
-    private final DiskReadAhead disk; // of the calling thread, where that reads
+    private final PageCachePrefetcher disk; // of the calling thread, where that reads
     private final List<Batch> slots = new ArrayList<>();
     private final List<Thread> workers = new ArrayList<>();
     private Epoch current;
@@ -56,8 +56,8 @@ public final class DataLoader implements AutoCloseable {
         this.dataset = dataset;
         this.sampler = sampler;
         feed = switch (normalizing) {
-            case ON_HOST -> new HostFeed(dataset);
-            case ON_DEVICE -> new DeviceFeed(device, dataset);
+            case ON_HOST -> new HostNormalization(dataset);
+            case ON_DEVICE -> new DeviceNormalization(device, dataset);
         };
         try {
             for (int i = 0; i < slots(workers, sampler.localBatch()); i++) {
@@ -69,7 +69,7 @@ public final class DataLoader implements AutoCloseable {
             throw noMemory;
         }
         readAhead = new PrefetchSchedule(slots.size(), sampler.localBatch(), ahead(workers));
-        disk = new DiskReadAhead(dataset, readAhead);
+        disk = new PageCachePrefetcher(dataset, readAhead);
         for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would find no work
             this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
         }
@@ -93,7 +93,7 @@ public final class DataLoader implements AutoCloseable {
     public static long statisticsBytes(NormalizationPlace normalizing, int channels) {
         return switch (normalizing) {
             case ON_HOST -> 0;
-            case ON_DEVICE -> DeviceFeed.bytes(channels);
+            case ON_DEVICE -> DeviceNormalization.bytes(channels);
         };
     }
 
@@ -211,13 +211,13 @@ public final class DataLoader implements AutoCloseable {
     }
 
     private void work() {
-        DiskReadAhead ahead = new DiskReadAhead(dataset, readAhead);
+        PageCachePrefetcher ahead = new PageCachePrefetcher(dataset, readAhead);
         for (int next = readAhead.take(); next != PrefetchSchedule.NONE; next = readAhead.take()) {
             read(next, ahead);
         }
     }
 
-    private void read(int position, DiskReadAhead ahead) {
+    private void read(int position, PageCachePrefetcher ahead) {
         Throwable failure = null;
         try {
             ahead.begin(position);

@@ -5,17 +5,25 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
 
-/** What tells one data set from another: extents, and checksums of statistics and of some numbers as read. */
-final class DatasetFingerprint {
+/**
+ * Identifies a data set by its contents: its extents, and checksums of its statistics and of three of its samples.
+ */
+public final class DatasetFingerprint {
     private DatasetFingerprint() { }
 
-    /** {@code 5824 samples, 1456 a year, of 20 x 360 x 720 to 20 channels, dt 1:} and four checksums. */
-    static String of(Era5Dataset data) {
+    /**
+     * The fingerprint as text: {@code 5824 samples, 1456 a year, of 20 x 360 x 720 to 20 channels, dt 1:} and four
+     * checksums. Copies of a data set have the same fingerprint, whatever their path. The checksums cover the
+     * statistics and the first, the middle and the last sample; no other sample is read.
+     *
+     * @throws org.isobar.fault.UserException if one of these samples cannot be read
+     */
+    public static String of(Era5Dataset data) {
         DatasetConfig config = data.config();
         return "%d samples, %d a year, of %s to %d channels, dt %d: %08x %08x %08x %08x".formatted(data.size(),
             data.samplesPerYear(), config.input(), config.outChannels(), config.dt(),
             checksum(data.normalization()), checksum(data, 0), checksum(data, data.size() / 2),
-            checksum(data, data.size() - 1)); // which of a single year is the first again
+            checksum(data, data.size() - 1)); // in a data set of one year this equals the first sample
     }
 
     private static long checksum(Normalization statistics) {

@@ -90,16 +90,6 @@ public final class Era5Dataset implements AutoCloseable {
         return samplesPerYear;
     }
 
-    /**
-     * A short text that is the same for copies of a data set, wherever they lie, and another for other data, as far as
-     * the first, the middle and the last sample tell: the rest is not read.
-     *
-     * @throws UserException if one of these samples cannot be read
-     */
-    public String fingerprint() {
-        return DatasetFingerprint.of(this);
-    }
-
     /** The year files, in order. */
     public List<Path> files() {
         return files.stream().map(Era5File::path).toList();

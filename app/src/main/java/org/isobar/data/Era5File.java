@@ -34,7 +34,7 @@ public final class Era5File implements AutoCloseable {
 
     private final Path path;
     private final int[] extents;
-    private final NumberEncoding encoding;
+    private final FloatEncoding encoding;
     private final Arena mapping = Arena.ofShared();
     private HdfFile hdf; // open only as long as jHDF reads the data
     private ChunkedDataset chunked; // null where the data is mapped
@@ -229,7 +229,7 @@ public final class Era5File implements AutoCloseable {
         return fields;
     }
 
-    private static NumberEncoding encoding(Path path, Dataset fields) {
+    private static FloatEncoding encoding(Path path, Dataset fields) {
         int size = fields.getDataType().getSize();
         if (!(fields.getDataType() instanceof FloatingPoint type) || size != 4 && size != 8
             || type.getMantissaSize() != (size == 4 ? 23 : 52)) {
@@ -237,7 +237,7 @@ public final class Era5File implements AutoCloseable {
                 + fields.getDataType().getClass().getSimpleName() + " values of " + size
                 + " bytes, expected 32- or 64-bit floating-point numbers. Convert it to float32.");
         }
-        return NumberEncoding.of(size, type.getByteOrder());
+        return FloatEncoding.of(size, type.getByteOrder());
     }
 
     private MemorySegment map(long userBlock, ContiguousDataset fields) throws IOException {

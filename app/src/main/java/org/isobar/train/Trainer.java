@@ -6,6 +6,7 @@ import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
+import org.isobar.data.DatasetFingerprint;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
@@ -55,8 +56,8 @@ final class Trainer {
     record LoaderPair(DataLoader training, DataLoader validation, String fingerprint) {
         /** The same; reads some of them. */
         static LoaderPair of(DataLoader training, DataLoader validation) {
-            return new LoaderPair(training, validation, "training " + training.dataset().fingerprint()
-                + "; validation " + validation.dataset().fingerprint());
+            return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())
+                + "; validation " + DatasetFingerprint.of(validation.dataset()));
         }
 
         /**

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.Optional;
 
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.CheckpointDirectory;
 import org.isobar.checkpoint.CheckpointWriter;
-import org.isobar.checkpoint.Checkpoints;
 import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
@@ -98,7 +98,7 @@ final class TrainingSession {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
                 .map(Resumption::iteration).orElse(-1L);
             for (Path earlier : new Path[] {folder, AsyncCheckpointWriter.apart(folder)}) {
-                Checkpoints.setAside(earlier, from).ifPresent(aside ->
+                CheckpointDirectory.setAside(earlier, from).ifPresent(aside ->
                     log.info("Earlier checkpoints of later iterations were moved to " + aside));
             }
         }

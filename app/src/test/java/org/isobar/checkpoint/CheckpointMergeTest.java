@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
 import org.isobar.checkpoint.CheckpointMerge.Contents;
-import org.isobar.checkpoint.Saving.Cut;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
@@ -49,7 +49,7 @@ class CheckpointMergeTest {
         byte[] expected = null;
         for (Cut cut : Cut.values()) {
             for (int ranks : new int[] {1, 2, 4}) {
-                Saving.save(directory, 1, cut, ranks);
+                CheckpointFixtures.save(directory, 1, cut, ranks);
                 byte[] merged = Files.readAllBytes(
                     merge(directory.resolve("checkpoint-1"), Contents.WEIGHTS, "model.safetensors"));
                 expected = expected == null ? merged : expected;
@@ -59,11 +59,11 @@ class CheckpointMergeTest {
         try (SafeTensorsFile tensors = SafeTensorsFile.open(directory.resolve("model.safetensors"))) {
             assertEquals(List.of("bias", "cube", "large", "scalar", "weight"), tensors.names());
             assertEquals(Map.of("format", "pt"), tensors.metadata());
-            Saving.shapes().forEach((name, shape) -> {
+            CheckpointFixtures.shapes().forEach((name, shape) -> {
                 float[] values = new float[(int) shape.elements()];
                 tensors.read(name, MemorySegment.ofArray(values));
                 assertEquals(shape, tensors.shape(name));
-                assertArrayEquals(Saving.slice(name, shape, Shard.whole()), values, name);
+                assertArrayEquals(CheckpointFixtures.slice(name, shape, Shard.whole()), values, name);
             });
         }
     }
@@ -72,9 +72,10 @@ class CheckpointMergeTest {
     void momentsComeIfAskedFor() {
         Shape shape = Shape.of(4, 2);
         List<String> names = List.of("w", TensorSlice.firstMoment("w"), TensorSlice.secondMoment("w"));
-        Saving.together(IntStream.range(0, 2).mapToObj(rank -> (Saving.Save) () -> Saving.writer(directory, rank, 2)
-            .write(1, names.stream().map(name -> Saving.piece(name, shape, new Shard(0, 2, rank))).toList(),
-                Saving.DESCRIPTION)).toList());
+        CheckpointFixtures.together(IntStream.range(0, 2)
+            .mapToObj(rank -> (CheckpointFixtures.Save) () -> CheckpointFixtures.writer(directory, rank, 2)
+            .write(1, names.stream().map(name -> CheckpointFixtures.piece(name, shape, new Shard(0, 2, rank))).toList(),
+                CheckpointFixtures.DESCRIPTION)).toList());
         Path path = directory.resolve("checkpoint-1");
         try (SafeTensorsFile weights = SafeTensorsFile.open(merge(path, Contents.WEIGHTS, "weights"));
             SafeTensorsFile all = SafeTensorsFile.open(merge(path, Contents.WEIGHTS_AND_MOMENTS, "all"))) {
@@ -82,13 +83,13 @@ class CheckpointMergeTest {
             assertEquals(List.of("exp_avg.w", "exp_avg_sq.w", "w"), all.names());
             float[] moment = new float[8];
             all.read("exp_avg_sq.w", MemorySegment.ofArray(moment));
-            assertArrayEquals(Saving.slice("exp_avg_sq.w", shape, Shard.whole()), moment);
+            assertArrayEquals(CheckpointFixtures.slice("exp_avg_sq.w", shape, Shard.whole()), moment);
         }
     }
 
     @Test
     void aDamagedBlockLeavesTheOldFile() throws IOException {
-        Path path = Saving.save(directory, 1);
+        Path path = CheckpointFixtures.save(directory, 1);
         Path output = merge(path, Contents.WEIGHTS, "model.safetensors");
         byte[] before = Files.readAllBytes(output);
         Damage.flip(path.resolve("rank-00000.safetensors"), 38_000_000);
@@ -103,7 +104,7 @@ class CheckpointMergeTest {
 
     @Test
     void whereNothingCanBeWritten() throws IOException {
-        Path path = Saving.save(directory, 1);
+        Path path = CheckpointFixtures.save(directory, 1);
         Path shard = path.resolve("rank-00000.safetensors");
         assertEquals("--output " + shard + " is in the checkpoint itself; give another directory",
             refused(path, shard));

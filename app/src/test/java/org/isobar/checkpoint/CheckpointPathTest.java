@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,46 +26,47 @@ class CheckpointPathTest {
     @BeforeEach
     void save() {
         checkpoints = run.resolve(CheckpointPath.DIRECTORY);
-        ninth = Saving.save(checkpoints, 9);
-        tenth = Saving.save(checkpoints, 10);
+        ninth = CheckpointFixtures.save(checkpoints, 9);
+        tenth = CheckpointFixtures.save(checkpoints, 10);
     }
 
-    private Path opened(Path path, Scrutiny scrutiny, List<String> skipped) {
+    private Path opened(Path path, IntegrityCheck scrutiny, List<String> skipped) {
         try (Checkpoint checkpoint = new CheckpointPath(path).open(scrutiny, skipped::add)) {
             return checkpoint.path();
         }
     }
 
     private String refused(Path path) {
-        return assertThrows(UserException.class, () -> opened(path, Scrutiny.SIZES, new ArrayList<>())).getMessage();
+        return assertThrows(UserException.class, () -> opened(path, IntegrityCheck.SIZES, new ArrayList<>()))
+            .getMessage();
     }
 
     @Test
     void theNewestOfSeveral() {
         for (Path path : List.of(run, checkpoints)) {
             assertEquals(List.of(tenth, ninth), new CheckpointPath(path).all());
-            assertEquals(tenth, opened(path, Scrutiny.SIZES, new ArrayList<>()));
+            assertEquals(tenth, opened(path, IntegrityCheck.SIZES, new ArrayList<>()));
         }
         assertEquals(List.of(ninth), new CheckpointPath(ninth).all());
-        assertEquals(ninth, opened(ninth, Scrutiny.SIZES, new ArrayList<>()));
+        assertEquals(ninth, opened(ninth, IntegrityCheck.SIZES, new ArrayList<>()));
     }
 
     @Test
     void whatIsDamagedIsSkippedAmongSeveralAndRefusedAlone() throws IOException {
         Damage.flip(tenth.resolve("rank-00000.safetensors"), 40_000);
         List<String> skipped = new ArrayList<>();
-        assertEquals(ninth, opened(run, Scrutiny.CHECKSUMS, skipped));
+        assertEquals(ninth, opened(run, IntegrityCheck.CHECKSUMS, skipped));
         assertEquals(List.of("checkpoint " + tenth + " cannot be used: rank-00000.safetensors: bytes 0 to 1048575 are "
             + "not those that were written; give another one"), skipped);
-        assertEquals(tenth, opened(run, Scrutiny.SIZES, new ArrayList<>()));
-        assertThrows(UserException.class, () -> opened(tenth, Scrutiny.CHECKSUMS, new ArrayList<>()));
-        assertEquals(tenth, opened(tenth, Scrutiny.SIZES, new ArrayList<>()));
+        assertEquals(tenth, opened(run, IntegrityCheck.SIZES, new ArrayList<>()));
+        assertThrows(UserException.class, () -> opened(tenth, IntegrityCheck.CHECKSUMS, new ArrayList<>()));
+        assertEquals(tenth, opened(tenth, IntegrityCheck.SIZES, new ArrayList<>()));
     }
 
     @Test
     void aCheckpointOfAnotherName() throws IOException {
         Path best = Files.move(tenth, run.resolve("best"));
-        assertEquals(best, opened(best, Scrutiny.SIZES, new ArrayList<>()));
+        assertEquals(best, opened(best, IntegrityCheck.SIZES, new ArrayList<>()));
     }
 
     @Test

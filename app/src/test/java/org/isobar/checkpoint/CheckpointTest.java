@@ -19,10 +19,10 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
 import org.isobar.checkpoint.Checkpoint.StoredSlice;
-import org.isobar.checkpoint.Saving.Cut;
-import org.isobar.checkpoint.Saving.State;
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
+import org.isobar.checkpoint.CheckpointFixtures.State;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.distributed.Shard;
 import org.isobar.fault.UserException;
@@ -59,13 +59,13 @@ class CheckpointTest {
         "COLUMNS, 4"})
     void anyCutIsReadInAnyOther(Cut written, int ranks) throws IOException {
         Path path = directory.resolve("checkpoint-12");
-        for (SaveResult result : Saving.save(directory, 12, written, ranks)) {
+        for (SaveResult result : CheckpointFixtures.save(directory, 12, written, ranks)) {
             assertEquals(new SaveResult.Done(path), result);
         }
         assertEquals(Set.of("checkpoint-12"), names(directory));
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertEquals(List.of(), checkpoint.verify());
-            assertEquals(Saving.shapes().keySet(), Set.copyOf(checkpoint.names()));
+            assertEquals(CheckpointFixtures.shapes().keySet(), Set.copyOf(checkpoint.names()));
             for (Cut read : Cut.values()) {
                 for (int parts : PARTS) {
                     assertReads(checkpoint, read, parts);
@@ -75,11 +75,12 @@ class CheckpointTest {
     }
 
     private static void assertReads(Checkpoint checkpoint, Cut cut, int parts) {
-        Saving.shapes().forEach((name, shape) -> {
+        CheckpointFixtures.shapes().forEach((name, shape) -> {
             assertEquals(shape, checkpoint.shape(name));
             for (int index = 0; index < parts; index++) {
-                Shard shard = Saving.shard(shape, cut, parts, index);
-                assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard), name + shard);
+                Shard shard = CheckpointFixtures.shard(shape, cut, parts, index);
+                assertArrayEquals(CheckpointFixtures.slice(name, shape, shard), read(checkpoint, name, shard), name
+                    + shard);
             }
         });
     }
@@ -90,14 +91,14 @@ class CheckpointTest {
         int ranks = 20;
         Shape shape = Shape.of(3, ranks);
         assertEquals(Collections.nCopies(ranks, new SaveResult.Done(directory.resolve("checkpoint-1"))),
-            Saving.together(IntStream.range(0, ranks).mapToObj(rank -> (Saving.Save) () ->
-                Saving.writer(directory, rank, ranks).write(1, List.of(Saving.piece("w", shape,
-                    new Shard(1, ranks, rank)), Saving.piece("v" + rank, shape, Shard.whole())),
-                    Saving.DESCRIPTION)).toList()));
+            CheckpointFixtures.together(IntStream.range(0, ranks).mapToObj(rank -> (CheckpointFixtures.Save) () ->
+                CheckpointFixtures.writer(directory, rank, ranks).write(1, List.of(CheckpointFixtures.piece("w", shape,
+                    new Shard(1, ranks, rank)), CheckpointFixtures.piece("v" + rank, shape, Shard.whole())),
+                    CheckpointFixtures.DESCRIPTION)).toList()));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-1"))) {
             for (String name : checkpoint.names()) {
                 for (Shard shard : List.of(Shard.whole(), new Shard(0, 3, 1), new Shard(1, 5, 4))) {
-                    assertArrayEquals(Saving.slice(name, shape, shard), read(checkpoint, name, shard));
+                    assertArrayEquals(CheckpointFixtures.slice(name, shape, shard), read(checkpoint, name, shard));
                 }
             }
         }
@@ -105,7 +106,7 @@ class CheckpointTest {
 
     @Test
     void returnsWhatTheLoopGave() {
-        try (Checkpoint checkpoint = Checkpoint.open(Saving.save(directory, 5))) {
+        try (Checkpoint checkpoint = Checkpoint.open(CheckpointFixtures.save(directory, 5))) {
             assertEquals(5, checkpoint.iteration());
             assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class));
             assertEquals(Map.of("epoch", "3", "loss", "0.1", "best", "NaN"), checkpoint.state());
@@ -128,7 +129,7 @@ class CheckpointTest {
         for (String key : List.of("zeta", "alpha", "mu", "beta", "omega")) {
             configuration.put(key, "1");
         }
-        Saving.writer(directory, 0, 1).write(4, List.of(), new CheckpointContents(configuration,
+        CheckpointFixtures.writer(directory, 0, 1).write(4, List.of(), new CheckpointMetadata(configuration,
             new Nested(List.of(0.5, 1e-9), new State(1, 0.25, Double.NEGATIVE_INFINITY), "run")));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-4"))) {
             assertEquals("{scores=[0.5,1.0E-9], inner.epoch=1, inner.loss=0.25, inner.best=-Infinity, name=run}",
@@ -139,9 +140,10 @@ class CheckpointTest {
 
     @Test
     void aRankWithNothingToWriteHasNoFile() throws IOException {
-        List<SaveResult> results = Saving.together(List.of(
-            () -> Saving.writer(directory, 0, 2).write(1, List.of(), Saving.DESCRIPTION),
-            () -> Saving.writer(directory, 1, 2).write(1, Saving.pieces(Cut.WHOLE, 1, 0), Saving.DESCRIPTION)));
+        List<SaveResult> results = CheckpointFixtures.together(List.of(
+            () -> CheckpointFixtures.writer(directory, 0, 2).write(1, List.of(), CheckpointFixtures.DESCRIPTION),
+            () -> CheckpointFixtures.writer(directory, 1, 2)
+            .write(1, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.DESCRIPTION)));
         Path path = directory.resolve("checkpoint-1");
         assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), results);
         assertEquals(Set.of("checkpoint.json", "rank-00001.safetensors"), names(path));
@@ -150,22 +152,22 @@ class CheckpointTest {
     /** A shard alone is a file that any reader of safetensors reads. */
     @Test
     void aShardIsAnOrdinaryFile() {
-        Saving.save(directory, 1, Cut.ROWS, 2);
+        CheckpointFixtures.save(directory, 1, Cut.ROWS, 2);
         try (SafeTensorsFile shard = SafeTensorsFile.open(directory.resolve("checkpoint-1/rank-00001.safetensors"))) {
             assertEquals(Map.of("format", "pt"), shard.metadata());
             assertEquals(Shape.of(4, 12), shard.shape("weight"));
             float[] weight = new float[48];
             shard.read("weight", MemorySegment.ofArray(weight));
-            assertArrayEquals(Saving.slice("weight", Shape.of(8, 12), new Shard(0, 2, 1)), weight);
+            assertArrayEquals(CheckpointFixtures.slice("weight", Shape.of(8, 12), new Shard(0, 2, 1)), weight);
         }
     }
 
     @Test
     void theNewestSoundOneIsFound() throws IOException {
-        assertTrue(Checkpoint.newest(directory.resolve("none"), Scrutiny.SIZES, text -> { }).isEmpty());
-        Saving.save(directory, 9);
-        Path tenth = Saving.save(directory, 10);
-        Path eleventh = Saving.save(directory, 11);
+        assertTrue(Checkpoint.newest(directory.resolve("none"), IntegrityCheck.SIZES, text -> { }).isEmpty());
+        CheckpointFixtures.save(directory, 9);
+        Path tenth = CheckpointFixtures.save(directory, 10);
+        Path eleventh = CheckpointFixtures.save(directory, 11);
         Files.delete(eleventh.resolve("checkpoint.json"));
         byte[] bytes = Files.readAllBytes(tenth.resolve("rank-00000.safetensors"));
         bytes[bytes.length - 1] ^= 1;
@@ -173,11 +175,11 @@ class CheckpointTest {
         Files.createDirectory(directory.resolve("checkpoint-007"));
         Files.createDirectory(directory.resolve(".checkpoint-99.tmp"));
         Files.createFile(directory.resolve("checkpoint-50"));
-        assertEquals(10, newest(Scrutiny.SIZES, List.of(eleventh)));
-        assertEquals(9, newest(Scrutiny.CHECKSUMS, List.of(eleventh, tenth)));
+        assertEquals(10, newest(IntegrityCheck.SIZES, List.of(eleventh)));
+        assertEquals(9, newest(IntegrityCheck.CHECKSUMS, List.of(eleventh, tenth)));
     }
 
-    private long newest(Scrutiny scrutiny, List<Path> passedOver) {
+    private long newest(IntegrityCheck scrutiny, List<Path> passedOver) {
         List<String> skipped = new ArrayList<>();
         try (Checkpoint checkpoint = Checkpoint.newest(directory, scrutiny, skipped::add).orElseThrow()) {
             assertEquals(passedOver.size(), skipped.size(), skipped.toString());

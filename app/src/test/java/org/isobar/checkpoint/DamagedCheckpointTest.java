@@ -34,7 +34,7 @@ class DamagedCheckpointTest {
 
     @BeforeEach
     void save() {
-        path = Saving.save(directory, 5);
+        path = CheckpointFixtures.save(directory, 5);
     }
 
     private void assertRefused(String reason) {
@@ -90,7 +90,7 @@ class DamagedCheckpointTest {
         Damage.flip(path.resolve(SHARD), 38_000_000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             Shard first = new Shard(0, 2, 0);
-            assertArrayEquals(Saving.slice("large", Shape.of(1200, 1000), first),
+            assertArrayEquals(CheckpointFixtures.slice("large", Shape.of(1200, 1000), first),
                 CheckpointTest.read(checkpoint, "large", first));
             assertThrows(UserException.class, () -> CheckpointTest.read(checkpoint, "large", new Shard(0, 2, 1)));
         }
@@ -162,8 +162,8 @@ class DamagedCheckpointTest {
         Path file = SafeTensorsFiles.write(directory, header, new byte[4]);
         CRC32C sum = new CRC32C();
         sum.update(Files.readAllBytes(file));
-        CheckpointManifest.StoredFile stored =
-            new CheckpointManifest.StoredFile(Files.size(file), List.of(sum.getValue()));
+        StoredFile stored =
+            new StoredFile(Files.size(file), List.of(sum.getValue()));
         CheckpointManifest manifest = new CheckpointManifest(CheckpointManifest.FORMAT, CheckpointManifest.VERSION, 5,
             Map.of(), null, Map.of(),
             CheckpointManifest.BLOCK_BYTES, Map.of(file.getFileName().toString(), stored));

@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
-import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,7 +32,7 @@ class FailedSaveTest {
 
     @BeforeEach
     void saveAnOlderOne() {
-        Saving.save(directory, 4);
+        CheckpointFixtures.save(directory, 4);
         path = directory.resolve("checkpoint-5");
         temporary = directory.resolve(".checkpoint-5.tmp");
     }
@@ -46,7 +46,7 @@ class FailedSaveTest {
 
     private SaveResult write(int rank, int ranks, Duration patience, String run) {
         return new CheckpointWriter(directory, run, rank, ranks, patience).write(5,
-            Saving.pieces(Cut.ROWS, ranks, rank), Saving.DESCRIPTION);
+            CheckpointFixtures.pieces(Cut.ROWS, ranks, rank), CheckpointFixtures.DESCRIPTION);
     }
 
     private SaveResult failed(String reason) {
@@ -59,7 +59,7 @@ class FailedSaveTest {
             Thread.sleep(1);
         }
         mischief.run();
-        return write(1, 2, Saving.PATIENCE, "this run");
+        return write(1, 2, CheckpointFixtures.PATIENCE, "this run");
     }
 
     private String runThatWrites() throws IOException {
@@ -79,8 +79,8 @@ class FailedSaveTest {
     void aPeersDiskIsFull() throws IOException {
         Path shard = temporary.resolve("rank-00001.safetensors");
         String reason = "rank 1: cannot write shard " + shard + ": " + FULL;
-        assertEquals(List.of(failed(reason), failed(reason)), Saving.together(List.of(
-            () -> write(0, 2, Saving.PATIENCE, "this run"),
+        assertEquals(List.of(failed(reason), failed(reason)), CheckpointFixtures.together(List.of(
+            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
             () -> afterMischief(() -> Files.createSymbolicLink(shard, Path.of("/dev/full"))))));
         assertOlderAlone();
     }
@@ -88,8 +88,8 @@ class FailedSaveTest {
     @Test
     void rankZerosDiskIsFull() throws IOException {
         Path manifest = temporary.resolve("checkpoint.json");
-        assertEquals(failed("cannot write " + path + ": " + FULL), Saving.together(List.of(
-            () -> write(0, 2, Saving.PATIENCE, "this run"),
+        assertEquals(failed("cannot write " + path + ": " + FULL), CheckpointFixtures.together(List.of(
+            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
             () -> afterMischief(() -> Files.createSymbolicLink(manifest, Path.of("/dev/full"))))).getFirst());
         assertOlderAlone();
     }
@@ -98,12 +98,13 @@ class FailedSaveTest {
     void theDirectoryGoesWhileItIsWritten() throws IOException {
         TensorSlice vanishing = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
             try {
-                CheckpointFolder.delete(temporary);
+                CheckpointFiles.delete(temporary);
             } catch (IOException e) {
                 throw new AssertionError(e);
             }
         });
-        SaveResult result = Saving.writer(directory, 0, 1).write(5, List.of(vanishing), Saving.DESCRIPTION);
+        SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
+            .write(5, List.of(vanishing), CheckpointFixtures.DESCRIPTION);
         assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().contains(
             "No such file or directory"), result.toString());
         assertOlderAlone();
@@ -112,7 +113,8 @@ class FailedSaveTest {
     @Test
     void aFileIsWhereTheDirectoryShouldBe() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
-        SaveResult result = Saving.writer(file, 0, 1).write(5, Saving.pieces(Cut.WHOLE, 1, 0), Saving.DESCRIPTION);
+        SaveResult result = CheckpointFixtures.writer(file, 0, 1)
+            .write(5, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.DESCRIPTION);
         assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().startsWith("no checkpoint " + file
             + "/checkpoint-5: cannot write " + file + "/checkpoint-5: File exists"), result.toString());
         assertEquals("mine", Files.readString(file));
@@ -139,7 +141,7 @@ class FailedSaveTest {
     @Test
     void aWriterIsInterrupted() throws IOException {
         Thread.currentThread().interrupt();
-        SaveResult result = write(1, 2, Saving.PATIENCE, "this run");
+        SaveResult result = write(1, 2, CheckpointFixtures.PATIENCE, "this run");
         assertTrue(Thread.interrupted());
         assertInstanceOf(SaveResult.Failed.class, result);
         assertOlderAlone();
@@ -147,16 +149,16 @@ class FailedSaveTest {
 
     @Test
     void ranksLeaveOutASlice() throws IOException {
-        TensorSlice half = Saving.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
+        TensorSlice half = CheckpointFixtures.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
         assertEquals(failed("tensor w has 1 of 2 slices"),
-            Saving.writer(directory, 0, 1).write(5, List.of(half), Saving.DESCRIPTION));
+            CheckpointFixtures.writer(directory, 0, 1).write(5, List.of(half), CheckpointFixtures.DESCRIPTION));
         assertOlderAlone();
     }
 
     @Test
     void twoRunsSaveTheSameIteration() throws IOException {
-        List<SaveResult> results = Saving.together(List.of(
-            () -> write(0, 2, Saving.PATIENCE, "this run"),
+        List<SaveResult> results = CheckpointFixtures.together(List.of(
+            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
             () -> {
                 while (Files.notExists(temporary.resolve("rank-00000.json"))) {
                     Thread.sleep(1);

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
@@ -30,14 +30,14 @@ class ReplacedCheckpointTest {
 
     @Test
     void whatAKilledRunLeftIsReplaced() throws IOException {
-        Saving.save(directory, 4);
+        CheckpointFixtures.save(directory, 4);
         Path abandoned = Files.createDirectories(directory.resolve(".checkpoint-5.tmp"));
         Files.writeString(abandoned.resolve("run"), "\"an earlier run\"");
         Files.writeString(abandoned.resolve("rank-00001.json"), "{");
         Files.writeString(abandoned.resolve("rank-00007.safetensors"), "half");
         Files.createDirectories(directory.resolve(".checkpoint-3.tmp"));
         Files.createDirectories(directory.resolve(".checkpoint-4.replaced.tmp/below"));
-        Saving.save(directory, 5, Cut.ROWS, 2);
+        CheckpointFixtures.save(directory, 5, Cut.ROWS, 2);
         assertEquals(Set.of("checkpoint-4", "checkpoint-5"), names());
         assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors", "rank-00001.safetensors"),
             CheckpointTest.names(directory.resolve("checkpoint-5")));
@@ -45,17 +45,17 @@ class ReplacedCheckpointTest {
 
     @Test
     void aDamagedOneOfTheSameIterationIsReplaced() throws IOException {
-        Saving.save(directory, 5, Cut.ROWS, 2);
+        CheckpointFixtures.save(directory, 5, Cut.ROWS, 2);
         Path path = directory.resolve("checkpoint-5");
         Files.writeString(path.resolve("checkpoint.json"), "damaged");
-        Saving.save(directory, 5);
+        CheckpointFixtures.save(directory, 5);
         assertEquals(Set.of("checkpoint-5"), names());
         assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors"), CheckpointTest.names(path));
     }
 
     @Test
     void aReplacementThatFailsLeavesTheOldOne() throws IOException {
-        Path path = Saving.save(directory, 5);
+        Path path = CheckpointFixtures.save(directory, 5);
         byte[] before = Files.readAllBytes(path.resolve("checkpoint.json"));
         TensorSlice obstacle = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
             try { // which no rename replaces
@@ -64,7 +64,8 @@ class ReplacedCheckpointTest {
                 throw new AssertionError(e);
             }
         });
-        SaveResult result = Saving.writer(directory, 0, 1).write(5, List.of(obstacle), Saving.DESCRIPTION);
+        SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
+            .write(5, List.of(obstacle), CheckpointFixtures.DESCRIPTION);
         assertInstanceOf(SaveResult.Failed.class, result);
         assertEquals(Set.of("checkpoint-5"), names());
         assertArrayEquals(before, Files.readAllBytes(path.resolve("checkpoint.json")));
@@ -75,7 +76,8 @@ class ReplacedCheckpointTest {
         Path path = Files.createDirectories(directory.resolve("checkpoint-5"));
         Files.writeString(path.resolve("thesis.txt"), "mine");
         assertEquals(List.of(new SaveResult.Failed("no checkpoint " + path + ": " + path
-            + " is in its place and is no checkpoint; move it away")), Saving.save(directory, 5, Cut.WHOLE, 1));
+            + " is in its place and is no checkpoint; move it away")),
+            CheckpointFixtures.save(directory, 5, Cut.WHOLE, 1));
         assertEquals(Set.of("checkpoint-5"), names());
         assertEquals("mine", Files.readString(path.resolve("thesis.txt")));
     }
@@ -83,25 +85,25 @@ class ReplacedCheckpointTest {
     @Test
     void theNewestAndTheBestAreKept() throws IOException {
         for (int iteration : new int[] {9, 10, 20, 100}) {
-            Saving.save(directory, iteration);
+            CheckpointFixtures.save(directory, iteration);
         }
         Path incomplete = Files.createDirectories(directory.resolve("checkpoint-200"));
-        Path elsewhere = Saving.save(directory.resolve("elsewhere"), 1);
+        Path elsewhere = CheckpointFixtures.save(directory.resolve("elsewhere"), 1);
         Files.createSymbolicLink(directory.resolve("checkpoint-2"), elsewhere);
         Path beside = Files.createDirectories(directory.resolve("beside"));
         Files.writeString(beside.resolve("file"), "mine");
         Files.createSymbolicLink(directory.resolve("checkpoint-10/link"), beside);
         List<String> warnings = new ArrayList<>();
-        new Retention(2).apply(directory, Set.of(9L), warnings::add);
+        new CheckpointRetention(2).apply(directory, Set.of(9L), warnings::add);
         assertEquals(List.of(), warnings);
         assertEquals(Set.of("beside", "checkpoint-100", "checkpoint-2", "checkpoint-20", "checkpoint-200",
             "checkpoint-9", "elsewhere"), names());
         assertEquals("mine", Files.readString(beside.resolve("file")));
         assertEquals(Set.of("checkpoint.json", "rank-00000.safetensors"), CheckpointTest.names(elsewhere));
         assertEquals(Set.of(), CheckpointTest.names(incomplete));
-        new Retention(1).apply(directory, Set.of(), warnings::add);
+        new CheckpointRetention(1).apply(directory, Set.of(), warnings::add);
         assertEquals(Set.of("beside", "checkpoint-100", "checkpoint-2", "checkpoint-200", "elsewhere"), names());
-        assertThrows(IllegalArgumentException.class, () -> new Retention(0));
+        assertThrows(IllegalArgumentException.class, () -> new CheckpointRetention(0));
     }
 
     @Test
@@ -109,7 +111,7 @@ class ReplacedCheckpointTest {
         Path loop = directory.resolve("loop");
         Files.createSymbolicLink(loop, loop);
         List<String> warnings = new ArrayList<>();
-        new Retention(1).apply(loop, Set.of(), warnings::add);
+        new CheckpointRetention(1).apply(loop, Set.of(), warnings::add);
         assertEquals(1, warnings.size(), warnings.toString());
         assertTrue(warnings.getFirst().startsWith("cannot read checkpoints in " + loop
             + ": Too many levels of symbolic links"), warnings.getFirst());

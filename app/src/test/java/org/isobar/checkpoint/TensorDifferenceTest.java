@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-import org.isobar.checkpoint.Saving.Cut;
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
 import org.isobar.checkpoint.TensorDifference.Change;
 import org.isobar.checkpoint.TensorDifference.Misshaped;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
@@ -47,8 +47,8 @@ class TensorDifferenceTest {
 
     @Test
     void ofAnyTwoCutsThereIsNone() {
-        Saving.save(directory.resolve("a"), 1, Cut.ROWS, 2);
-        Saving.save(directory.resolve("b"), 1, Cut.COLUMNS, 4);
+        CheckpointFixtures.save(directory.resolve("a"), 1, Cut.ROWS, 2);
+        CheckpointFixtures.save(directory.resolve("b"), 1, Cut.COLUMNS, 4);
         try (Checkpoint a = Checkpoint.open(directory.resolve("a/checkpoint-1"));
             Checkpoint b = Checkpoint.open(directory.resolve("b/checkpoint-1"))) {
             assertEquals(new TensorDifference(5, List.of(), List.of(), List.of(), List.of()),

@@ -35,7 +35,7 @@ class DatasetFingerprintTest {
 
     private static String fingerprint(DatasetConfig config) {
         try (Era5Dataset data = Era5Dataset.open(config)) {
-            return data.fingerprint();
+            return DatasetFingerprint.of(data);
         }
     }
 

@@ -12,7 +12,7 @@ import java.time.Instant;
 
 import com.sun.management.ThreadMXBean;
 import org.isobar.os.PageCache;
-import org.isobar.os.Uncached;
+import org.isobar.os.PageCacheControl;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,7 +60,7 @@ class LoaderCostTest {
     @Test
     void theDiskReadsWhatComesNextAndRestsWhenAllIsRead() throws IOException, InterruptedException {
         Path year = directory.resolve("train/1979.h5");
-        Uncached.forget(DataFixtures.year(year, 10, new CropWindow(3, 512, 512), (t, c, j, i) -> t));
+        PageCacheControl.forget(DataFixtures.year(year, 10, new CropWindow(3, 512, 512), (t, c, j, i) -> t));
         PageCache pages = new PageCache();
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 512, 512, 1));
             DataLoader loader = new DataLoader(device, data, inOrder(data), 0);

@@ -28,7 +28,7 @@ class PageCacheTest {
         byte[] bytes = new byte[BYTES];
         bytes[BYTES - 1] = 7;
         Files.write(path, bytes);
-        Uncached.forget(path);
+        PageCacheControl.forget(path);
         PageCache pages = new PageCache();
         int from = 5000;
         int asked = BYTES - 9000;
@@ -48,7 +48,7 @@ class PageCacheTest {
     void nothingIsReadForNothing() throws IOException, InterruptedException {
         Path path = directory.resolve("numbers");
         Files.write(path, new byte[1 << 20]);
-        Uncached.forget(path);
+        PageCacheControl.forget(path);
         PageCache pages = new PageCache();
         try (FileChannel file = FileChannel.open(path); Arena arena = Arena.ofConfined()) {
             MemorySegment mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, 1 << 20, arena);

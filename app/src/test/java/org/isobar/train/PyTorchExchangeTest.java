@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.host.GridRanks;
 import org.isobar.checkpoint.Checkpoint;
-import org.isobar.checkpoint.CheckpointContents;
 import org.isobar.checkpoint.CheckpointMerge;
+import org.isobar.checkpoint.CheckpointMetadata;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.checkpoint.SaveResult;
 import org.isobar.checkpoint.SliceAssignment;
@@ -150,7 +150,7 @@ class PyTorchExchangeTest {
         }
         own.addAll(SliceAssignment.assign(shared, TensorSlice::bytes, 2, rank));
         return new CheckpointWriter(directory, "this run", rank, 2, Duration.ofSeconds(PATIENCE_SECONDS))
-            .write(3, own, new CheckpointContents(Map.of(), Map.of()));
+            .write(3, own, new CheckpointMetadata(Map.of(), Map.of()));
     }
 
     private static float[] predict(Replica replica, Tensor image, Tensor target) {

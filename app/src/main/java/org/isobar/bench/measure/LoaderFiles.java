@@ -12,7 +12,7 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
-import org.isobar.os.ShortProgram;
+import org.isobar.os.CommandResult;
 
 /**
  * One year of synthetic weather in three layouts: {@code contiguous/train}, {@code chunked} and {@code gzip}. The first
@@ -45,7 +45,7 @@ public record LoaderFiles(Path directory, int height, int width, int frames) {
     public void makeOthers(List<String> script, Consumer<String> progress) {
         List<String> command = new ArrayList<>(script);
         command.addAll(List.of("make", directory.toString()));
-        ShortProgram.run(PATIENCE, command).fault().ifPresent(fault -> progress.accept(
+        CommandResult.run(PATIENCE, command).fault().ifPresent(fault -> progress.accept(
             "Chunked and compressed files could not be made: " + String.join(" ", command) + ": " + fault));
     }
 

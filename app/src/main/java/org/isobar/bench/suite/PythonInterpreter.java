@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-import org.isobar.os.ShortProgram;
+import org.isobar.os.CommandResult;
 
 /**
  * A Python that has what a script needs, or none.
@@ -30,7 +30,7 @@ public record PythonInterpreter(Optional<String> program, String answer) {
         Optional<String> named = users.filter(name -> !name.isBlank());
         String absence = "no python3 here can import " + modules;
         for (String python : named.map(List::of).orElse(List.of("python3", "/usr/bin/python3"))) {
-            ShortProgram asked = ShortProgram.run(PATIENCE,
+            CommandResult asked = CommandResult.run(PATIENCE,
                 List.of(python, "-c", "import " + modules + "; print(" + question + ")"));
             if (asked.fault().isEmpty()) {
                 return new PythonInterpreter(Optional.of(python), asked.lines().getLast());

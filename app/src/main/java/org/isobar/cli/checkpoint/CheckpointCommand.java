@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 import org.isobar.checkpoint.Checkpoint;
-import org.isobar.checkpoint.Checkpoint.Scrutiny;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
 import org.isobar.checkpoint.CheckpointMerge;
 import org.isobar.checkpoint.CheckpointPath;
 import org.isobar.checkpoint.TensorDifference;
@@ -73,7 +73,7 @@ public final class CheckpointCommand implements Runnable {
 
         @Override
         public void run() {
-            try (Checkpoint checkpoint = new CheckpointPath(path).open(Scrutiny.SIZES, skipping(spec))) {
+            try (Checkpoint checkpoint = new CheckpointPath(path).open(IntegrityCheck.SIZES, skipping(spec))) {
                 CheckpointDescription sheet = new CheckpointDescription(checkpoint, spec.commandLine().getOut());
                 sheet.summary();
                 if (tensors) {
@@ -157,7 +157,7 @@ public final class CheckpointCommand implements Runnable {
 
         @Override
         public void run() {
-            try (Checkpoint checkpoint = new CheckpointPath(path).open(Scrutiny.CHECKSUMS, skipping(spec))) {
+            try (Checkpoint checkpoint = new CheckpointPath(path).open(IntegrityCheck.CHECKSUMS, skipping(spec))) {
                 CheckpointMerge.write(checkpoint, optimizer ? CheckpointMerge.Contents.WEIGHTS_AND_MOMENTS
                     : CheckpointMerge.Contents.WEIGHTS,
                     output);
@@ -209,7 +209,7 @@ public final class CheckpointCommand implements Runnable {
 
         private StoredTensors open(Path path) {
             return Files.isRegularFile(path) ? SafeTensorsFile.open(path)
-                : new CheckpointPath(path).open(Scrutiny.CHECKSUMS, skipping(spec));
+                : new CheckpointPath(path).open(IntegrityCheck.CHECKSUMS, skipping(spec));
         }
 
         private static String name(StoredTensors tensors, Path path) {

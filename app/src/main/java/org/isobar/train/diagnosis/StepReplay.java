@@ -14,6 +14,7 @@ import org.isobar.checkpoint.CheckpointPath;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
+import org.isobar.data.DatasetFingerprint;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
 import org.isobar.distributed.Communicators;
@@ -58,7 +59,7 @@ public final class StepReplay {
         Consumer<String> out) {
         Map<String, String> exact = new HashMap<>(environment);
         exact.put("NVIDIA_TF32_OVERRIDE", "0"); // products in single precision as a whole
-        try (Checkpoint checkpoint = new CheckpointPath(path).open(Checkpoint.Scrutiny.CHECKSUMS, out)) {
+        try (Checkpoint checkpoint = new CheckpointPath(path).open(Checkpoint.IntegrityCheck.CHECKSUMS, out)) {
             RunConfig config = configuration(checkpoint, overrides, exact);
             try (Device device = config.device().open(config.deviceOptions(exact), out)) {
                 return new StepReplay(checkpoint, config, out).run(device);
@@ -85,7 +86,7 @@ public final class StepReplay {
         TrainingState state = checkpoint.state(TrainingState.class);
         try (Era5Dataset dataset = Era5Dataset.open(new RunInputs(config, device).training())) {
             dataset.requireBatch(config.training().globalBatchSize());
-            if (!state.data().startsWith("training " + dataset.fingerprint() + ";")) {
+            if (!state.data().startsWith("training " + DatasetFingerprint.of(dataset) + ";")) {
                 out.accept("The data are others than the run had: " + dataset.config().directory());
             }
             MemoryPlan plan = plan(device);

@@ -12,9 +12,9 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-import org.isobar.checkpoint.CheckpointContents;
+import org.isobar.checkpoint.CheckpointMetadata;
+import org.isobar.checkpoint.CheckpointRetention;
 import org.isobar.checkpoint.CheckpointWriter;
-import org.isobar.checkpoint.Retention;
 import org.isobar.checkpoint.SaveResult;
 import org.isobar.config.CheckpointConfig;
 import org.isobar.config.RunConfig;
@@ -121,7 +121,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
             }
         }
         best.ifPresent(also::add); // where a better one could not be written
-        new Retention(options().keep()).apply(writer.directory(), also, log::warn);
+        new CheckpointRetention(options().keep()).apply(writer.directory(), also, log::warn);
     }
 
     @Override
@@ -139,8 +139,8 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         return checkpoints.resolveSibling(APART);
     }
 
-    private CheckpointContents description(TrainingState state) {
-        return new CheckpointContents(config.entries(), state);
+    private CheckpointMetadata description(TrainingState state) {
+        return new CheckpointMetadata(config.entries(), state);
     }
 
     @Override

@@ -50,7 +50,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             case Resume.Never _ -> Optional.empty();
             case Resume.Auto _ -> newest(own, skipped);
             case Resume.From from -> Optional.of(
-                new CheckpointPath(from.path()).open(Checkpoint.Scrutiny.CHECKSUMS, skipped));
+                new CheckpointPath(from.path()).open(Checkpoint.IntegrityCheck.CHECKSUMS, skipped));
         };
         return found.map(checkpoint -> {
             try (checkpoint) {
@@ -61,7 +61,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
 
     private static Optional<Checkpoint> newest(Path own, Consumer<String> skipped) {
         List<String> reasons = new ArrayList<>();
-        Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.Scrutiny.CHECKSUMS, reasons::add);
+        Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.IntegrityCheck.CHECKSUMS, reasons::add);
         reasons.forEach(skipped);
         if (found.isEmpty() && !reasons.isEmpty()) {
             skipped.accept("No checkpoint in " + own + " is sound: the run begins with its first step");

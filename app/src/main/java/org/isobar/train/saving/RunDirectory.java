@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-import org.isobar.checkpoint.Checkpoints;
+import org.isobar.checkpoint.CheckpointDirectory;
 import org.isobar.checkpoint.RunLock;
 import org.isobar.config.RunConfig;
 import org.isobar.os.HostMachine;
@@ -35,7 +35,7 @@ public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implem
         RunLock lock = RunLock.take(directory, "process " + ProcessHandle.current().pid() + " on " + HostMachine.name()
             + ", since " + Instant.now());
         try {
-            Checkpoints.recover(Resumption.folder(directory));
+            CheckpointDirectory.recover(Resumption.folder(directory));
             List<String> warnings = new ArrayList<>();
             Optional<Resumption> resumption = Resumption.find(config, warnings::add);
             log.openFile(directory.resolve("out.log"), resumption.flatMap(Resumption::own)

@@ -15,12 +15,12 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-import org.isobar.checkpoint.CheckpointContents;
+import org.isobar.checkpoint.CheckpointFixtures;
+import org.isobar.checkpoint.CheckpointFixtures.Cut;
+import org.isobar.checkpoint.CheckpointMetadata;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.checkpoint.Damage;
 import org.isobar.checkpoint.SaveResult;
-import org.isobar.checkpoint.Saving;
-import org.isobar.checkpoint.Saving.Cut;
 import org.isobar.checkpoint.TensorSlice;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
@@ -46,8 +46,8 @@ class CheckpointCommandTest {
     @BeforeEach
     void save() {
         Path checkpoints = run.resolve("checkpoints");
-        Saving.save(checkpoints, 9, Cut.ROWS, 2);
-        Saving.save(checkpoints, 10, Cut.ROWS, 2);
+        CheckpointFixtures.save(checkpoints, 9, Cut.ROWS, 2);
+        CheckpointFixtures.save(checkpoints, 10, Cut.ROWS, 2);
         ninth = checkpoints.resolve("checkpoint-9");
         tenth = checkpoints.resolve("checkpoint-10");
     }
@@ -146,11 +146,11 @@ class CheckpointCommandTest {
 
     @Test
     void severalPathsAndBlocks() throws IOException {
-        Path path = Saving.save(run.resolve("spoiled"), 1);
+        Path path = CheckpointFixtures.save(run.resolve("spoiled"), 1);
         for (int block = 0; block < 5; block++) {
             Damage.flip(path.resolve("rank-00000.safetensors"), (block << 23) + 50_000);
         }
-        Path sound = Saving.save(run.resolve("sound"), 1);
+        Path sound = CheckpointFixtures.save(run.resolve("sound"), 1);
         Path none = run.resolve("none");
         assertEquals(2, checkpoint("verify", none, path, sound));
         assertTrue(err.startsWith("isobar: cannot read checkpoint " + none + ": "), err);
@@ -230,7 +230,7 @@ class CheckpointCommandTest {
             .map(name -> new TensorSlice(name, Shape.of(3), Shard.whole(), memory -> memory.fill((byte) 1))).toList();
         Path path = run.resolve("checkpoint-1");
         assertEquals(new SaveResult.Done(path), new CheckpointWriter(run, "this run", 0, 1, Duration.ofSeconds(20))
-            .write(1, pieces, new CheckpointContents(Map.of(), Map.of())));
+            .write(1, pieces, new CheckpointMetadata(Map.of(), Map.of())));
         Path weights = run.resolve("weights.safetensors");
         Path all = run.resolve("all.safetensors");
         assertEquals(0, checkpoint("merge", path, "--output", weights));

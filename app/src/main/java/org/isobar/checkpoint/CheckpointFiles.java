@@ -24,14 +24,14 @@ import java.util.regex.Pattern;
 import org.isobar.os.AtomicFile;
 
 /** Names in a directory of checkpoints, and what is done to its entries. Links are never followed. */
-final class CheckpointFolder {
+final class CheckpointFiles {
     private static final Pattern CHECKPOINT = Pattern.compile("checkpoint-(0|[1-9]\\d{0,17})");
     private static final Pattern TEMPORARY = Pattern.compile("\\.checkpoint-\\d+\\.tmp");
     private static final Pattern REPLACED = Pattern.compile("\\.(checkpoint-\\d+)\\.replaced\\.tmp");
     private static final Pattern SHARD = Pattern.compile("rank-\\d{5,9}\\.safetensors");
     private static final int ATTEMPTS = 3;
 
-    private CheckpointFolder() { }
+    private CheckpointFiles() { }
 
     static String checkpoint(long iteration) {
         return "checkpoint-" + iteration;

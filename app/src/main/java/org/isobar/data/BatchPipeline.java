@@ -6,7 +6,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.tensor.Tensor;
 
 /** The way of a batch's fields from the files to a device, and where on it they are normalized. */
-interface BatchFeed extends AutoCloseable {
+interface BatchPipeline extends AutoCloseable {
     /** Reads a sample as {@link Era5Dataset#read} does, normalized already or not; any thread. */
     void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset);
 

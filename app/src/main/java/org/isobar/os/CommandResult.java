@@ -15,10 +15,10 @@ import java.util.Optional;
  * @param fault what went wrong, on one line; empty if it ended with 0
  * @param lines what it wrote, to standard output and error alike, without blank lines
  */
-public record ShortProgram(Optional<String> fault, List<String> lines) {
+public record CommandResult(Optional<String> fault, List<String> lines) {
 
     /** Runs a program without input. After {@code limit} it is killed, with those that it has started. */
-    public static ShortProgram run(Duration limit, List<String> command) {
+    public static CommandResult run(Duration limit, List<String> command) {
         try {
             Path output = Files.createTempFile("isobar", ".out"); // a pipe would have to be read meanwhile
             try {
@@ -27,14 +27,14 @@ public record ShortProgram(Optional<String> fault, List<String> lines) {
                 Files.delete(output);
             }
         } catch (IOException absent) {
-            return new ShortProgram(Optional.of(FileFault.reason(absent)), List.of());
+            return new CommandResult(Optional.of(FileFault.reason(absent)), List.of());
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
-            return new ShortProgram(Optional.of("interrupted"), List.of());
+            return new CommandResult(Optional.of("interrupted"), List.of());
         }
     }
 
-    private static ShortProgram run(Duration limit, List<String> command, Path output)
+    private static CommandResult run(Duration limit, List<String> command, Path output)
         throws IOException, InterruptedException {
         Process process = new ProcessBuilder(command).redirectInput(new File("/dev/null"))
             .redirectErrorStream(true).redirectOutput(output.toFile()).start();
@@ -49,7 +49,7 @@ public record ShortProgram(Optional<String> fault, List<String> lines) {
         }
         List<String> lines = new String(Files.readAllBytes(output), StandardCharsets.UTF_8).lines()
             .filter(line -> !line.isBlank()).toList();
-        return new ShortProgram(ended ? fault(process.exitValue(), lines)
+        return new CommandResult(ended ? fault(process.exitValue(), lines)
             : Optional.of("did not end within " + limit.toSeconds() + " s"), lines);
     }
 

@@ -19,9 +19,9 @@ import org.isobar.os.FileFault;
  *
  * @param keep how many of the newest stay; at least 1
  */
-public record Retention(int keep) {
+public record CheckpointRetention(int keep) {
     /** Checks that something is kept. */
-    public Retention {
+    public CheckpointRetention {
         if (keep < 1) {
             throw new IllegalArgumentException("keep " + keep);
         }
@@ -36,9 +36,9 @@ public record Retention(int keep) {
      */
     public void apply(Path directory, Set<Long> also, Consumer<String> warnings) {
         try {
-            List<Path> complete = Checkpoint.list(directory).stream().filter(Retention::isComplete).toList();
+            List<Path> complete = Checkpoint.list(directory).stream().filter(CheckpointRetention::isComplete).toList();
             complete.stream().skip(keep)
-                .filter(path -> !also.contains(CheckpointFolder.iteration(path).orElseThrow()))
+                .filter(path -> !also.contains(CheckpointFiles.iteration(path).orElseThrow()))
                 .forEach(path -> delete(directory, path, warnings));
         } catch (UserException e) {
             warnings.accept(e.getMessage());
@@ -57,11 +57,11 @@ public record Retention(int keep) {
     }
 
     private static void delete(Path directory, Path path, Consumer<String> warnings) {
-        Path doomed = directory.resolve(CheckpointFolder.temporary(CheckpointFolder.iteration(path).orElseThrow()));
+        Path doomed = directory.resolve(CheckpointFiles.temporary(CheckpointFiles.iteration(path).orElseThrow()));
         try {
-            CheckpointFolder.delete(doomed);
+            CheckpointFiles.delete(doomed);
             Files.move(path, doomed, StandardCopyOption.ATOMIC_MOVE);
-            CheckpointFolder.delete(doomed);
+            CheckpointFiles.delete(doomed);
         } catch (IOException e) {
             warnings.accept(FileFault.unwritable("directory " + directory, "--expdir", e).getMessage());
         }

@@ -9,14 +9,14 @@ import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.Tensor;
 
 /** Reads fields as they are and has the device normalize them in place: the host waits for nothing. */
-final class DeviceFeed implements BatchFeed {
+final class DeviceNormalization implements BatchPipeline {
     private final Era5Dataset dataset;
     private final TensorOps ops;
     private final DeviceArena statistics;
     private final Tensor means; // (C), all channels that are read
     private final Tensor spreads; // (C)
 
-    DeviceFeed(Device device, Era5Dataset dataset) {
+    DeviceNormalization(Device device, Era5Dataset dataset) {
         this.dataset = dataset;
         ops = device.ops();
         Normalization normalization = dataset.normalization();

@@ -13,7 +13,7 @@ import jdk.incubator.vector.VectorSpecies;
  * How numbers lie in a file: size and byte order. {@link #normalize} is the one pass over the data from the mapped file
  * to the batch: load, swap, subtract, divide, narrow, store.
  */
-enum NumberEncoding {
+enum FloatEncoding {
     /** IEEE 754 binary32, least significant byte first. */
     F32_LITTLE(4, ByteOrder.LITTLE_ENDIAN),
     /** IEEE 754 binary32, most significant byte first. */
@@ -34,7 +34,7 @@ enum NumberEncoding {
     private final ValueLayout.OfFloat single; // made once: a pass over a row allocates nothing
     private final ValueLayout.OfDouble twofold;
 
-    NumberEncoding(int bytes, ByteOrder order) {
+    FloatEncoding(int bytes, ByteOrder order) {
         this.bytes = bytes;
         this.order = order;
         single = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(order);
@@ -42,7 +42,7 @@ enum NumberEncoding {
     }
 
     /** The encoding of the given size and byte order. */
-    static NumberEncoding of(int bytes, ByteOrder order) {
+    static FloatEncoding of(int bytes, ByteOrder order) {
         boolean little = order == ByteOrder.LITTLE_ENDIAN;
         return bytes == 4 ? little ? F32_LITTLE : F32_BIG : little ? F64_LITTLE : F64_BIG;
     }

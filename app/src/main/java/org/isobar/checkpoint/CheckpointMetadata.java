@@ -9,4 +9,4 @@ import java.util.Map;
  * @param state         of the training loop: any record that Jackson turns into JSON and back. Numbers keep their bits;
  *                      a NaN stays one
  */
-public record CheckpointContents(Map<String, String> configuration, Object state) { }
+public record CheckpointMetadata(Map<String, String> configuration, Object state) { }

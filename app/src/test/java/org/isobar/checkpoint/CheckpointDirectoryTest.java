@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A run that begins anew finds no checkpoints, and old ones are kept. What a killed one had in hand is not lost. */
-class CheckpointsTest {
+class CheckpointDirectoryTest {
     @TempDir
     private Path run;
     private Path directory;
@@ -30,14 +30,14 @@ class CheckpointsTest {
 
     @Test
     void checkpointsAreSetAsideUnderTheFirstFreeName() throws IOException {
-        Saving.save(directory, 7);
-        Saving.save(directory, 9);
-        assertEquals(Optional.of(run.resolve("checkpoints-1")), Checkpoints.setAside(directory, -1));
+        CheckpointFixtures.save(directory, 7);
+        CheckpointFixtures.save(directory, 9);
+        assertEquals(Optional.of(run.resolve("checkpoints-1")), CheckpointDirectory.setAside(directory, -1));
         assertFalse(Files.exists(directory));
         Files.createDirectory(run.resolve("checkpoints-2")); // which a rename could replace, being empty
         Files.createSymbolicLink(run.resolve("checkpoints-3"), run.resolve("nowhere"));
-        Saving.save(directory, 8);
-        assertEquals(Optional.of(run.resolve("checkpoints-4")), Checkpoints.setAside(directory, -1));
+        CheckpointFixtures.save(directory, 8);
+        assertEquals(Optional.of(run.resolve("checkpoints-4")), CheckpointDirectory.setAside(directory, -1));
         assertEquals(Set.of("checkpoint-7", "checkpoint-9"), CheckpointTest.names(run.resolve("checkpoints-1")));
         assertEquals(Set.of("checkpoint-8"), CheckpointTest.names(run.resolve("checkpoints-4")));
         try (Checkpoint kept = Checkpoint.open(run.resolve("checkpoints-1/checkpoint-9"))) {
@@ -48,27 +48,27 @@ class CheckpointsTest {
     @Test
     void aRunThatGoesBackKeepsWhatItGoesOnFrom() throws IOException {
         for (int iteration : new int[] {7, 8, 9}) {
-            Saving.save(directory, iteration);
+            CheckpointFixtures.save(directory, iteration);
         }
-        assertEquals(Optional.of(run.resolve("checkpoints-1")), Checkpoints.setAside(directory, 7));
+        assertEquals(Optional.of(run.resolve("checkpoints-1")), CheckpointDirectory.setAside(directory, 7));
         assertEquals(Set.of("checkpoint-7"), CheckpointTest.names(directory));
         assertEquals(Set.of("checkpoint-8", "checkpoint-9"), CheckpointTest.names(run.resolve("checkpoints-1")));
-        assertEquals(Optional.empty(), Checkpoints.setAside(directory, 7));
+        assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, 7));
     }
 
     @Test
     void whatIsDamagedIsKeptToo() throws IOException {
         Files.writeString(Files.createDirectories(directory).resolve("checkpoint-3"), "not even a directory");
-        assertEquals(Optional.of(run.resolve("checkpoints-1")), Checkpoints.setAside(directory, -1));
+        assertEquals(Optional.of(run.resolve("checkpoints-1")), CheckpointDirectory.setAside(directory, -1));
         assertTrue(Files.exists(run.resolve("checkpoints-1/checkpoint-3")));
     }
 
     @Test
     void thereMayBeNothingToSetAside() throws IOException {
-        assertEquals(Optional.empty(), Checkpoints.setAside(directory, -1));
+        assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, -1));
         Files.createDirectories(directory.resolve(".checkpoint-3.tmp"));
         Files.createFile(directory.resolve("checkpoint-last"));
-        assertEquals(Optional.empty(), Checkpoints.setAside(directory, -1));
+        assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, -1));
         assertEquals(Set.of("checkpoints"), CheckpointTest.names(run));
     }
 
@@ -76,15 +76,15 @@ class CheckpointsTest {
     void aNameMayBeRelativeToTheCurrentDirectory() throws IOException {
         Path here = Path.of("").toAbsolutePath().relativize(directory.toAbsolutePath());
         Files.createDirectories(directory.resolve("checkpoint-1"));
-        assertEquals(Optional.of(here.resolveSibling("checkpoints-1")), Checkpoints.setAside(here, -1));
+        assertEquals(Optional.of(here.resolveSibling("checkpoints-1")), CheckpointDirectory.setAside(here, -1));
         assertTrue(Files.exists(run.resolve("checkpoints-1/checkpoint-1")));
     }
 
     @Test
     void aPlaceThatIsNoDirectoryHoldsNoCheckpoints() throws IOException {
         Files.writeString(directory, "mine"); // a writer will say what is wrong
-        Checkpoints.recover(directory);
-        assertEquals(Optional.empty(), Checkpoints.setAside(directory, -1));
+        CheckpointDirectory.recover(directory);
+        assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, -1));
         assertEquals(Set.of("checkpoints"), CheckpointTest.names(run));
         assertEquals("mine", Files.readString(directory));
     }
@@ -93,18 +93,19 @@ class CheckpointsTest {
     void aPlaceThatCannotBeReadIsAUsersMistake() throws IOException {
         Files.createSymbolicLink(directory, directory);
         String reason = directory + ": Too many levels of symbolic links";
-        String message = assertThrows(UserException.class, () -> Checkpoints.setAside(directory, -1)).getMessage();
+        String message = assertThrows(UserException.class, () -> CheckpointDirectory.setAside(directory, -1))
+            .getMessage();
         assertTrue(message.startsWith("cannot read checkpoints in " + reason), message);
-        message = assertThrows(UserException.class, () -> Checkpoints.recover(directory)).getMessage();
+        message = assertThrows(UserException.class, () -> CheckpointDirectory.recover(directory)).getMessage();
         assertTrue(message.startsWith("cannot write directory " + reason), message);
     }
 
     /** What a kill between the two renames of a replacement leaves. */
     private void killReplacement(long iteration) throws IOException {
-        Path old = Saving.save(directory, iteration);
-        Files.move(old, directory.resolve(CheckpointFolder.replaced(iteration)));
-        Files.move(Saving.save(directory.resolve("new"), iteration),
-            directory.resolve(CheckpointFolder.temporary(iteration)));
+        Path old = CheckpointFixtures.save(directory, iteration);
+        Files.move(old, directory.resolve(CheckpointFiles.replaced(iteration)));
+        Files.move(CheckpointFixtures.save(directory.resolve("new"), iteration),
+            directory.resolve(CheckpointFiles.temporary(iteration)));
         Files.delete(directory.resolve("new"));
     }
 
@@ -118,37 +119,37 @@ class CheckpointsTest {
     void aReplacementThatWasKilledIsUndone() throws IOException {
         killReplacement(5);
         assertEquals(List.of(), Checkpoint.list(directory));
-        Checkpoints.recover(directory);
+        CheckpointDirectory.recover(directory);
         assertEquals(Set.of("checkpoint-5", ".checkpoint-5.tmp"), CheckpointTest.names(directory));
         assertSound("checkpoint-5");
-        Saving.save(directory, 6);
+        CheckpointFixtures.save(directory, 6);
         assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
     }
 
     @Test
     void theNextSaveUndoesItToo() throws IOException {
         killReplacement(5);
-        Saving.save(directory, 6);
+        CheckpointFixtures.save(directory, 6);
         assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
         assertSound("checkpoint-5");
     }
 
     @Test
     void aReplacementThatWasDoneStays() throws IOException {
-        Saving.save(directory, 5);
-        Path replaced = Files.createDirectory(directory.resolve(CheckpointFolder.replaced(5)));
+        CheckpointFixtures.save(directory, 5);
+        Path replaced = Files.createDirectory(directory.resolve(CheckpointFiles.replaced(5)));
         Files.writeString(replaced.resolve("checkpoint.json"), "half deleted");
-        Checkpoints.recover(directory);
+        CheckpointDirectory.recover(directory);
         assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));
         assertSound("checkpoint-5");
     }
 
     @Test
     void thereMayBeNothingToRecover() throws IOException {
-        Checkpoints.recover(directory);
+        CheckpointDirectory.recover(directory);
         assertFalse(Files.exists(directory));
-        Saving.save(directory, 5);
-        Checkpoints.recover(directory);
+        CheckpointFixtures.save(directory, 5);
+        CheckpointDirectory.recover(directory);
         assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));
     }
 }

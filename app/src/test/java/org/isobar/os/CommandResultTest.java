@@ -12,16 +12,16 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Programs are shell scripts. */
-class ShortProgramTest {
+class CommandResultTest {
     private static final Duration LONG = Duration.ofSeconds(60);
 
-    private static ShortProgram bash(Duration limit, String script) {
-        return ShortProgram.run(limit, List.of("bash", "-c", script));
+    private static CommandResult bash(Duration limit, String script) {
+        return CommandResult.run(limit, List.of("bash", "-c", script));
     }
 
     @Test
     void whatItWroteIsKept() {
-        assertEquals(new ShortProgram(Optional.empty(), List.of("one", "two")),
+        assertEquals(new CommandResult(Optional.empty(), List.of("one", "two")),
             bash(LONG, "cat; echo one; echo; echo two >&2"));
     }
 
@@ -34,14 +34,14 @@ class ShortProgramTest {
     void failuresHaveAReason() {
         assertEquals(Optional.of("status 3: out of memory"), bash(LONG, "echo x; echo out of memory; exit 3").fault());
         assertEquals(Optional.of("status 1"), bash(LONG, "exit 1").fault());
-        String absent = ShortProgram.run(LONG, List.of("/no/such/program")).fault().orElseThrow();
+        String absent = CommandResult.run(LONG, List.of("/no/such/program")).fault().orElseThrow();
         assertTrue(absent.contains("/no/such/program"), absent);
     }
 
     @Test
     void whatHangsIsKilledWithItsChildren() throws Exception {
         long start = System.nanoTime();
-        ShortProgram hung = bash(Duration.ofSeconds(1), "sleep 100 & echo $!; wait");
+        CommandResult hung = bash(Duration.ofSeconds(1), "sleep 100 & echo $!; wait");
         assertTrue(System.nanoTime() - start < LONG.toNanos());
         assertEquals(Optional.of("did not end within 1 s"), hung.fault());
         long child = Long.parseLong(hung.lines().getFirst());

@@ -6,7 +6,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.tensor.Tensor;
 
 /** Normalizes while reading, and goes on when the device has its copy. */
-record HostFeed(Era5Dataset dataset) implements BatchFeed {
+record HostNormalization(Era5Dataset dataset) implements BatchPipeline {
     @Override
     public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
         dataset.read(sample, input, inputOffset, target, targetOffset);

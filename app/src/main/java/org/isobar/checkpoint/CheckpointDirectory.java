@@ -14,8 +14,8 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /** A directory of checkpoints as a whole. */
-public final class Checkpoints {
-    private Checkpoints() { }
+public final class CheckpointDirectory {
+    private CheckpointDirectory() { }
 
     /**
      * Gives a checkpoint its name again if a run was killed while it replaced that by another of the same iteration;
@@ -28,7 +28,7 @@ public final class Checkpoints {
      */
     public static void recover(Path directory) {
         try {
-            CheckpointFolder.restoreReplaced(directory);
+            CheckpointFiles.restoreReplaced(directory);
         } catch (NoSuchFileException | NotDirectoryException e) {
             return; // no checkpoints
         } catch (IOException e) {
@@ -48,15 +48,15 @@ public final class Checkpoints {
     public static Optional<Path> setAside(Path directory, long iteration) {
         List<Path> checkpoints;
         try {
-            checkpoints = CheckpointFolder.entries(directory).stream()
-                .filter(entry -> CheckpointFolder.iteration(entry).isPresent()).toList();
+            checkpoints = CheckpointFiles.entries(directory).stream()
+                .filter(entry -> CheckpointFiles.iteration(entry).isPresent()).toList();
         } catch (NoSuchFileException | NotDirectoryException e) {
             return Optional.empty();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);
         }
         List<Path> later = checkpoints.stream()
-            .filter(path -> CheckpointFolder.iteration(path).orElseThrow() > iteration).toList();
+            .filter(path -> CheckpointFiles.iteration(path).orElseThrow() > iteration).toList();
         if (later.isEmpty()) {
             return Optional.empty();
         }

@@ -7,14 +7,14 @@ import org.isobar.os.PageCache;
  * data that lies in memory costs a quarter of the time of reading it. So nothing is asked once a sample was read
  * without a disk, until one is not.
  */
-final class DiskReadAhead {
+final class PageCachePrefetcher {
     private final Era5Dataset dataset;
     private final PrefetchSchedule readAhead;
     private final PageCache pages = new PageCache();
     private boolean busy = true; // the disk, during the sample before
     private long blocks; // read on this thread's behalf when it began with this sample
 
-    DiskReadAhead(Era5Dataset dataset, PrefetchSchedule readAhead) {
+    PageCachePrefetcher(Era5Dataset dataset, PrefetchSchedule readAhead) {
         this.dataset = dataset;
         this.readAhead = readAhead;
     }

@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
  * Counts and sums up what goes to a file: a CRC32C for each block of bytes, so that a reader who needs a part of the
  * file can check that part.
  */
-final class BlockChecksums implements WritableByteChannel {
+final class BlockChecksumChannel implements WritableByteChannel {
     private final WritableByteChannel file;
     private final int blockBytes;
     private final CRC32C sum = new CRC32C();
@@ -19,7 +19,7 @@ final class BlockChecksums implements WritableByteChannel {
     private long bytes;
 
     /** Sums up what it passes on to {@code file}, which the caller closes. */
-    BlockChecksums(WritableByteChannel file, int blockBytes) {
+    BlockChecksumChannel(WritableByteChannel file, int blockBytes) {
         this.file = file;
         this.blockBytes = blockBytes;
     }
@@ -42,11 +42,11 @@ final class BlockChecksums implements WritableByteChannel {
     }
 
     /** What was written so far, as the manifest holds it; nothing may be written after. */
-    CheckpointManifest.StoredFile written() {
+    StoredFile written() {
         if (bytes % blockBytes != 0) {
             endBlock();
         }
-        return new CheckpointManifest.StoredFile(bytes, sums);
+        return new StoredFile(bytes, sums);
     }
 
     private void endBlock() {
