@@ -65,7 +65,7 @@ final class Consistency {
         }
     }
 
-    /** A recorded step has the masks of the step that was recorded, and nothing that the host does. */
+    /** A captured step keeps the masks of the step that was captured, and cannot hold work of the host. */
     static void checkGraphs(Settings settings, int worldSize) {
         if (!settings.get(Keys.ENABLE_CUDA_GRAPHS) || settings.get(Keys.DEVICE) == Backend.CPU) {
             return;

@@ -38,7 +38,7 @@ public record UnusedOptions(List<String> anywhere, List<String> onCpu, List<Stri
             "data_loader_config dali (there is nothing to copy: one loader serves both names)");
         addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
         addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there are no kernels to compile)");
-        addIf(idle, settings.get(Keys.ENABLE_CUDA_GRAPHS), "enable_cuda_graphs (there are no kernels to record)");
+        addIf(idle, settings.get(Keys.ENABLE_CUDA_GRAPHS), "enable_cuda_graphs (there are no kernels to capture)");
         addIf(idle, !settings.get(Keys.DETERMINISTIC), "deterministic (every sum has a fixed order)");
         return idle;
     }

@@ -85,17 +85,18 @@ public interface Device extends AutoCloseable {
         return () -> values;
     }
 
-    /** Whether {@link #record} is to be had. */
-    default boolean canRecord() {
+    /** Whether this device supports {@link #capture}. */
+    default boolean canCapture() {
         return false;
     }
 
     /**
-     * Records what {@code operations} issues on this device and through its communicators, without doing any of it. It
-     * must neither wait for the device nor allocate, and must have been run before. The caller closes the recording.
+     * Captures what {@code operations} issues on this device and through its communicators, without running it.
+     * {@code operations} must neither wait for the device nor allocate, and must have run once before. The caller
+     * closes the graph.
      */
-    default DeviceGraph record(Runnable operations) {
-        throw new UnsupportedOperationException(description() + " cannot record");
+    default DeviceGraph capture(Runnable operations) {
+        throw new UnsupportedOperationException(description() + " cannot capture graphs");
     }
 
     /** A stopwatch for this device's operations. The caller closes it. */

@@ -1,11 +1,14 @@
 package org.isobar.device;
 
-/** Operations and collectives that were issued once and can be issued again as a whole, on the same tensors. */
+/** Operations and collectives that were captured once and can be launched as a whole, on the same tensors. */
 public interface DeviceGraph extends AutoCloseable {
-    /** Issues them again. What was passed by value then has the same value now; what lies in tensors is read anew. */
-    void replay();
+    /**
+     * Issues all captured operations. Arguments that were passed by value keep the value of the capture; tensors are
+     * read again.
+     */
+    void launch();
 
-    /** Frees what the device keeps of them. */
+    /** Frees what the device keeps for this graph. */
     @Override
     void close();
 }

@@ -135,8 +135,8 @@ public final class TrainingRun {
             log.info("Kernels: Adam: "
                 + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
         }
-        if (options.steps() == Replica.Steps.REPLAYED) {
-            log.info("CUDA graphs: a step is recorded once for each place of its batch, and replayed from then on");
+        if (options.steps() == Replica.Steps.CAPTURED) {
+            log.info("CUDA graphs: a step is captured once for each input buffer, and launched as a whole");
         }
     }
 

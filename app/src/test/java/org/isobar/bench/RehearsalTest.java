@@ -59,7 +59,7 @@ class RehearsalTest {
     }
 
     @Test
-    void replayedStepsComputeTheSame() throws IOException {
+    void capturedStepsComputeTheSame() throws IOException {
         assertEquals(2, agreeing("isobar", "graphs"), () -> said);
     }
 

@@ -157,7 +157,7 @@ class ConfigLoaderTest {
             .with("enable_cuda_graphs", "true"));
         List<String> anywhere = List.of("bucket_cap_mb", "disable_broadcast_buffers", "noddp");
         List<String> onCpu = List.of("amp_mode fp16 (trains in fp32)", "data_loader_config dali", "enable_fused",
-            "enable_jit", "enable_cuda_graphs (there are no kernels to record)", "deterministic");
+            "enable_jit", "enable_cuda_graphs (there are no kernels to capture)", "deterministic");
         List<String> onGpu = List.of("threads");
         String cpu = config.warning(Backend.CPU).orElseThrow();
         String gpu = config.warning(Backend.CUDA).orElseThrow();

@@ -54,9 +54,9 @@ class CudaFailureTest {
         assertNothingCrashed();
     }
 
-    /** The fifth step is a replay, and a step of a second epoch. */
+    /** The fifth step is launched as a graph, and belongs to a second epoch. */
     @Test
-    void aReplayThatFailsEndsTheRun() throws Exception {
+    void aGraphThatFailsEndsTheRun() throws Exception {
         CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
             "--num_iters=8", "--set=limit_nsamples=8", "--set=limit_nsamples_val=2").ended(1);
         assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Runs whose steps are replayed: the very numbers of runs whose steps are issued. */
+/** Runs whose steps are launched as CUDA graphs give the bits of runs whose steps are issued. */
 @Tag("cuda")
 class CudaGraphRunTest {
     private static final String TWO_EPOCHS = "num_iters=24";
@@ -38,19 +38,19 @@ class CudaGraphRunTest {
         String[] settings = {TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_fused=" + fused,
             "enable_jit=" + fused, "num_data_workers=" + workers};
         TinyRun issued = TinyRun.of(data, logs.resolve("issued"), settings).succeeded();
-        TinyRun replayed = TinyRun.of(data, logs.resolve("replayed"), Stream.concat(Stream.of(settings),
+        TinyRun captured = TinyRun.of(data, logs.resolve("captured"), Stream.concat(Stream.of(settings),
             Stream.of("enable_cuda_graphs=true")).toArray(String[]::new)).succeeded();
-        assertEquals(1, replayed.log().lines().filter(line -> line.contains("CUDA graphs: ")).count());
+        assertEquals(1, captured.log().lines().filter(line -> line.contains("CUDA graphs: ")).count());
         assertEquals(0, issued.log().lines().filter(line -> line.contains("CUDA graphs: ")).count());
-        assertEquals(losses(issued), losses(replayed));
+        assertEquals(losses(issued), losses(captured));
         EventFile expected = issued.events();
-        EventFile found = replayed.events();
+        EventFile found = captured.events();
         for (String score : List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid", "Learning Rate")) {
             for (int step = score.equals("Learning Rate") ? 12 : 0; step <= 24; step += 12) {
                 assertEquals(expected.scalar(score, step), found.scalar(score, step), score + " @ " + step);
             }
         }
-        assertEquals(-1, Files.mismatch(issued.weights(), replayed.weights()));
+        assertEquals(-1, Files.mismatch(issued.weights(), captured.weights()));
     }
 
     @Tag("slow")
@@ -63,20 +63,20 @@ class CudaGraphRunTest {
     void theCpuSaysThatItHasNone() throws IOException {
         TinyRun run = TinyRun.of(data, logs, "num_iters=12", "device=cpu", "enable_cuda_graphs=true",
             "dropout=0.1").succeeded();
-        assertTrue(run.log().contains("Without effect on the CPU: enable_cuda_graphs (there are no kernels to record)"),
-            run.log());
+        assertTrue(run.log().contains("Without effect on the CPU: enable_cuda_graphs (there are no kernels to "
+            + "capture)"), run.log());
     }
 
-    /** A loss that is not finite comes from a replay, and is looked at one step late. */
+    /** The loss of a captured step is read one step late; the error names the step that diverged. */
     @Test
-    void aReplayedStepThatDivergesIsNamed() throws IOException {
+    void aCapturedStepThatDivergesIsNamed() throws IOException {
         TinyRun issued = TinyRun.of(data, logs.resolve("issued"), "device=cuda", "lr=1e30");
-        TinyRun replayed = TinyRun.of(data, logs.resolve("replayed"), "device=cuda", "lr=1e30",
+        TinyRun captured = TinyRun.of(data, logs.resolve("captured"), "device=cuda", "lr=1e30",
             "enable_cuda_graphs=true");
-        assertEquals(List.of(2, 2), List.of(issued.code(), replayed.code()), replayed.screen());
-        String error = error(replayed);
+        assertEquals(List.of(2, 2), List.of(issued.code(), captured.code()), captured.screen());
+        String error = error(captured);
         assertTrue(error.contains("the loss is NaN at step 2, sample "), error);
-        assertEquals(error(issued).replace("issued", "replayed"), error); // in the place of the directory
+        assertEquals(error(issued).replace("issued", "captured"), error); // in the place of the directory
     }
 
     private static List<String> losses(TinyRun run) throws IOException {

@@ -62,10 +62,10 @@ class CudaProcessesTest {
     @ParameterizedTest
     @CsvSource({"none, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp",
         "bf16, --tensor_parallel=2 --set=enable_jit=true --set=enable_fused=true"})
-    void recordedStepsAreTheIssuedOnes(String mode, String layout) throws Exception {
+    void capturedStepsAreTheIssuedOnes(String mode, String layout) throws Exception {
         TrainingJob issued = train("issued", 4, mode, layout);
         checkLosses(mode, issued);
-        expectSame(issued, train("recorded", 4, mode, layout + " --enable_cuda_graphs"));
+        expectSame(issued, train("captured", 4, mode, layout + " --enable_cuda_graphs"));
     }
 
     /**
@@ -83,7 +83,7 @@ class CudaProcessesTest {
         TrainingJob issued = train(spoilt, "issued", 2, "fp16", "--tensor_parallel=1");
         String log = Files.readString(issued.directory().resolve("out.log"));
         assertTrue(log.contains("Gradients overflowed: 1 of 6 steps skipped, the loss scale is 32768.0"), log);
-        expectSame(issued, train(spoilt, "recorded", 2, "fp16", "--tensor_parallel=1 --enable_cuda_graphs"));
+        expectSame(issued, train(spoilt, "captured", 2, "fp16", "--tensor_parallel=1 --enable_cuda_graphs"));
     }
 
     /** Fields of the preset's channels that normalization makes very small. */
@@ -127,16 +127,16 @@ class CudaProcessesTest {
         assertTrue(found.scalar("Loss/valid", STEPS) < 0.97 * found.scalar("Loss/valid", 0), job.screens());
     }
 
-    private static void expectSame(TrainingJob issued, TrainingJob recorded) throws IOException {
-        assertTrue(Pattern.compile("CUDA graphs: a step is recorded").matcher(recorded.shown(0)).find(),
-            recorded.screens());
+    private static void expectSame(TrainingJob issued, TrainingJob captured) throws IOException {
+        assertTrue(Pattern.compile("CUDA graphs: a step is captured once").matcher(captured.shown(0)).find(),
+            captured.screens());
         for (String score : SCORES) {
             for (int step = 0; step <= STEPS; step += STEPS) {
-                assertEquals(issued.events().scalar(score, step), recorded.events().scalar(score, step),
+                assertEquals(issued.events().scalar(score, step), captured.events().scalar(score, step),
                     score + " @ " + step);
             }
         }
         assertEquals(-1, Files.mismatch(issued.directory().resolve("model.safetensors"),
-            recorded.directory().resolve("model.safetensors")));
+            captured.directory().resolve("model.safetensors")));
     }
 }

@@ -43,7 +43,7 @@ class ProcessFailuresTest {
         BACKWARD("Trainer.step VisionTransformer.backward"),
         BUCKETS("Trainer.step GradientBuckets.await"),
         VALIDATION("Trainer.validate Replica.evaluate"),
-        REPLAY("Trainer.step CudaRecording.replay"),
+        GRAPH("Trainer.step CudaGraph.launch"),
         GPU("Trainer.train HostWait.until");
 
         private final String stack;
@@ -84,14 +84,14 @@ class ProcessFailuresTest {
     /** Ranks with a GPU each. What waits for a lost peer there is not the program, but an operation of NCCL. */
     @Tag("simulated")
     @ParameterizedTest
-    @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "KILL, 0, REPLAY, --context_parallel=3 --enable_cuda_graphs",
+    @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "KILL, 0, GRAPH, --context_parallel=3 --enable_cuda_graphs",
         "STOP, 1, GPU, --context_parallel=3 --enable_cuda_graphs"})
     void theOthersEndOverNccl(Fault fault, int culprit, Moment moment, String options) throws Exception {
         theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", "3", "ISOBAR_SIM_GPUS", "3"), LIMIT,
             Stream.concat(Stream.of("--device=cuda"), Stream.of(options.split(" "))).toArray(String[]::new));
     }
 
-    /** It is missed as in replays. */
+    /** Its loss is found as it is with CUDA graphs. */
     @Tag("simulated")
     @Tag("slow")
     @Test
@@ -123,7 +123,7 @@ class ProcessFailuresTest {
                     assertEquals(1, job.code(rank, limit.minusNanos(System.nanoTime() - start)), job.screens());
                     String shown = job.shown(rank);
                     assertTrue(shown.contains("ERROR - rank " + rank + ", group "), job.screens());
-                    // Operations that are replayed were issued once for all: they have no number of their own.
+                    // The collectives of a graph have no operation number.
                     String operation = List.of(options).contains("--enable_cuda_graphs") ? "" : ", operation \\d+ \\(";
                     assertTrue(Pattern.compile("group \\S+ \\[[0-9, ]+]" + operation).matcher(shown).find(),
                         job.screens());

@@ -166,12 +166,12 @@ public final class CudaDevice implements Device {
     }
 
     @Override
-    public boolean canRecord() {
+    public boolean canCapture() {
         return true;
     }
 
     @Override
-    public DeviceGraph record(Runnable operations) {
+    public DeviceGraph capture(Runnable operations) {
         return new CudaGraph(stack.gpu(), stack.compute(), operations);
     }
 

@@ -137,9 +137,9 @@ public final class StepBenchmark {
         }
     }
 
-    /** Those of steps that are replayed are the same, but nobody can look between them. */
+    /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
     private List<OperationGroup> operations(Batch data) {
-        if (options.steps() == Replica.Steps.REPLAYED) {
+        if (options.steps() == Replica.Steps.CAPTURED) {
             return List.of();
         }
         OperationTimes times = new OperationTimes();
@@ -204,7 +204,7 @@ public final class StepBenchmark {
         for (int i = 0; i < kernels.size(); i++) {
             facts.put("kernels " + (i + 1), kernels.get(i));
         }
-        String mode = options.steps() == Replica.Steps.REPLAYED ? "graphs" : "steps";
+        String mode = options.steps() == Replica.Steps.CAPTURED ? "graphs" : "steps";
         return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
             batch,
             config.training().lr(), plan.warmup, plan.steps, needs.stepFlops(), List.of(), null,

@@ -34,7 +34,7 @@ public final class ConfigOptions {
         flag(spec, "On a GPU, update all weights in one launch instead of one for each tensor.", "--enable_fused");
         flag(spec, "On a GPU, let operations share kernels, compiled for the run's sizes, instead of one for each.",
             "--enable_jit");
-        flag(spec, "On a GPU, record a training step once and replay it as a whole.", "--enable_cuda_graphs");
+        flag(spec, "On a GPU, capture a training step and launch it as a CUDA graph.", "--enable_cuda_graphs");
         option(spec, "N", "Samples per step and process; overrides global_batch_size.", "--local_batch_size");
         option(spec, "N", "Optimizer steps.", "--num_iters");
         option(spec, "N", "Threads that read ahead; 0 reads in the training thread.", "--num_data_workers");

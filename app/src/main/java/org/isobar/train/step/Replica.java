@@ -74,12 +74,12 @@ public final class Replica implements AutoCloseable {
         }
     }
 
-    /** How training steps come to the device. The bits are the same. */
+    /** How the operations of training steps are given to the device. The results are the same bits. */
     public enum Steps {
-        /** The host issues each operation of each of them. */
+        /** The host issues each operation of each step. */
         ISSUED,
-        /** Recorded, on a device that {@link Device#canRecord can}, and replayed as a whole; not with dropout. */
-        REPLAYED
+        /** Captured once, on a device that {@link Device#canCapture can}, and launched as a whole; not with dropout. */
+        CAPTURED
     }
 
     /**
@@ -106,7 +106,7 @@ public final class Replica implements AutoCloseable {
     /**
      * This rank's part of a replica for local batches of {@code batch} samples; its weights are undefined until
      * {@link #initialize}. Memory and communicators stay the caller's: after a failure, the communicators must be
-     * closed before the memory is. A replica whose steps are replayed is closed before either.
+     * closed before the memory is. A replica whose steps are captured must be closed before both.
      */
     public Replica(Device device, VitConfig config, int batch, StepMemory memory, Communicators communicators,
         Options options) {
@@ -197,7 +197,8 @@ public final class Replica implements AutoCloseable {
     }
 
     /**
-     * What a recording is of: masks aside, nothing that differs between steps is passed by value.
+     * The operations of a step, which can be captured: except for masks, nothing that differs between steps is passed
+     * by value.
      *
      * <p>The optimizer judges the loss, so all ranks must have the same. The ranks of a model have the same bits of it:
      * what tp and cp cut is put together again by collectives that give each rank the same bits, and each then does the
@@ -329,7 +330,7 @@ public final class Replica implements AutoCloseable {
         return device.read(tensor).await();
     }
 
-    /** Forgets what was recorded. Nothing else is this replica's own. */
+    /** Frees the captured graphs. The replica owns nothing else. */
     @Override
     public void close() {
         steps.close();

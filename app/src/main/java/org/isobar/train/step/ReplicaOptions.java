@@ -17,7 +17,7 @@ public final class ReplicaOptions {
         DType compute = device.supports(wanted) ? wanted : DType.F32;
         Adam.Launch launch = training.enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
             : Adam.Launch.PER_TENSOR;
-        Replica.Steps steps = training.enableCudaGraphs() && device.canRecord() ? Replica.Steps.REPLAYED
+        Replica.Steps steps = training.enableCudaGraphs() && device.canCapture() ? Replica.Steps.CAPTURED
             : Replica.Steps.ISSUED;
         Adam.NonFinite nonFinite = switch (training.onNan()) {
             case STOP -> Adam.NonFinite.HALTS;

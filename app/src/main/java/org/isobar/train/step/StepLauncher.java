@@ -8,14 +8,14 @@ import org.isobar.device.DeviceGraph;
 import org.isobar.tensor.Tensor;
 
 /**
- * Brings steps to a device, operation by operation or, to spare the host that, recorded once and replayed as a whole. A
- * batch arrives in one of a few places in turn ({@link org.isobar.device.HostBuffer#toDevice}), and a recording is of
- * one of them.
+ * Runs training steps on a device: issued operation by operation, or captured once as a graph and launched as a whole,
+ * which saves the host's time. Batches arrive in a few device buffers in turn
+ * ({@link org.isobar.device.HostBuffer#toDevice}); each of these buffers has a graph of its own.
  */
 final class StepLauncher implements AutoCloseable {
     private final Device device;
     private final Replica.Steps steps;
-    private final Map<Places, DeviceGraph> recordings = new HashMap<>();
+    private final Map<Places, DeviceGraph> graphs = new HashMap<>();
     private boolean prepared;
 
     /** Where a batch lies. */
@@ -27,13 +27,13 @@ final class StepLauncher implements AutoCloseable {
     }
 
     /**
-     * Does {@code step} on the device. The very first is issued by itself: what a recording must find, such as kernels,
-     * it makes. All others differ in nothing but these places and in what tensors hold.
+     * Runs {@code step} on the device. The first step is always issued, because it creates what a capture must find,
+     * such as loaded kernels. All steps must be alike but for these two addresses and the values in tensors.
      */
     void run(Tensor input, Tensor target, Runnable step) {
-        if (prepared && steps == Replica.Steps.REPLAYED) {
-            recordings.computeIfAbsent(new Places(input.address(), target.address()), places -> device.record(step))
-                .replay();
+        if (prepared && steps == Replica.Steps.CAPTURED) {
+            graphs.computeIfAbsent(new Places(input.address(), target.address()), places -> device.capture(step))
+                .launch();
         } else {
             step.run();
             prepared = true;
@@ -42,7 +42,7 @@ final class StepLauncher implements AutoCloseable {
 
     @Override
     public void close() {
-        recordings.values().forEach(DeviceGraph::close);
-        recordings.clear();
+        graphs.values().forEach(DeviceGraph::close);
+        graphs.clear();
     }
 }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Operations that are recorded once and replayed: a CUDA graph. */
+/** Operations that are captured once and launched several times: a CUDA graph. */
 @Tag("cuda")
 class CudaGraphTest {
     private static final int STEPS = 21; // the first is issued
@@ -53,46 +53,46 @@ class CudaGraphTest {
 
     @ParameterizedTest
     @EnumSource(value = DType.class, names = {"F32", "BF16", "F16"})
-    void twentyReplaysAreTwentySteps(DType compute) {
+    void twentyLaunchesAreTwentySteps(DType compute) {
         Trained issued = Trained.of(compute, Replica.Steps.ISSUED);
-        Trained replayed = Trained.of(compute, Replica.Steps.REPLAYED);
-        assertEquals(issued.losses(), replayed.losses());
-        assertArrayEquals(issued.weights(), replayed.weights());
-        assertEquals(issued.progress(), replayed.progress());
+        Trained launched = Trained.of(compute, Replica.Steps.CAPTURED);
+        assertEquals(issued.losses(), launched.losses());
+        assertArrayEquals(issued.weights(), launched.weights());
+        assertEquals(issued.progress(), launched.progress());
         assertNotEquals(issued.losses().getFirst(), issued.losses().getLast());
         if (compute == DType.F16) {
-            assertTrue(replayed.progress().skipped() > 1, "a replayed step overflows: " + replayed.progress());
-            assertTrue(replayed.progress().taken() > 1, "and another does not: " + replayed.progress());
+            assertTrue(launched.progress().skipped() > 1, "a launched step overflows: " + launched.progress());
+            assertTrue(launched.progress().taken() > 1, "and another does not: " + launched.progress());
         }
     }
 
     @Test
-    void recordingDoesNothingAndReplayingAllOfIt() {
+    void captureRunsNothingAndEachLaunchRunsAll() {
         try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
             Tensor y = arena.f32(4);
             device.ops().fill(x, 1);
             device.ops().copy(y, x);
-            try (DeviceGraph recording = device.record(() -> {
+            try (DeviceGraph graph = device.capture(() -> {
                 device.ops().copy(y, x);
                 device.ops().fill(x, 3);
             })) {
                 assertArrayEquals(new float[] {1, 1, 1, 1}, CudaFixture.values(device, x));
                 device.ops().fill(x, 2);
-                recording.replay();
+                graph.launch();
                 assertArrayEquals(new float[] {2, 2, 2, 2}, CudaFixture.values(device, y));
-                recording.replay();
+                graph.launch();
                 assertArrayEquals(new float[] {3, 3, 3, 3}, CudaFixture.values(device, y));
             }
         }
     }
 
     @Test
-    void whatFailsWhileItIsRecordedLeavesTheDeviceAsItWas() {
+    void aFailureDuringCaptureLeavesTheDeviceUsable() {
         try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
             device.ops().fill(x, 1);
-            IllegalStateException failure = assertThrows(IllegalStateException.class, () -> device.record(() -> {
+            IllegalStateException failure = assertThrows(IllegalStateException.class, () -> device.capture(() -> {
                 device.ops().fill(x, 2);
                 throw new IllegalStateException("on the way");
             }));

@@ -14,14 +14,14 @@ import org.isobar.device.DeviceGraph;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** What is issued, recorded and replayed, and when. */
+/** When steps are issued, captured and launched. */
 class StepLauncherTest {
     private final List<String> seen = new ArrayList<>();
 
     @Test
-    void theFirstStepIsIssuedAndEachPlaceOfABatchRecordedOnce() {
-        assertEquals(List.of("issue", "record", "replay", "record", "replay", "replay", "replay", "close", "close"),
-            steps(Replica.Steps.REPLAYED));
+    void theFirstStepIsIssuedAndEachInputBufferCapturedOnce() {
+        assertEquals(List.of("issue", "capture", "launch", "capture", "launch", "launch", "launch", "close", "close"),
+            steps(Replica.Steps.CAPTURED));
     }
 
     @Test
@@ -33,33 +33,33 @@ class StepLauncherTest {
     private List<String> steps(Replica.Steps mode) {
         try (CpuDevice cpu = new CpuDevice(1); DeviceArena arena = cpu.arena("batches", 1024)) {
             Tensor[] places = {arena.f32(1), arena.f32(1)};
-            try (StepLauncher recorder = new StepLauncher(recording(cpu), mode)) {
+            try (StepLauncher launcher = new StepLauncher(capturing(cpu), mode)) {
                 for (int step = 0; step < 5; step++) {
-                    recorder.run(places[0], places[step % 2], () -> seen.add("issue"));
+                    launcher.run(places[0], places[step % 2], () -> seen.add("issue"));
                 }
             }
             return seen;
         }
     }
 
-    /** The same device, but that it pretends to record. */
-    private Device recording(Device device) {
+    /** {@code device}, with a {@code capture} that only notes its calls. */
+    private Device capturing(Device device) {
         return (Device) Proxy.newProxyInstance(StepLauncherTest.class.getClassLoader(), new Class<?>[] {Device.class},
             (proxy, method, arguments) -> {
                 try {
-                    return method.getName().equals("record") ? record() : method.invoke(device, arguments);
+                    return method.getName().equals("capture") ? capture() : method.invoke(device, arguments);
                 } catch (InvocationTargetException thrown) {
                     throw thrown.getCause();
                 }
             });
     }
 
-    private DeviceGraph record() {
-        seen.add("record");
+    private DeviceGraph capture() {
+        seen.add("capture");
         return new DeviceGraph() {
             @Override
-            public void replay() {
-                seen.add("replay");
+            public void launch() {
+                seen.add("launch");
             }
 
             @Override

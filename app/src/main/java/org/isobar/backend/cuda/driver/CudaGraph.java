@@ -23,7 +23,7 @@ public final class CudaGraph implements DeviceGraph {
     private final CudaStream stream;
     private final CUgraphExec_st graph = new CUgraphExec_st();
 
-    /** Records what {@code operations} issues to {@code stream}; see {@link org.isobar.device.Device#record}. */
+    /** Captures what {@code operations} issues to {@code stream}; see {@link org.isobar.device.Device#capture}. */
     public CudaGraph(Gpu gpu, CudaStream stream, Runnable operations) {
         this.gpu = gpu;
         this.stream = stream;
@@ -35,7 +35,7 @@ public final class CudaGraph implements DeviceGraph {
             throw new OutOfDeviceMemoryException("not enough memory on the GPU for the graph of a step; leave out "
                 + "--enable_cuda_graphs, or take a smaller batch or a smaller model");
         }
-        Cuda.check(result, "cuGraphInstantiate of a recorded step");
+        Cuda.check(result, "cuGraphInstantiate of a captured step");
     }
 
     private CUgraph_st capture(Runnable operations) {
@@ -55,9 +55,9 @@ public final class CudaGraph implements DeviceGraph {
     }
 
     @Override
-    public void replay() {
+    public void launch() {
         gpu.makeCurrent();
-        Cuda.check(cuGraphLaunch(graph, stream.handle()), "cuGraphLaunch of a recorded step");
+        Cuda.check(cuGraphLaunch(graph, stream.handle()), "cuGraphLaunch of a captured step");
     }
 
     /** Waits for nothing: what has been launched keeps what it needs. */

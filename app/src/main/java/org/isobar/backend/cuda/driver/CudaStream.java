@@ -24,8 +24,8 @@ public final class CudaStream implements AutoCloseable {
         return handle;
     }
 
-    /** Whether what is issued now is not done, but recorded in a CUDA graph. */
-    public boolean records() {
+    /** Whether work issued to this stream is being captured in a CUDA graph instead of run. */
+    public boolean isCapturing() {
         Cuda.check(cuStreamIsCapturing(handle, capture), "cuStreamIsCapturing");
         return capture[0] != CU_STREAM_CAPTURE_STATUS_NONE;
     }

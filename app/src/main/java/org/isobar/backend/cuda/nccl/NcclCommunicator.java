@@ -31,7 +31,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * Collectives between GPUs over NCCL, on a stream of their own. The host waits for none of them but a barrier: tensors
- * are ordered by events ({@link NcclStreamOrder}), so all of it can be recorded in a CUDA graph, barriers apart.
+ * are ordered by events ({@link NcclStreamOrder}), so all of it can be captured in a CUDA graph, except for barriers.
  *
  * <p>NCCL alone would wait for a lost peer for ever. The job's {@link FailureDetector} notices those that have died or
  * are stopped, a {@link CollectiveComparison} those that issue something else; either way the operations under way are
@@ -138,8 +138,9 @@ public final class NcclCommunicator implements Communicator {
     /** Comes after all that was issued to the GPU; its {@link Work#await} keeps the host. */
     @Override
     public Work barrier() {
-        if (stack.compute().records()) {
-            throw new IllegalStateException(group + ": a barrier cannot be recorded, for the host waits for it");
+        if (stack.compute().isCapturing()) {
+            throw new IllegalStateException(group + ": a barrier cannot be captured in a CUDA graph, because the "
+                + "host waits for it");
         }
         NcclWork work = issue(operations.barrier(), flag.address(), flag.address());
         return new Work() {

@@ -39,7 +39,7 @@ final class NcclStreamOrder implements AutoCloseable {
         /** It runs. */
         ISSUED,
         /** It is part of a CUDA graph. */
-        RECORDED
+        CAPTURED
     }
 
     /** Nothing under way; {@code progressed} runs when an operation has been found to be done. */
@@ -51,12 +51,12 @@ final class NcclStreamOrder implements AutoCloseable {
 
     /** What is issued to the stream from now on, until {@link #end}, waits for all that is to be computed before. */
     synchronized Marks begin() {
-        boolean recorded = compute.records();
-        if (!recorded) {
+        boolean capturing = compute.isCapturing();
+        if (!capturing) {
             settle();
         }
-        Marks known = (recorded ? freeInGraphs : free).poll();
-        Marks marks = known == null ? marks(recorded ? Kind.RECORDED : Kind.ISSUED) : known;
+        Marks known = (capturing ? freeInGraphs : free).poll();
+        Marks marks = known == null ? marks(capturing ? Kind.CAPTURED : Kind.ISSUED) : known;
         marks.ready.record(compute);
         stream.await(marks.ready);
         return marks;
@@ -82,7 +82,7 @@ final class NcclStreamOrder implements AutoCloseable {
             return;
         }
         compute.await(work.marks().done);
-        if (work.marks().kind == Kind.RECORDED) {
+        if (work.marks().kind == Kind.CAPTURED) {
             freeInGraphs.add(work.finish());
         }
     }

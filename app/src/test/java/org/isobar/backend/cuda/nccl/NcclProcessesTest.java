@@ -31,7 +31,7 @@ class NcclProcessesTest {
     @BeforeAll
     static void begin(@TempDir Path one, @TempDir Path other) throws Exception {
         patient = start(one, NcclJobs.SLOW, 2, 2);
-        kept = start(other, NcclJobs.KEPT_RECORDING, 2, 2);
+        kept = start(other, NcclJobs.KEPT_GRAPH, 2, 2);
         patient.awaitUnderWay();
         kept.awaitUnderWay();
     }
@@ -49,7 +49,7 @@ class NcclProcessesTest {
     /** With three, a mean is no power of two, and each has two neighbours. */
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
-    void recordedCollectives(int count) throws Exception {
+    void capturedCollectives(int count) throws Exception {
         all(NcclJobs.GRAPH, count);
     }
 
@@ -84,17 +84,17 @@ class NcclProcessesTest {
 
     /** NCCL ends an aborted communicator only when the graphs with its operations are gone. */
     @Test
-    void aKilledProcessEndsReplays() throws Exception {
-        try (RankProcesses ranks = start(NcclJobs.REPLAY_FOREVER, 2, 2)) {
+    void aKilledProcessEndsGraphLaunches() throws Exception {
+        try (RankProcesses ranks = start(NcclJobs.LAUNCH_FOREVER, 2, 2)) {
             ranks.awaitUnderWay();
             ranks.kill(1);
             ranks.expect(0, 3, "rank 0, group dp [0, 1]", "rank 1 has died");
         }
     }
 
-    /** Nobody waits for ever for a communicator that cannot end. */
+    /** Closing a communicator that cannot end gives up after a while. */
     @Test
-    void aRecordingThatIsKept() throws Exception {
+    void aGraphThatOutlivesItsCommunicator() throws Exception {
         expectAllToEnd(kept);
     }
 
