@@ -47,10 +47,7 @@ class ArchitectureTest {
         "backend.cuda.driver.CudaEvent", "backend.cuda.driver.CudaLibraries", "backend.cuda.driver.CudaReport",
         "backend.cuda.driver.CudaStream", "backend.cuda.driver.DriverProbe", "backend.cuda.nccl.NcclCommunicator",
         "backend.cuda.nccl.NcclStreamOrder", "backend.cuda.nccl.NcclWork", "backend.cuda.ops.MatmulAlgorithm",
-        "backend.cuda.ops.MatmulPlan", "backend.host.HostCommunicator", "backend.host.HostWork",
-        "backend.host.InProcessCommunicator", "backend.host.InProcessHub", "distributed.job.AuthenticatedListener",
-        "distributed.job.Connection", "distributed.job.FailureDetector", "distributed.job.Heartbeat",
-        "distributed.job.StallDetector", "train.TrainingRun", "train.TrainingSession", "train.step.Replica",
+        "backend.cuda.ops.MatmulPlan", "train.TrainingRun", "train.TrainingSession", "train.step.Replica",
         "train.step.StepLauncher", "verify.layout.LayoutCheck", "verify.layout.TwinLayers",
         "verify.layout.TwinModels");
     private static final String ROOT = "org.isobar.";

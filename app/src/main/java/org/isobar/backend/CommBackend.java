@@ -29,7 +29,7 @@ public enum CommBackend {
     public Communicator open(Device device, Job job, ProcessGroup group) {
         return switch (device) {
             case CudaDevice gpu when this == HOST -> gpu.staged(job,
-                SocketCommunicator.open(job, group, SocketCommunicator.Caller.SERVANT));
+                SocketCommunicator.open(job, group, SocketCommunicator.Awaiter.WORKER_THREAD));
             case CudaDevice gpu -> gpu.nccl(job, group);
             default -> SocketCommunicator.open(job, group);
         };

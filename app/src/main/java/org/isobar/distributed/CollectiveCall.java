@@ -23,7 +23,7 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
      * For those who run one after the other what was issued as one: sends, and last receives, wherever they stand.
      * Ranks that all receive before they send would wait for each other.
      */
-    public static final Comparator<CollectiveCall> TOGETHER =
+    public static final Comparator<CollectiveCall> GROUP_ORDER =
         Comparator.comparing(operation -> operation.kind == Kind.RECEIVE ? 2 : operation.kind == Kind.SEND ? 1 : 0);
     /** Bytes of {@link #header}. */
     public static final int HEADER = 48;

@@ -49,7 +49,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
             } catch (CommunicationException theirs) {
                 throw theirs;
             } catch (DeviceException broken) {
-                throw job.verdict(broken);
+                throw job.reportFailure(broken);
             } catch (RuntimeException | Error ours) {
                 job.watch().fail("rank " + job.rank() + ": "
                     + (ours instanceof UserException ? ours.getMessage() : ours.toString()));

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.backend.host.HostTensors;
+import org.isobar.backend.host.InProcessCommunicator;
 import org.isobar.backend.host.InProcessHub;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
@@ -23,7 +24,8 @@ class CommunicatorsTest {
     void groupsOfTheSameRanksShareOne() {
         InProcessHub hub = new InProcessHub(Duration.ofSeconds(1));
         ProcessGrid grid = ProcessGrid.fit("tp-cp-dp", 4, 2, 1, 1);
-        try (Communicators communicators = new Communicators(grid, 3, this::copy, hub::open)) {
+        try (Communicators communicators =
+            new Communicators(grid, 3, this::copy, group -> InProcessCommunicator.open(hub, group))) {
             Communicator dp = communicators.along(Axis.DP);
             assertEquals(List.of(1, 3), dp.group().ranks());
             assertSame(dp, communicators.along(Axis.DP, Axis.CP));

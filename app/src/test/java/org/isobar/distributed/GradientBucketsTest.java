@@ -15,6 +15,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import org.isobar.backend.host.HostTensors;
+import org.isobar.backend.host.InProcessCommunicator;
 import org.isobar.backend.host.InProcessHub;
 import org.isobar.distributed.GradientBuckets.Range;
 import org.isobar.tensor.DType;
@@ -132,7 +133,8 @@ class GradientBucketsTest {
             for (int i = 0; i < dp * cp; i++) {
                 int rank = i;
                 futures.add(threads.submit(() -> {
-                    try (Communicators communicators = new Communicators(grid, rank, (y, x) -> { }, hub::open)) {
+                    try (Communicators communicators = new Communicators(grid, rank, (y, x) -> { }, group ->
+                        InProcessCommunicator.open(hub, group))) {
                         return body.run(communicators);
                     }
                 }));

@@ -19,13 +19,13 @@ final class GroupConnections implements Closeable {
     private final Job job;
     private final ProcessGroup group;
     private final Consumer<IOException> broken;
-    private final SendingEnd next;
-    private final ReceivingEnd previous;
+    private final SocketWriter next;
+    private final SocketReader previous;
     private final Map<Integer, Pair> pairs = new ConcurrentHashMap<>();
     private boolean closed;
 
     /** Both ends of the connection with one other rank. */
-    record Pair(SendingEnd out, ReceivingEnd in) { }
+    record Pair(SocketWriter out, SocketReader in) { }
 
     /**
      * Connects this rank with its neighbours, which do the same.
@@ -63,22 +63,22 @@ final class GroupConnections implements Closeable {
         }
     }
 
-    private SendingEnd outlet(SocketChannel channel, int peer) throws IOException {
-        return new SendingEnd(channel, group.rankAt(peer), "isobar-" + group.name() + "-" + group.rank() + "-out",
+    private SocketWriter outlet(SocketChannel channel, int peer) throws IOException {
+        return new SocketWriter(channel, group.rankAt(peer), "isobar-" + group.name() + "-" + group.rank() + "-out",
             broken);
     }
 
-    private ReceivingEnd inlet(SocketChannel channel, int peer) {
-        return new ReceivingEnd(channel, group.rankAt(peer), job.watch()::progressed);
+    private SocketReader inlet(SocketChannel channel, int peer) {
+        return new SocketReader(channel, group.rankAt(peer), job.watch()::progressed);
     }
 
     /** To the next rank of the ring. */
-    SendingEnd next() {
+    SocketWriter next() {
         return next;
     }
 
     /** From the previous rank of the ring. */
-    ReceivingEnd previous() {
+    SocketReader previous() {
         return previous;
     }
 

@@ -24,7 +24,7 @@ record HostCollective(CollectiveCall operation, MemorySegment out, MemorySegment
     }
 
     /** Where each rank's part lies. */
-    RankParts parts() {
-        return new RankParts(operation.sizes(), operation.dtype().bytes());
+    RankSegments parts() {
+        return new RankSegments(operation.sizes(), operation.dtype().bytes());
     }
 }

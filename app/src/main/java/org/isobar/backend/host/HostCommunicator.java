@@ -32,6 +32,7 @@ abstract class HostCommunicator implements Communicator {
     private final ReentrantLock turn = new ReentrantLock(); // whoever has it runs operations
     private final List<HostWork> underway = new ArrayList<>();
     private final CollectiveSequence operations;
+    private final HostWork.Listener listener = new WaitListener();
     private List<HostWork> held; // while several are issued as one
     private Thread thread;
     private String failure;
@@ -46,11 +47,6 @@ abstract class HostCommunicator implements Communicator {
     /** Begins to run operations. */
     final void start() {
         thread = Thread.ofPlatform().daemon().name("isobar-" + group.name() + "-" + group.rank()).start(this::serve);
-    }
-
-    /** The longest that anybody waits for an operation. */
-    final Duration limit() {
-        return limit;
     }
 
     /** Runs an operation, and lets it succeed when its tensors are no longer in use; at once or later. */
@@ -125,7 +121,7 @@ abstract class HostCommunicator implements Communicator {
         } finally {
             held = null;
         }
-        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), CollectiveCall.TOGETHER))
+        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), CollectiveCall.GROUP_ORDER))
             .forEach(this::begin);
         return Work.all(works);
     }
@@ -144,7 +140,7 @@ abstract class HostCommunicator implements Communicator {
     }
 
     private Work issue(CollectiveCall operation, MemorySegment out, MemorySegment in) {
-        HostWork work = new HostWork(this, new HostCollective(operation, out, in));
+        HostWork work = new HostWork(new HostCollective(operation, out, in), group, limit, listener);
         if (held == null) {
             begin(work);
         } else {
@@ -220,11 +216,6 @@ abstract class HostCommunicator implements Communicator {
         }
     }
 
-    /** What is said of an operation that took longer than {@link #limit}. */
-    final CommunicationException late() {
-        return new CommunicationException("waited for " + limit.toMillis() + " ms in vain");
-    }
-
     /** Ends this communicator because of what happened in {@code work}, and the job with it unless it is at its end. */
     final void collapse(HostWork work, Exception thrown) {
         if (stopped()) {
@@ -266,7 +257,7 @@ abstract class HostCommunicator implements Communicator {
     }
 
     /** After a failure: returns when nobody touches the memory of this rank's tensors any more. */
-    final void quiesce() {
+    private void quiesce() {
         boolean interrupted = false;
         boolean quiet = false;
         while (!quiet) {
@@ -290,5 +281,28 @@ abstract class HostCommunicator implements Communicator {
             disconnect();
         }
         quiesce();
+    }
+
+    /** Connects the threads that await operations with this communicator. */
+    private final class WaitListener implements HostWork.Listener {
+        @Override
+        public void waiting(HostWork work) {
+            HostCommunicator.this.waiting(work);
+        }
+
+        @Override
+        public void resumed() {
+            HostCommunicator.this.resumed();
+        }
+
+        @Override
+        public void timedOut(HostWork work) {
+            collapse(work, new CommunicationException("waited for " + limit.toMillis() + " ms in vain"));
+        }
+
+        @Override
+        public void failed() {
+            quiesce();
+        }
     }
 }

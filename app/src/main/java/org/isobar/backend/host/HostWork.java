@@ -1,22 +1,29 @@
 package org.isobar.backend.host;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Work;
 
 /** An operation on its way through a communicator. */
 final class HostWork implements Work {
-    private final HostCommunicator communicator;
     private final HostCollective call;
+    private final ProcessGroup group;
+    private final Duration limit;
+    private final Listener listener;
     private final CompletableFuture<Void> outcome = new CompletableFuture<>();
 
-    HostWork(HostCommunicator communicator, HostCollective call) {
-        this.communicator = communicator;
+    /** Work of {@code call} that fails if the caller waits for it for longer than {@code limit}. */
+    HostWork(HostCollective call, ProcessGroup group, Duration limit, Listener listener) {
         this.call = call;
+        this.group = group;
+        this.limit = limit;
+        this.listener = listener;
     }
 
     /** What was asked for. */
@@ -26,7 +33,7 @@ final class HostWork implements Work {
 
     /** Where in the job this is: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
     String place() {
-        return call.operation().place(communicator.group());
+        return call.operation().place(group);
     }
 
     /** The operation is done with its tensors. */
@@ -42,27 +49,27 @@ final class HostWork implements Work {
     @Override
     public void await() {
         if (!outcome.isDone()) {
-            communicator.waiting(this);
+            listener.waiting(this);
         }
         try {
             awaitOutcome();
         } catch (ExecutionException failed) {
-            communicator.quiesce(); // the caller may free the tensors now
+            listener.failed(); // the caller may free the tensors after this
             // A new exception, so that its trace shows who waited.
             throw new CommunicationException(failed.getCause().getMessage(), failed.getCause());
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new CommunicationException(place() + ": interrupted while waiting", interrupted);
         } finally {
-            communicator.resumed();
+            listener.resumed();
         }
     }
 
     private void awaitOutcome() throws InterruptedException, ExecutionException {
         try {
-            outcome.get(communicator.limit().toNanos(), TimeUnit.NANOSECONDS);
+            outcome.get(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (TimeoutException late) {
-            communicator.collapse(this, communicator.late());
+            listener.timedOut(this);
             outcome.get();
         }
     }
@@ -70,5 +77,20 @@ final class HostWork implements Work {
     @Override
     public boolean done() {
         return outcome.isDone();
+    }
+
+    /** The communicator's part in waiting for an operation. All methods run on the thread that awaits it. */
+    interface Listener {
+        /** The caller is about to wait for {@code work}. */
+        void waiting(HostWork work);
+
+        /** The caller no longer waits. */
+        void resumed();
+
+        /** The caller has waited for longer than the limit. Afterwards the work has an outcome. */
+        void timedOut(HostWork work);
+
+        /** The work has failed. Returns when no thread accesses the memory of its tensors any more. */
+        void failed();
     }
 }

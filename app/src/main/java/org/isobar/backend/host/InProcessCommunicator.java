@@ -27,12 +27,19 @@ public final class InProcessCommunicator extends HostCommunicator {
     private final List<Integer> everyone;
     private final MemorySegment sum = Arena.ofAuto().allocate(CHUNK, Long.BYTES);
 
-    /** The communicator of one rank; the hub starts it. */
-    InProcessCommunicator(InProcessHub hub, ProcessGroup group, Duration limit) {
-        super(group, limit.multipliedBy(2)); // a missing rank is noticed where ranks meet; there it has a name
+    private InProcessCommunicator(InProcessHub hub, ProcessGroup group) {
+        super(group, hub.limit().multipliedBy(2)); // the exchange times out first, and can name the missing rank
         this.hub = hub;
-        this.limit = limit;
+        limit = hub.limit();
         everyone = IntStream.range(0, group.size()).boxed().toList();
+    }
+
+    /** Opens the communicator of one rank of {@code group}. Each member opens its own, once, on the job's hub. */
+    public static InProcessCommunicator open(InProcessHub hub, ProcessGroup group) {
+        InProcessCommunicator communicator = new InProcessCommunicator(hub, group);
+        hub.add(communicator);
+        communicator.start();
+        return communicator;
     }
 
     @Override
@@ -49,7 +56,7 @@ public final class InProcessCommunicator extends HostCommunicator {
         }
     }
 
-    private RankMeeting arrive(HostWork work, List<Integer> expected, int phase) {
+    private InProcessExchange arrive(HostWork work, List<Integer> expected, int phase) {
         return hub.arrive(new InProcessHub.Place(group().ranks(), expected, work.call().operation().number(), phase),
             group().index(), work);
     }
@@ -76,7 +83,7 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     private void collect(HostWork work, Map<Integer, HostWork> peers) throws InterruptedException {
         HostCollective call = work.call();
-        RankParts parts = call.parts();
+        RankSegments parts = call.parts();
         MemorySegment out = call.out();
         switch (call.kind()) {
             case ALL_REDUCE -> {
@@ -104,11 +111,11 @@ public final class InProcessCommunicator extends HostCommunicator {
     /** {@code out = combined values of this rank's part}: from the next rank around the ring to this one. */
     private void reduce(MemorySegment out, Map<Integer, HostWork> peers, HostCollective call) {
         ReductionArithmetic combiner = new ReductionArithmetic(call.operation(), group().size());
-        RankParts parts = call.parts();
+        RankSegments parts = call.parts();
         int self = group().index();
         int size = group().size();
         for (long chunk = 0; chunk * CHUNK < out.byteSize(); chunk++) {
-            MemorySegment to = RankParts.chunk(out, chunk, CHUNK);
+            MemorySegment to = RankSegments.chunk(out, chunk, CHUNK);
             MemorySegment partial = sum.asSlice(0, to.byteSize());
             for (int step = 1; step <= size; step++) {
                 HostWork peer = peers.get((self + step) % size);

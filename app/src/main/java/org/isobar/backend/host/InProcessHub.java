@@ -17,8 +17,8 @@ import org.isobar.distributed.ProcessGroup;
  */
 public final class InProcessHub {
     private final Duration limit;
-    private final Map<Place, RankMeeting> meetings = new ConcurrentHashMap<>();
-    private final Set<InProcessCommunicator> communicators = ConcurrentHashMap.newKeySet();
+    private final Map<Place, InProcessExchange> meetings = new ConcurrentHashMap<>();
+    private final Set<HostCommunicator> communicators = ConcurrentHashMap.newKeySet();
     private final Set<Member> left = ConcurrentHashMap.newKeySet();
     private final ReadWriteLock memory = new ReentrantReadWriteLock();
 
@@ -27,12 +27,14 @@ public final class InProcessHub {
         this.limit = limit;
     }
 
-    /** The communicator of one rank of {@code group}; each member asks for its own, once. */
-    public InProcessCommunicator open(ProcessGroup group) {
-        InProcessCommunicator communicator = new InProcessCommunicator(this, group, limit);
+    /** The longest that a rank waits for another in one operation. */
+    Duration limit() {
+        return limit;
+    }
+
+    /** Adds a communicator of the job, which {@link #fail} stops. */
+    void add(HostCommunicator communicator) {
         communicators.add(communicator);
-        communicator.start();
-        return communicator;
     }
 
     /** Ends all communicators of the job. */
@@ -41,7 +43,7 @@ public final class InProcessHub {
     }
 
     /** The rank will come to no further meeting of the group. */
-    void leave(InProcessCommunicator communicator) {
+    void leave(HostCommunicator communicator) {
         communicators.remove(communicator);
         List<Integer> ranks = communicator.group().ranks();
         left.add(new Member(ranks, communicator.group().index()));
@@ -70,8 +72,8 @@ public final class InProcessHub {
     }
 
     /** The meeting at {@code place}, which the first to come there begins; the last one ends it. */
-    RankMeeting arrive(Place place, int index, HostWork work) {
-        RankMeeting meeting = meetings.computeIfAbsent(place, any -> new RankMeeting(place.expected(),
+    InProcessExchange arrive(Place place, int index, HostWork work) {
+        InProcessExchange meeting = meetings.computeIfAbsent(place, any -> new InProcessExchange(place.expected(),
             member -> left.contains(new Member(place.ranks(), member))));
         if (meeting.sit(index, work)) {
             meetings.remove(place);

@@ -24,8 +24,8 @@ final class RingCollectives {
 
     private final int size;
     private final int index;
-    private final SendingEnd next;
-    private final ReceivingEnd previous;
+    private final SocketWriter next;
+    private final SocketReader previous;
     private final MemorySegment arriving;
     private final MemorySegment partial; // two generations of WINDOW chunks, which a later step sends on
     private final long[] sentAs = new long[2 * WINDOW];
@@ -49,7 +49,7 @@ final class RingCollectives {
     }
 
     /** {@code out = combined values of this rank's part of in}. */
-    void reduceScatter(MemorySegment out, MemorySegment in, RankParts parts, ReductionArithmetic combiner)
+    void reduceScatter(MemorySegment out, MemorySegment in, RankSegments parts, ReductionArithmetic combiner)
         throws IOException, InterruptedException {
         long chunks = parts.chunks(CHUNK);
         for (long chunk = 0; chunk < Math.min(WINDOW, chunks); chunk++) {
@@ -64,7 +64,7 @@ final class RingCollectives {
                     } else {
                         MemorySegment last = arriving.asSlice(0, own.byteSize());
                         previous.read(last);
-                        combiner.finish(RankParts.chunk(out, chunk, CHUNK), last, own);
+                        combiner.finish(RankSegments.chunk(out, chunk, CHUNK), last, own);
                         next.send(parts.chunk(in, part(-1), chunk + WINDOW, CHUNK));
                     }
                 }
@@ -84,7 +84,7 @@ final class RingCollectives {
     }
 
     /** Fills {@code whole}, of which each rank has its own part. */
-    void allGather(MemorySegment whole, RankParts parts) throws IOException, InterruptedException {
+    void allGather(MemorySegment whole, RankSegments parts) throws IOException, InterruptedException {
         long chunks = parts.chunks(CHUNK);
         for (long chunk = 0; chunk < chunks; chunk++) {
             next.send(parts.chunk(whole, part(0), chunk, CHUNK));
@@ -104,7 +104,7 @@ final class RingCollectives {
     /** Hands {@code data} of rank {@code root} on around the ring. */
     void broadcast(MemorySegment data, int root) throws IOException, InterruptedException {
         for (long chunk = 0; chunk * CHUNK < data.byteSize(); chunk++) {
-            MemorySegment bytes = RankParts.chunk(data, chunk, CHUNK);
+            MemorySegment bytes = RankSegments.chunk(data, chunk, CHUNK);
             if (index != root) {
                 previous.read(bytes);
             }

@@ -19,20 +19,20 @@ public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
     private final GroupConnections links;
     private final RingCollectives ring;
-    private final Caller caller;
+    private final Awaiter awaiter;
 
-    /** Who awaits the operations. */
-    public enum Caller {
-        /** The rank itself: while it does, the job's watch knows that it waits for others. */
-        RANK,
-        /** A thread that serves the rank, which may compute meanwhile, or tell the watch itself. */
-        SERVANT
+    /** The thread that awaits the operations. */
+    public enum Awaiter {
+        /** The rank's main thread. While it waits, the failure detector is told that the rank waits for others. */
+        RANK_THREAD,
+        /** A helper thread. The rank may compute meanwhile, and itself tells the failure detector when it waits. */
+        WORKER_THREAD
     }
 
-    private SocketCommunicator(Job job, ProcessGroup group, Caller caller) {
+    private SocketCommunicator(Job job, ProcessGroup group, Awaiter awaiter) {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
-        this.caller = caller;
+        this.awaiter = awaiter;
         links = new GroupConnections(job, group, thrown -> collapse(null, thrown));
         ring = new RingCollectives(group, links, Arena.ofAuto());
     }
@@ -43,12 +43,12 @@ public final class SocketCommunicator extends HostCommunicator {
      * @throws CommunicationException if one of them cannot be reached
      */
     public static SocketCommunicator open(Job job, ProcessGroup group) {
-        return open(job, group, Caller.RANK);
+        return open(job, group, Awaiter.RANK_THREAD);
     }
 
     /** The same for one who awaits its operations. */
-    public static SocketCommunicator open(Job job, ProcessGroup group, Caller caller) {
-        SocketCommunicator communicator = new SocketCommunicator(job, group, caller);
+    public static SocketCommunicator open(Job job, ProcessGroup group, Awaiter awaiter) {
+        SocketCommunicator communicator = new SocketCommunicator(job, group, awaiter);
         communicator.start();
         job.watch().onFailure(() -> job.watch().failure().ifPresent(communicator::stop));
         return communicator;
@@ -58,7 +58,7 @@ public final class SocketCommunicator extends HostCommunicator {
     void perform(HostWork work) throws IOException, InterruptedException {
         HostCollective call = work.call();
         if (call.kind() == Kind.SEND) {
-            SendingEnd out = links.pair(call.root()).out();
+            SocketWriter out = links.pair(call.root()).out();
             out.send(call.operation().header(), null);
             out.send(call.in(), work::succeed);
             return;
@@ -73,7 +73,7 @@ public final class SocketCommunicator extends HostCommunicator {
     }
 
     private void collect(HostCollective call) throws IOException, InterruptedException {
-        RankParts parts = call.parts();
+        RankSegments parts = call.parts();
         MemorySegment out = call.out();
         switch (call.kind()) {
             case ALL_REDUCE -> {
@@ -99,7 +99,7 @@ public final class SocketCommunicator extends HostCommunicator {
     }
 
     private void receive(HostCollective call) throws IOException {
-        ReceivingEnd in = links.pair(call.root()).in();
+        SocketReader in = links.pair(call.root()).in();
         ByteBuffer header = ByteBuffer.allocate(CollectiveCall.HEADER);
         in.read(header);
         refuse(call.operation().difference(header.flip()), call.root());
@@ -127,7 +127,7 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void waiting(HostWork work) {
-        if (caller == Caller.RANK) {
+        if (awaiter == Awaiter.RANK_THREAD) {
             job.watch().waiting(work.place());
             runUntil(work);
         }
@@ -135,7 +135,7 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void resumed() {
-        if (caller == Caller.RANK) {
+        if (awaiter == Awaiter.RANK_THREAD) {
             job.watch().resumed();
         }
     }

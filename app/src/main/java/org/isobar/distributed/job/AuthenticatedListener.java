@@ -116,16 +116,7 @@ final class AuthenticatedListener implements Closeable {
 
     private void turnOut(SocketChannel stranger) {
         strangers.remove(stranger);
-        close(stranger);
-    }
-
-    /** Closes what is of no more use, so that failing to does not matter. */
-    static void close(Closeable closeable) {
-        try {
-            closeable.close();
-        } catch (IOException gone) { // nobody needs to know
-            return;
-        }
+        Connection.closeQuietly(stranger);
     }
 
     private static void pause() {
@@ -139,9 +130,9 @@ final class AuthenticatedListener implements Closeable {
     /** Stops listening and turns out every stranger; those let in stay. */
     @Override
     public void close() {
-        close(listener);
+        Connection.closeQuietly(listener);
         synchronized (strangers) {
-            strangers.keySet().forEach(AuthenticatedListener::close);
+            strangers.keySet().forEach(Connection::closeQuietly);
             strangers.clear();
         }
     }

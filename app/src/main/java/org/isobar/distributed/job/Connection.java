@@ -70,6 +70,15 @@ final class Connection implements Closeable {
     /** Closes without complaint: whoever closes has no more use for it. */
     @Override
     public void close() {
-        AuthenticatedListener.close(channel);
+        closeQuietly(channel);
+    }
+
+    /** Closes {@code closeable} and ignores a failure to do so: it is no longer used. */
+    static void closeQuietly(Closeable closeable) {
+        try {
+            closeable.close();
+        } catch (IOException ignored) {
+            return;
+        }
     }
 }

@@ -30,7 +30,7 @@ public final class FailureDetector implements Closeable {
     FailureDetector(int rank, Map<Integer, Connection> connections, TimeLimits limits) {
         this.limits = limits;
         peers = connections.keySet().stream().sorted()
-            .map(peer -> new Heartbeat(peer, connections.get(peer), this)).toList();
+            .map(peer -> new Heartbeat(peer, connections.get(peer), new PeerListener())).toList();
         stalls = new StallDetector(rank, limits);
         peers.forEach(peer -> Thread.ofVirtual().name("isobar-watch-" + peer.rank()).start(peer::listen));
         if (!peers.isEmpty()) {
@@ -103,13 +103,13 @@ public final class FailureDetector implements Closeable {
                 stalls.forgive(now);
             }
             last = now;
-            Status own = new Status(progress.get(), waiting);
+            RankStatus own = new RankStatus(progress.get(), waiting);
             peers.forEach(peer -> peer.beat(own));
             judge(own, now);
         }
     }
 
-    private void judge(Status own, long now) {
+    private void judge(RankStatus own, long now) {
         for (Heartbeat peer : peers) {
             if (peer.silentFor(now) > limits.silence().toNanos()) {
                 fail("rank " + peer.rank() + " gives no sign of life: it is stopped, or cannot be reached");
@@ -123,13 +123,6 @@ public final class FailureDetector implements Closeable {
             Thread.sleep(time);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    /** The connection to a peer has ended without a farewell. */
-    void lost(int rank, IOException how) {
-        if (!closed) {
-            fail("rank " + rank + " has died: it ended its connection (" + how.getMessage() + ")");
         }
     }
 
@@ -156,11 +149,18 @@ public final class FailureDetector implements Closeable {
         peers.forEach(Heartbeat::close);
     }
 
-    /**
-     * What a rank says of itself with each sign of life.
-     *
-     * @param progress grows with everything that comes in
-     * @param waiting  rank, group and operation while it waits for others; else empty
-     */
-    record Status(long progress, String waiting) { }
+    /** Turns what the peers report, and the loss of a peer, into the job's failure. */
+    private final class PeerListener implements Heartbeat.Listener {
+        @Override
+        public void failed(String reason) {
+            fail(reason);
+        }
+
+        @Override
+        public void lost(int rank, IOException cause) {
+            if (!closed) {
+                fail("rank " + rank + " has died: it ended its connection (" + cause.getMessage() + ")");
+            }
+        }
+    }
 }

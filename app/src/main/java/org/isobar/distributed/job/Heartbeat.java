@@ -4,8 +4,6 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.util.Locale;
 
-import org.isobar.distributed.job.FailureDetector.Status;
-
 /** One end of the connection over which two ranks give each other signs of life. */
 final class Heartbeat {
     private static final int BEAT = 0;
@@ -16,15 +14,15 @@ final class Heartbeat {
 
     private final int rank;
     private final Connection connection;
-    private final FailureDetector watch;
+    private final Listener listener;
     private volatile long heard = System.nanoTime();
-    private volatile Status status = new Status(0, "");
+    private volatile RankStatus status = new RankStatus(0, "");
     private volatile boolean left;
 
-    Heartbeat(int rank, Connection connection, FailureDetector watch) {
+    Heartbeat(int rank, Connection connection, Listener listener) {
         this.rank = rank;
         this.connection = connection;
-        this.watch = watch;
+        this.listener = listener;
     }
 
     int rank() {
@@ -32,7 +30,7 @@ final class Heartbeat {
     }
 
     /** What it said last. */
-    Status status() {
+    RankStatus status() {
         return status;
     }
 
@@ -58,8 +56,8 @@ final class Heartbeat {
                 int frame = connection.in().readByte();
                 heard = System.nanoTime();
                 switch (frame) {
-                    case BEAT -> status = new Status(connection.in().readLong(), connection.in().readUTF());
-                    case ABORT -> watch.fail(connection.in().readUTF());
+                    case BEAT -> status = new RankStatus(connection.in().readLong(), connection.in().readUTF());
+                    case ABORT -> listener.failed(connection.in().readUTF());
                     case FAREWELL -> left = true;
                     default -> throw new IOException(String.format(Locale.ROOT, "frame %02x", frame));
                 }
@@ -73,12 +71,12 @@ final class Heartbeat {
 
     private void lost(IOException how) {
         if (!left) {
-            watch.lost(rank, how);
+            listener.lost(rank, how);
             left = true;
         }
     }
 
-    void beat(Status own) {
+    void beat(RankStatus own) {
         send(BEAT, own, null);
     }
 
@@ -91,7 +89,7 @@ final class Heartbeat {
     }
 
     /** Frames are short and rare: they always find room in the socket's buffer, even if the peer is stopped. */
-    private void send(int frame, Status own, String reason) {
+    private void send(int frame, RankStatus own, String reason) {
         synchronized (connection) {
             try {
                 connection.out().writeByte(frame);
@@ -115,5 +113,14 @@ final class Heartbeat {
 
     void close() {
         connection.close();
+    }
+
+    /** Receives what a peer reports of the job, and the loss of the peer. */
+    interface Listener {
+        /** The peer has reported that the job failed for {@code reason}. */
+        void failed(String reason);
+
+        /** The connection to {@code rank} ended without a farewell. */
+        void lost(int rank, IOException cause);
     }
 }

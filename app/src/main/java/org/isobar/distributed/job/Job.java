@@ -128,8 +128,8 @@ public final class Job implements Closeable {
      * What to end with when this rank's device has failed: that failure, which the others are told, or what the job
      * knows better.
      */
-    public RuntimeException verdict(DeviceException broken) {
-        Optional<CommunicationException> cause = cause(broken);
+    public RuntimeException reportFailure(DeviceException broken) {
+        Optional<CommunicationException> cause = rootCause(broken);
         if (cause.isPresent()) {
             return cause.get();
         }
@@ -138,7 +138,7 @@ public final class Job implements Closeable {
     }
 
     /** What the job knows better: a peer that is lost, or has issued something else, can bring a device down. */
-    public Optional<CommunicationException> cause(DeviceException broken) {
+    public Optional<CommunicationException> rootCause(DeviceException broken) {
         Optional<String> known = worldSize() > 1 ? watch.imminentFailure() : Optional.empty();
         return known.map(reason -> new CommunicationException("rank " + rank() + ": " + reason, broken));
     }
@@ -183,7 +183,7 @@ public final class Job implements Closeable {
             if (door != null) {
                 door.close();
             }
-            channels.values().forEach(arrival -> arrival.thenAccept(AuthenticatedListener::close));
+            channels.values().forEach(arrival -> arrival.thenAccept(Connection::closeQuietly));
         }
     }
 

@@ -5,8 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-import org.isobar.distributed.job.FailureDetector.Status;
-
 /**
  * Finds out that ranks which all live will never go on: rank 0, that every rank waits and nothing has come in anywhere
  * for as long as a dead rank may go unnoticed; any rank, that it has waited for longer than its peers may compute.
@@ -16,9 +14,9 @@ final class StallDetector {
 
     private final int rank;
     private final TimeLimits limits;
-    private List<Status> before = List.of();
+    private List<RankStatus> before = List.of();
     private long since;
-    private Status ownBefore = new Status(-1, "");
+    private RankStatus ownBefore = new RankStatus(-1, "");
     private long ownSince;
 
     StallDetector(int rank, TimeLimits limits) {
@@ -33,7 +31,7 @@ final class StallDetector {
     }
 
     /** The verdict, if there is one, on the present state of this rank and of those that it watches, in order. */
-    Optional<String> judge(Status own, List<Status> others, long now) {
+    Optional<String> judge(RankStatus own, List<RankStatus> others, long now) {
         if (!own.equals(ownBefore) || own.waiting().isEmpty()) {
             ownBefore = own;
             ownSince = now;
@@ -44,8 +42,8 @@ final class StallDetector {
         return rank == 0 ? judgeAll(own, others, now) : Optional.empty();
     }
 
-    private Optional<String> judgeAll(Status own, List<Status> others, long now) {
-        List<Status> all = new ArrayList<>(List.of(own));
+    private Optional<String> judgeAll(RankStatus own, List<RankStatus> others, long now) {
+        List<RankStatus> all = new ArrayList<>(List.of(own));
         all.addAll(others);
         if (!all.equals(before) || all.stream().anyMatch(status -> status.waiting().isEmpty())) {
             before = all;
@@ -55,6 +53,6 @@ final class StallDetector {
             return Optional.empty();
         }
         return Optional.of("all ranks wait for each other: "
-            + all.stream().limit(MOST).map(Status::waiting).collect(Collectors.joining("; ")));
+            + all.stream().limit(MOST).map(RankStatus::waiting).collect(Collectors.joining("; ")));
     }
 }

@@ -173,8 +173,8 @@ class FailuresTest {
 
     @Test
     void aGroupOfOneNeedsNoTransport() {
-        assertThrows(IllegalArgumentException.class, () -> new InProcessHub(Duration.ofSeconds(1))
-            .open(new ProcessGroup("tp", List.of(3), 3)));
+        assertThrows(IllegalArgumentException.class, () -> InProcessCommunicator.open(
+            new InProcessHub(Duration.ofSeconds(1)), new ProcessGroup("tp", List.of(3), 3)));
     }
 
     /** Every rank but those set to null has failed, naming itself, its group, and all of {@code words}. */

@@ -6,17 +6,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
-import org.isobar.distributed.job.FailureDetector.Status;
 import org.junit.jupiter.api.Test;
 
 /** When ranks that wait have waited for too long. */
 class StallDetectorTest {
-    private static final Status ZERO = new Status(5, "rank 0");
-    private static final List<Status> OTHERS = List.of(new Status(6, "rank 1"));
+    private static final RankStatus ZERO = new RankStatus(5, "rank 0");
+    private static final List<RankStatus> OTHERS = List.of(new RankStatus(6, "rank 1"));
     private final StallDetector stalls = new StallDetector(0,
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(10), Duration.ofSeconds(60)));
 
-    private Optional<String> judge(Status own, int second) {
+    private Optional<String> judge(RankStatus own, int second) {
         return stalls.judge(own, OTHERS, Duration.ofSeconds(second).toNanos());
     }
 
@@ -30,9 +29,9 @@ class StallDetectorTest {
     @Test
     void whatComesInOrComputesDoesNotWaitInVain() {
         assertEquals(Optional.empty(), judge(ZERO, 0));
-        assertEquals(Optional.empty(), judge(new Status(6, "rank 0"), 8));
-        assertEquals(Optional.empty(), judge(new Status(6, ""), 16));
-        assertEquals(Optional.empty(), judge(new Status(6, "rank 0"), 24));
+        assertEquals(Optional.empty(), judge(new RankStatus(6, "rank 0"), 8));
+        assertEquals(Optional.empty(), judge(new RankStatus(6, ""), 16));
+        assertEquals(Optional.empty(), judge(new RankStatus(6, "rank 0"), 24));
     }
 
     /** All of them were stopped at the same time, as when a machine is suspended. */

@@ -80,7 +80,7 @@ public final class HostWait {
 
     private RuntimeException verdict(CudaException failed) {
         Optional<CommunicationException> cause = tellers.stream().findFirst()
-            .flatMap(teller -> teller.job.cause(failed));
+            .flatMap(teller -> teller.job.rootCause(failed));
         guards.forEach(Runnable::run); // they know at which operation it is
         return cause.isPresent() ? cause.get() : failed;
     }

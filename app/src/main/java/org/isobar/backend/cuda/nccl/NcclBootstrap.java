@@ -18,7 +18,7 @@ import org.bytedeco.cuda.nccl.ncclUniqueId;
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.driver.Gpu;
-import org.isobar.backend.host.CollectiveComparison;
+import org.isobar.backend.host.CollectiveMismatchDetector;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.FailureDetector;
@@ -52,7 +52,7 @@ final class NcclBootstrap {
      * @throws UserException          if they cannot work together, at all of them
      * @throws CommunicationException if one of them is lost; the job has failed then
      */
-    static NcclGroup join(Gpu gpu, Job job, ProcessGroup group, CollectiveComparison roll,
+    static NcclGroup join(Gpu gpu, Job job, ProcessGroup group, CollectiveMismatchDetector roll,
         Map<String, String> environment) {
         NcclBootstrap start = new NcclBootstrap(gpu, job, group);
         try {
@@ -63,7 +63,8 @@ final class NcclBootstrap {
         }
     }
 
-    private List<NcclPeerInfo> cards(CollectiveComparison roll, Map<String, String> environment) throws IOException {
+    private List<NcclPeerInfo> cards(CollectiveMismatchDetector roll, Map<String, String> environment)
+        throws IOException {
         job.watch().waiting(where() + ", to see the others' GPUs"); // which ends that where one never comes
         List<NcclPeerInfo> cards = roll.exchange(NcclPeerInfo.of(gpu, group.index()).bytes()).stream()
             .map(NcclPeerInfo::of)
@@ -78,7 +79,7 @@ final class NcclBootstrap {
     }
 
     /** Whoever returns knows that all have read the cards, and so will say the same of them. */
-    private static void meet(CollectiveComparison roll) {
+    private static void meet(CollectiveMismatchDetector roll) {
         try {
             roll.exchange(ByteBuffer.allocate(1));
         } catch (IOException gone) { // others have met already, and left

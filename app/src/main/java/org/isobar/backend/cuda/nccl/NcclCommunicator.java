@@ -17,7 +17,7 @@ import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.driver.CudaLibraries;
 import org.isobar.backend.cuda.driver.DeviceMemory;
 import org.isobar.backend.cuda.ops.GpuResources;
-import org.isobar.backend.host.CollectiveComparison;
+import org.isobar.backend.host.CollectiveMismatchDetector;
 import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.CollectiveSequence;
 import org.isobar.distributed.CommunicationException;
@@ -34,8 +34,8 @@ import org.isobar.tensor.Tensor;
  * are ordered by events ({@link NcclStreamOrder}), so all of it can be captured in a CUDA graph, except for barriers.
  *
  * <p>NCCL alone would wait for a lost peer for ever. The job's {@link FailureDetector} notices those that have died or
- * are stopped, a {@link CollectiveComparison} those that issue something else; either way the operations under way are
- * aborted, and whoever waits for the GPU hears why.
+ * are stopped, a {@link CollectiveMismatchDetector} those that issue something else; either way the operations under
+ * way are aborted, and whoever waits for the GPU hears why.
  */
 public final class NcclCommunicator implements Communicator {
     private static final long ASK_NANOS = 10_000_000;
@@ -45,7 +45,7 @@ public final class NcclCommunicator implements Communicator {
     private final GpuResources stack;
     private final Job job;
     private final ProcessGroup group;
-    private final CollectiveComparison roll;
+    private final CollectiveMismatchDetector roll;
     private final NcclGroup nccl;
     private final NcclStreamOrder traffic;
     private final CollectiveSequence operations;
@@ -58,7 +58,7 @@ public final class NcclCommunicator implements Communicator {
     private final CompletableFuture<Void> end = new CompletableFuture<>();
     private volatile boolean closed;
 
-    private NcclCommunicator(GpuResources stack, Job job, ProcessGroup group, CollectiveComparison roll,
+    private NcclCommunicator(GpuResources stack, Job job, ProcessGroup group, CollectiveMismatchDetector roll,
         NcclGroup nccl) {
         this.stack = stack;
         this.job = job;
@@ -81,7 +81,7 @@ public final class NcclCommunicator implements Communicator {
      */
     public static NcclCommunicator open(GpuResources stack, Job job, ProcessGroup group) {
         CudaLibraries.loadNccl();
-        CollectiveComparison roll = new CollectiveComparison(job, group);
+        CollectiveMismatchDetector roll = new CollectiveMismatchDetector(job, group);
         try {
             NcclGroup nccl = NcclBootstrap.join(stack.gpu(), job, group, roll, System.getenv());
             NcclCommunicator communicator = new NcclCommunicator(stack, job, group, roll, nccl);
@@ -320,7 +320,7 @@ public final class NcclCommunicator implements Communicator {
         Duration limit = job.limits().failure();
         if (refuse("the communicator was closed")) {
             if (idle(limit)) {
-                roll.settle(limit);
+                roll.drain(limit);
                 end("end", nccl::destroy);
             } else {
                 abort();

@@ -128,7 +128,7 @@ public final class StagedCommunicator implements Communicator {
         } finally {
             held = null;
         }
-        passages.stream().sorted(Comparator.comparing(Passage::operation, CollectiveCall.TOGETHER))
+        passages.stream().sorted(Comparator.comparing(Passage::operation, CollectiveCall.GROUP_ORDER))
             .forEach(this::begin);
         return Work.all(passages.stream().map(this::work).toList());
     }

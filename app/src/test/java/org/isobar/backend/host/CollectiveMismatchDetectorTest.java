@@ -30,12 +30,12 @@ import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
 /** Ranks as threads tell each other what they issue, over real sockets. */
-class CollectiveComparisonTest {
+class CollectiveMismatchDetectorTest {
     private static final Tensor TEN = HostTensors.of(DType.F32, 10, i -> i);
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     /** One of them. */
-    private record Rank(int index, CollectiveComparison roll, CollectiveSequence operations,
+    private record Rank(int index, CollectiveMismatchDetector roll, CollectiveSequence operations,
         CompletableFuture<String> failure) { }
 
     private interface Body {
@@ -63,7 +63,7 @@ class CollectiveComparisonTest {
                 rank.roll().announce(rank.operations().send(TEN, (rank.index() + 1) % 3));
             }
             rank.roll().announce(rank.operations().barrier());
-            rank.roll().settle(PATIENCE);
+            rank.roll().drain(PATIENCE);
         });
         failures.forEach(failure -> assertNull(failure));
     }
@@ -76,7 +76,7 @@ class CollectiveComparisonTest {
             rank.roll().announce(rank.index() == 1 ? rank.operations().broadcast(TEN, 0)
                 : rank.operations().allReduce(TEN, Reduction.SUM));
             if (rank.index() == 0) {
-                rank.roll().settle(PATIENCE);
+                rank.roll().drain(PATIENCE);
             } else {
                 rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
@@ -93,7 +93,7 @@ class CollectiveComparisonTest {
         List<String> failures = run(2, rank -> {
             if (rank.index() == 0) {
                 rank.roll().announce(rank.operations().send(TEN, 1));
-                rank.roll().settle(PATIENCE);
+                rank.roll().drain(PATIENCE);
             } else {
                 rank.roll().announce(rank.operations().receive(TEN.slice(0, 4), 0));
                 rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -135,7 +135,7 @@ class CollectiveComparisonTest {
         RankEnvironment self = new RankEnvironment(rank, count, 0, "127.0.0.1", port);
         CompletableFuture<String> failure = new CompletableFuture<>();
         try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG);
-            CollectiveComparison roll = new CollectiveComparison(job, group)) {
+            CollectiveMismatchDetector roll = new CollectiveMismatchDetector(job, group)) {
             if (count < 4) { // else they only show what they bring
                 roll.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
             }

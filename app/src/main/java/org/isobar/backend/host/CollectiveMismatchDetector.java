@@ -29,7 +29,7 @@ import org.isobar.distributed.job.Job;
  *
  * <p>A rank listens only for what it has issued: one that has left is missed when its next operation does not come.
  */
-public final class CollectiveComparison implements Closeable {
+public final class CollectiveMismatchDetector implements Closeable {
     private static final long PAUSE_NANOS = 1_000_000;
 
     private final ProcessGroup group;
@@ -47,7 +47,7 @@ public final class CollectiveComparison implements Closeable {
      *
      * @throws CommunicationException if a neighbour cannot be reached; the job has failed then
      */
-    public CollectiveComparison(Job job, ProcessGroup group) {
+    public CollectiveMismatchDetector(Job job, ProcessGroup group) {
         this.group = group;
         links = new GroupConnections(job, group, thrown -> fail(null, thrown));
         job.watch().onFailure(this::close);
@@ -88,7 +88,7 @@ public final class CollectiveComparison implements Closeable {
         tell(links.next(), operation);
     }
 
-    private void tell(SendingEnd peer, CollectiveCall operation) {
+    private void tell(SocketWriter peer, CollectiveCall operation) {
         try {
             peer.send(operation.header(), null);
         } catch (IOException broken) {
@@ -96,7 +96,7 @@ public final class CollectiveComparison implements Closeable {
         }
     }
 
-    private void compare(ReceivingEnd in, int peer, BlockingQueue<CollectiveCall> own) {
+    private void compare(SocketReader in, int peer, BlockingQueue<CollectiveCall> own) {
         CollectiveCall operation = null;
         try {
             while (true) {
@@ -133,7 +133,7 @@ public final class CollectiveComparison implements Closeable {
     }
 
     /** Returns when all that this rank has issued is told and compared, or cannot be, or after {@code limit}. */
-    public void settle(Duration limit) {
+    public void drain(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
         while (!closed && !lost && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
             LockSupport.parkNanos(PAUSE_NANOS);

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  * can receive meanwhile: on a thread of its own, or, of a channel that does not block, a little at once by the caller,
  * as far as the socket takes it, for waking a thread takes longer than writing that.
  */
-final class SendingEnd implements Closeable {
+final class SocketWriter implements Closeable {
     /** What one buffer can span. */
     private static final long LONGEST = 1 << 30;
     /** What the caller writes himself. */
@@ -33,7 +33,7 @@ final class SendingEnd implements Closeable {
     private IOException failure;
 
     /** Writes to rank {@code peer}, and closes the channel; {@code broken} hears of a failure. */
-    SendingEnd(SocketChannel channel, int peer, String name, Consumer<IOException> broken) throws IOException {
+    SocketWriter(SocketChannel channel, int peer, String name, Consumer<IOException> broken) throws IOException {
         this.channel = channel;
         this.peer = peer;
         this.broken = broken;
@@ -144,7 +144,7 @@ final class SendingEnd implements Closeable {
         try {
             channel.write(bytes);
         } catch (IOException thrown) {
-            throw ReceivingEnd.broken("the connection to rank " + peer, thrown);
+            throw SocketReader.broken("the connection to rank " + peer, thrown);
         }
     }
 
@@ -159,7 +159,7 @@ final class SendingEnd implements Closeable {
     /** Closes the connection; what has not left is lost. */
     @Override
     public void close() {
-        ReceivingEnd.closeQuietly(channel); // first of all: it frees a thread that writes in vain
+        SocketReader.closeQuietly(channel); // first of all: it frees a thread that writes in vain
         if (room != null) {
             room.wakeup();
         }

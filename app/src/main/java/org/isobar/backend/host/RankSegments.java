@@ -3,11 +3,11 @@ package org.isobar.backend.host;
 import java.lang.foreign.MemorySegment;
 
 /** A range of elements cut into one consecutive part for each rank, each of which is moved in chunks. */
-final class RankParts {
+final class RankSegments {
     private final long[] starts; // bytes; one more than there are parts
 
     /** Parts of the given numbers of elements. */
-    RankParts(long[] sizes, int elementBytes) {
+    RankSegments(long[] sizes, int elementBytes) {
         starts = new long[sizes.length + 1];
         for (int part = 0; part < sizes.length; part++) {
             starts[part + 1] = starts[part] + sizes[part] * elementBytes;

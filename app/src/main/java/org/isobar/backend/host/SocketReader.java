@@ -8,13 +8,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /** The receiving end of a connection: reads straight into the memory where bytes belong. */
-final class ReceivingEnd implements Closeable {
+final class SocketReader implements Closeable {
     private final SocketChannel channel;
     private final int peer;
     private final Runnable progressed;
 
     /** Reads what rank {@code peer} writes, and closes the channel; {@code progressed} runs when something has come. */
-    ReceivingEnd(SocketChannel channel, int peer, Runnable progressed) {
+    SocketReader(SocketChannel channel, int peer, Runnable progressed) {
         this.channel = channel;
         this.peer = peer;
         this.progressed = progressed;

@@ -11,13 +11,13 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 
 /** Ranks of a group that come together once, each with its part of an operation. */
-final class RankMeeting {
+final class InProcessExchange {
     private final List<Integer> expected;
     private final IntPredicate left;
     private final Map<Integer, HostWork> present = new LinkedHashMap<>();
 
     /** Awaits the ranks at places {@code expected} of the group; {@code left} knows those that will not come. */
-    RankMeeting(List<Integer> expected, IntPredicate left) {
+    InProcessExchange(List<Integer> expected, IntPredicate left) {
         this.expected = expected;
         this.left = left;
     }
