@@ -30,7 +30,7 @@ class BadOutputTest {
     private static Path data;
     @TempDir
     private Path directory;
-    private EarlierRun earlier;
+    private PreviousRunFiles earlier;
     private Path output;
 
     @BeforeAll
@@ -40,7 +40,7 @@ class BadOutputTest {
 
     @BeforeEach
     void furnish() throws IOException {
-        earlier = EarlierRun.in(directory.resolve("logs"));
+        earlier = PreviousRunFiles.in(directory.resolve("logs"));
         output = TinyRun.directory(earlier.logs());
     }
 
@@ -51,7 +51,7 @@ class BadOutputTest {
     @Test
     void logsBelowAFile() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
-        EarlierRun.assertOneError(TinyRun.of(data, file.resolve("logs")),
+        PreviousRunFiles.assertOneError(TinyRun.of(data, file.resolve("logs")),
             List.of("cannot write lock " + TinyRun.directory(file.resolve("logs")), "--expdir"));
         assertEquals("mine", Files.readString(file));
     }
@@ -60,7 +60,8 @@ class BadOutputTest {
     void aFullDiskWhileLogging() throws IOException {
         Files.delete(output.resolve("out.log"));
         Files.createSymbolicLink(output.resolve("out.log"), FULL);
-        EarlierRun.assertOneError(run(), List.of("cannot write log", "out.log: No space left on device", "free space"));
+        PreviousRunFiles.assertOneError(run(),
+            List.of("cannot write log", "out.log: No space left on device", "free space"));
         Files.delete(output.resolve("out.log"));
     }
 
@@ -110,6 +111,6 @@ class BadOutputTest {
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);
         assertTrue(log.endsWith(screen.toString(StandardCharsets.UTF_8)), log);
-        assertEquals("weights of the run before", Files.readString(output.resolve("model.safetensors")));
+        assertEquals("weights of the previous run", Files.readString(output.resolve("model.safetensors")));
     }
 }

@@ -43,7 +43,7 @@ class CudaFailureTest {
     @CsvSource({"forward, attention_plain:5", "backward, relative_l2_loss_backward:2", "optimizer, adam:2",
         "validation, sum_weighted_squares:3"})
     void aDeviceThatFailsEndsTheRun(String phase, String launch) throws Exception {
-        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2",
+        SingleProcessRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2",
             "--num_iters=2", "--set=limit_nsamples=4", "--set=limit_nsamples_val=2").ended(1);
         String kernel = launch.substring(0, launch.indexOf(':'));
         assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
@@ -57,7 +57,8 @@ class CudaFailureTest {
     /** The fifth step is launched as a graph, and belongs to a second epoch. */
     @Test
     void aGraphThatFailsEndsTheRun() throws Exception {
-        CudaRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
+        SingleProcessRun run =
+            train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
             "--num_iters=8", "--set=limit_nsamples=8", "--set=limit_nsamples_val=2").ended(1);
         assertTrue(run.error().matches(".* - ERROR - the device failed: \\w+.*: CUDA_ERROR_ILLEGAL_ADDRESS .*kernel "
             + "relative_l2_loss_backward .*"), run.error());
@@ -74,7 +75,7 @@ class CudaFailureTest {
             exit 1
             """);
         Files.setPosixFilePermissions(compiler, PosixFilePermissions.fromString("rwx------"));
-        CudaRun run = train(Map.of("ISOBAR_SIM_CXX", compiler.toString(), "ISOBAR_KERNEL_CACHE",
+        SingleProcessRun run = train(Map.of("ISOBAR_SIM_CXX", compiler.toString(), "ISOBAR_KERNEL_CACHE",
             logs.resolve("cache").toString())).ended(1);
         assertTrue(run.error().matches(".* - ERROR - the device failed: kernel \\w+\\.cu does not compile "
             + "\\(NVRTC_ERROR_COMPILATION\\), with .*--gpu-architecture=sm_90.*:"), run.error());
@@ -86,7 +87,7 @@ class CudaFailureTest {
 
     @Test
     void whatDoesNotFitIsRefusedAndWhatIsProposedFits() throws Exception {
-        CudaRun refused = train(SMALL, "--local_batch_size=96").ended(2);
+        SingleProcessRun refused = train(SMALL, "--local_batch_size=96").ended(2);
         Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
             + "activations, .* temporaries, .* workspace, .* batches, .* the program\\) and (\\S+) GB are free; "
             + "it fits with --local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+); "
@@ -116,8 +117,8 @@ class CudaFailureTest {
             "--set=limit_nsamples=" + batch, "--set=limit_nsamples_val=" + batch};
     }
 
-    private CudaRun train(Map<String, String> environment, String... options) throws Exception {
-        return CudaRun.of(data, logs, environment,
+    private SingleProcessRun train(Map<String, String> environment, String... options) throws Exception {
+        return SingleProcessRun.of(data, logs, environment,
             Stream.concat(Stream.of("--device=cuda"), Stream.of(options)).toArray(String[]::new));
     }
 

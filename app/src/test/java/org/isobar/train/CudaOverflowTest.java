@@ -74,7 +74,7 @@ class CudaOverflowTest {
     @Test
     void trainingGoesOnAsIfSkippedStepsHadNotBeen() throws IOException {
         EventFile found = run.events();
-        ReferenceRun expected = ReferenceRun.of(config, EPOCHS, skipped());
+        CpuReferenceRun expected = CpuReferenceRun.of(config, EPOCHS, skipped());
         for (int epoch = 0; epoch <= EPOCHS; epoch++) {
             double tolerance = 4 * F16_ROUNDOFF * (epoch == 0 ? 1 : 4);
             double loss = expected.validation().get(epoch);

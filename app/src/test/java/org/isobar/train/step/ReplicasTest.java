@@ -17,7 +17,6 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.tensor.Tensor;
-import org.isobar.train.RandomImages;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync.Replicas;
 import org.isobar.vit.VitConfig;

@@ -1,0 +1,170 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The program as a process of its own on machines whose GPU cannot be used: one message, and an end. */
+@Tag("simulated")
+class CudaUnavailableTest {
+    private static final Map<String, String> NO_LIBRARIES = Map.of("LD_LIBRARY_PATH", "");
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path logs;
+
+    @BeforeAll
+    static void synthesize() {
+        TinyRun.synthesize(data);
+    }
+
+    @Test
+    void withoutADriver() throws Exception {
+        train(NO_LIBRARIES, "--device=cuda").ended(2)
+            .says("--device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver 580 or newer");
+    }
+
+    @Test
+    void autoTakesTheCpuAndSaysWhy() throws Exception {
+        train(NO_LIBRARIES, "--device=auto", "--num_iters=12").ended(0)
+            .says("(chosen by auto: no NVIDIA driver (libcuda.so.1))");
+    }
+
+    @Test
+    void aCpuRunTouchesNoGpu() throws Exception {
+        SingleProcessRun result = train(Map.of("ISOBAR_SIM_FAIL", "launch:1"), "--device=cpu", "--num_iters=12");
+        result.ended(0);
+        assertFalse(result.err().contains("by auto") || result.err().contains("cuda-sim"), result.err());
+    }
+
+    @Test
+    void aDriverThatIsTooOld() throws Exception {
+        train(Map.of("ISOBAR_SIM_DRIVER", "12040"), "--device=cuda").ended(2)
+            .says("the NVIDIA driver runs CUDA 12.4 and older, and 13.0 is needed: install NVIDIA's driver");
+    }
+
+    @Test
+    void aGpuThatIsTooOld() throws Exception {
+        train(Map.of("ISOBAR_SIM_CAPABILITY", "7.5"), "--device=cuda").ended(2)
+            .says("of compute capability 7.5 is too old: a GPU of compute capability 8.0 (Ampere) or newer");
+    }
+
+    @Test
+    void noVisibleGpu() throws Exception {
+        for (String none : List.of("", "-1")) {
+            train(Map.of("CUDA_VISIBLE_DEVICES", none), "--device=cuda").ended(2)
+                .says("CUDA_VISIBLE_DEVICES='" + none + "' shows no GPU: unset it, or name one");
+        }
+    }
+
+    @Test
+    void noGpu() throws Exception {
+        train(Map.of("ISOBAR_SIM_GPUS", "0"), "--device=cuda").ended(2)
+            .says("--device cuda: no GPU: see what nvidia-smi shows");
+    }
+
+    @Test
+    void moreProcessesThanGpus() throws Exception {
+        Map<String, String> third = new HashMap<>(rank(2, 3));
+        third.put("ISOBAR_SIM_GPUS", "2");
+        train(third, "--device=cuda", "--set=global_batch_size=3").ended(2)
+            .says("--device cuda: 3 processes on this machine, which shows them 2 GPUs: start as many processes on it, "
+                + "or let them share by --comm_backend=host");
+    }
+
+    @Test
+    void severalGpusWithoutNccl() throws Exception {
+        Path libraries = libraries();
+        Files.deleteIfExists(libraries.resolve("libnccl.so.2"));
+        Map<String, String> without = new HashMap<>(rank(0, 2));
+        without.put("LD_LIBRARY_PATH", libraries.toString());
+        String missing = "libnccl.so.2 is missing (needed for collectives between several GPUs)";
+        train(without, "--device=cuda").ended(2).says("--device cuda: " + missing + ": install NCCL 2, put the "
+            + "directory that has the library on LD_LIBRARY_PATH, or use --comm_backend=host, which is slow");
+        train(without, "--device=auto", "--start_timeout=1").ended(2).says("(chosen by auto: " + missing + ")");
+        train(without, "--device=cuda", "--comm_backend=host", "--start_timeout=1").ended(2)
+            .says("Device: Simulated GPU");
+    }
+
+    @Test
+    void ncclWithoutGpus() throws Exception {
+        Map<String, String> bare = new HashMap<>(rank(0, 2));
+        bare.putAll(NO_LIBRARIES);
+        train(bare, "--device=auto", "--comm_backend=nccl").ended(2).says("--comm_backend nccl connects GPUs, but the "
+            + "CPU computes (chosen by auto: no NVIDIA driver (libcuda.so.1)); use --comm_backend auto or host");
+    }
+
+    private static Map<String, String> rank(int rank, int count) {
+        return Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank), "WORLD_SIZE",
+            String.valueOf(count), "MASTER_ADDR", "127.0.0.1");
+    }
+
+    @Test
+    void librariesThatAreMissingOrOfTheWrongVersion() throws Exception {
+        Path libraries = libraries();
+        Files.delete(libraries.resolve("libcublas.so.13"));
+        Files.move(libraries.resolve("libcublasLt.so.13"), libraries.resolve("libcublasLt.so.12"));
+        train(Map.of("LD_LIBRARY_PATH", libraries.toString()), "--device=cuda").ended(2)
+            .says("libcublasLt.so.13 is not here, only ")
+            .says("libcublasLt.so.12 (needed for matrix products)")
+            .says("libcublas.so.13 is missing (needed for the Java bindings of cuBLASLt)")
+            .says("install the CUDA toolkit 13, or put the directory");
+    }
+
+    @Test
+    void aCompilerIsNeededForKernelsThatAreNotCachedAlone() throws Exception {
+        Path cache = logs.resolve("cache");
+        Path libraries = libraries();
+        Files.delete(libraries.resolve("libnvrtc.so.13"));
+        Map<String, String> without = Map.of("LD_LIBRARY_PATH", libraries.toString(), "ISOBAR_KERNEL_CACHE",
+            cache.toString());
+        train(without, "--device=cuda", "--num_iters=12").ended(2)
+            .says("libnvrtc.so.13 is missing (needed for compiling the kernels)");
+        SingleProcessRun compiled =
+            train(Map.of("ISOBAR_KERNEL_CACHE", cache.toString(), "ISOBAR_SIM_FAIL", "launch:4"),
+            "--device=cuda");
+        compiled.ended(1); // after three kernels, which are kept
+        Map<String, String> failing = new HashMap<>(without);
+        failing.put("ISOBAR_SIM_FAIL", "launch:3");
+        train(failing, "--device=cuda").ended(1)
+            .says("ERROR - the device failed: ");
+    }
+
+    @Test
+    void aCacheThatCannotBeWrittenIsOneWarning() throws Exception {
+        Path file = Files.writeString(logs.resolve("file"), "no directory");
+        SingleProcessRun result =
+            train(Map.of("ISOBAR_KERNEL_CACHE", file.resolve("kernels").toString(), "ISOBAR_SIM_FAIL",
+            "launch:4"), "--device=cuda");
+        result.ended(1); // kernels were compiled, and the fourth launch failed
+        assertEquals(1, result.err().lines().filter(line -> line.contains("kernel cache ")).count(), result.err());
+    }
+
+    /** The simulated machine's libraries in a directory of their own, whose links can be changed. */
+    private Path libraries() throws IOException {
+        Path libraries = Files.createDirectory(logs.resolve("lib"));
+        try (Stream<Path> all = Files.list(Path.of(System.getenv("LD_LIBRARY_PATH")))) {
+            for (Path library : all.toList()) {
+                Files.copy(library, libraries.resolve(library.getFileName()));
+            }
+        }
+        return libraries;
+    }
+
+    private SingleProcessRun train(Map<String, String> environment, String... options) throws Exception {
+        return SingleProcessRun.of(data, logs, environment, options);
+    }
+}

@@ -1,0 +1,115 @@
+package org.isobar.train;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.ByteArrayOutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.config.RunConfig;
+import org.isobar.data.DataLoader;
+import org.isobar.data.DatasetConfig;
+import org.isobar.data.DistributedSampler;
+import org.isobar.data.Era5Dataset;
+import org.isobar.device.Device;
+import org.isobar.device.ProfilerRanges;
+import org.isobar.distributed.Communicators;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.saving.CheckpointSaver;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepMemory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The stretches of a step that a profiler is shown, and its window: names and places of the tutorial. */
+class ProfilerRangesTest {
+    private static final List<String> STEP_0 = step(0);
+    private static final List<String> STEP_1 = step(1);
+
+    @TempDir
+    private static Path data;
+
+    @Test
+    void aRunMarksItsStepsAndTheProfilersWindow() {
+        TinyRun.synthesize(data);
+        RunConfig config = TinyRun.config(data, data, "num_iters=10"); // five epochs of two steps
+        Recorder recorder = new Recorder();
+        try (Device cpu = new CpuDevice(1)) {
+            train(config, withRanges(cpu, recorder));
+        }
+        List<String> expected = new ArrayList<>();
+        for (int epoch = 0; epoch < 5; epoch++) {
+            expected.addAll(epoch == 3 ? List.of("profiler on") : List.of());
+            expected.addAll(STEP_0);
+            expected.addAll(epoch == 3 ? List.of("profiler off") : List.of());
+            expected.addAll(STEP_1);
+        }
+        assertEquals(expected, recorder.seen);
+    }
+
+    private static List<String> step(int number) {
+        return List.of("step " + number, "data copy in " + number, "end", "forward", "end", "optimizer", "end", "end");
+    }
+
+    private static void train(RunConfig config, Device device) {
+        MemoryPlan plan = MemoryPlan.of(config.model(), 2);
+        DatasetConfig four = new DatasetConfig(config.data().trainPath(), config.data().globalMeansPath(),
+            config.data().globalStdsPath(), 32, 64, 3, 3, 1, OptionalLong.of(4));
+        DistributedSampler sampler = new DistributedSampler(4, 2, 1, 0, true, 1);
+        try (Era5Dataset dataset = Era5Dataset.open(four);
+            DataLoader training = new DataLoader(device, dataset, sampler, 0);
+            DataLoader validation = new DataLoader(device, dataset, sampler, 0);
+            StepMemory memory = plan.allocate(device);
+            RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
+            device.reserve(plan.footprint());
+            Replica replica = new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops()::copy),
+                GradientSync.Options.DEFAULT);
+            replica.initialize(1);
+            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data);
+            new Trainer(config, replica, Trainer.LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
+                Optional.empty()).run();
+        }
+    }
+
+    /** The same device, but for its ranges. */
+    private static Device withRanges(Device device, ProfilerRanges ranges) {
+        return (Device) Proxy.newProxyInstance(ProfilerRangesTest.class.getClassLoader(), new Class<?>[] {Device.class},
+            (proxy, method, arguments) -> {
+                try {
+                    return method.getName().equals("ranges") ? ranges : method.invoke(device, arguments);
+                } catch (InvocationTargetException thrown) {
+                    throw thrown.getCause();
+                }
+            });
+    }
+
+    /** Notes what opens and closes; stretches of validation are none. */
+    private static final class Recorder implements ProfilerRanges {
+        private final List<String> seen = new ArrayList<>();
+
+        @Override
+        public Range open(String name) {
+            seen.add(name);
+            return () -> seen.add("end");
+        }
+
+        @Override
+        public void startProfiler() {
+            seen.add("profiler on");
+        }
+
+        @Override
+        public void stopProfiler() {
+            seen.add("profiler off");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package org.isobar.train.saving;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+import org.isobar.train.OutputTrigger;
+import org.isobar.train.TinyRun;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Something is where checkpoints should go: it stays, the log warns, and the run goes on to its end. */
+class BlockedCheckpointPathTest {
+    private static final String EPOCHS = "num_iters=36";
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path logs;
+    private Path run;
+    private Path checkpoints;
+
+    @BeforeAll
+    static void synthesize() {
+        TinyRun.synthesize(data);
+    }
+
+    @BeforeEach
+    void furnish() throws IOException {
+        run = Files.createDirectories(TinyRun.directory(logs));
+        checkpoints = run.resolve("checkpoints");
+    }
+
+    private static List<String> warnings(TinyRun run) {
+        return run.screen().lines().filter(line -> line.contains(" - WARNING - no checkpoint ")).toList();
+    }
+
+    @Test
+    void aFileCalledCheckpoints() throws IOException {
+        Files.writeString(checkpoints, "mine");
+        TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
+        assertEquals(2, warnings(ended).size(), ended.screen()); // at the start, and after the epoch
+        assertTrue(warnings(ended).getLast().contains("no checkpoint " + checkpoints + "/checkpoint-12: cannot write "
+            + checkpoints + "/checkpoint-12: File exists; free space"), ended.screen());
+        assertEquals("mine", Files.readString(checkpoints));
+    }
+
+    /** It comes while the run trains, and makes one checkpoint impossible. */
+    @Test
+    void aForeignDirectoryInACheckpointsPlace() throws IOException {
+        Path foreign = checkpoints.resolve("checkpoint-24");
+        TinyRun ended = TinyRun.of(data, logs, screen -> OutputTrigger.after("Time taken for epoch 2", screen, () -> {
+            Files.createDirectories(foreign);
+            Files.writeString(foreign.resolve("thesis.txt"), "mine");
+        }), EPOCHS).succeeded();
+        assertEquals(1, warnings(ended).size(), ended.screen());
+        assertTrue(warnings(ended).getFirst().contains(foreign + " is in its place and is no checkpoint; move it away"),
+            ended.screen());
+        assertEquals("mine", Files.readString(foreign.resolve("thesis.txt")));
+        assertEquals(List.of("checkpoint-12", "checkpoint-24", "checkpoint-36"), DirectoryTree.names(checkpoints));
+        CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-36"));
+    }
+
+    /** What was there before is set aside whole, with what is in it. */
+    @Test
+    void aForeignDirectoryFromTheStart() throws IOException {
+        Path foreign = Files.createDirectories(checkpoints.resolve("checkpoint-12"));
+        Files.writeString(foreign.resolve("thesis.txt"), "mine");
+        TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
+        assertEquals(List.of(), warnings(ended));
+        assertTrue(ended.screen().contains("WARNING - checkpoint " + foreign + " cannot be used: it is not complete, "
+            + "or not Isobar's"), ended.screen());
+        assertEquals("mine", Files.readString(run.resolve("checkpoints-1/checkpoint-12/thesis.txt")));
+        CheckpointAssertions.assertIntact(foreign);
+    }
+
+    /** The directory is taken away while the run trains. */
+    @Test
+    void aDirectoryThatVanishes() throws IOException {
+        TinyRun ended = TinyRun.of(data, logs, screen -> OutputTrigger.after("Time taken for epoch 2", screen, () ->
+            Files.move(checkpoints, run.resolve("elsewhere"))), EPOCHS).succeeded();
+        assertTrue(warnings(ended).size() <= 1, ended.screen()); // the first may still be under way
+        assertTrue(DirectoryTree.names(checkpoints).contains("checkpoint-36"));
+        CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-36"));
+    }
+}

@@ -1,0 +1,208 @@
+package org.isobar.train.saving;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+
+import org.isobar.checkpoint.Damage;
+import org.isobar.train.PreviousRunFiles;
+import org.isobar.train.ProcessJob;
+import org.isobar.train.TinyRun;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * A run that is to go on from checkpoints that something has happened to. Whichever of them it takes in the end, its
+ * weights have the bits of the run that nothing happened to: no damaged number was read.
+ */
+class DamagedResumeTest {
+    private static final String THREE_EPOCHS = "num_iters=36";
+    private static final String SHARD = "rank-00000.safetensors";
+    private static final String MANIFEST = "checkpoint.json";
+
+    @TempDir
+    private static Path pristine;
+    private static TinyRun undisturbed;
+    @TempDir
+    private Path directory;
+    private Path run;
+    private Path checkpoints;
+    private Path older;
+    private Path newer;
+
+    /** What happens to a checkpoint, and what is said of it. */
+    private enum Harm {
+        A_TRUNCATED_SHARD(SHARD + " has 1000 bytes instead of ") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Path shard = checkpoint.resolve(SHARD);
+                Files.write(shard, Arrays.copyOf(Files.readAllBytes(shard), 1000));
+            }
+        },
+        A_MISSING_SHARD(SHARD + " is missing") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Files.delete(checkpoint.resolve(SHARD));
+            }
+        },
+        A_BIT_OF_A_SHARDS_HEADER(SHARD + ": bytes 0 to ") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Damage.flip(checkpoint.resolve(SHARD), 8 * 100);
+            }
+        },
+        A_BIT_OF_A_SHARDS_DATA(SHARD + ": bytes 0 to ") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Damage.flip(checkpoint.resolve(SHARD), 8 * 500_000);
+            }
+        },
+        A_BIT_OF_THE_MANIFEST("checkpoint.json is not what was written: its checksum is wrong") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Damage.flip(checkpoint.resolve(MANIFEST), 8 * 100);
+            }
+        },
+        FOREIGN_JSON("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Files.writeString(checkpoint.resolve(MANIFEST), "{\"step\": 24}\n");
+            }
+        },
+        A_LATER_FORMAT("it has version 2 of the format") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Damage.rewrite(checkpoint, "\"version\" : 1", "\"version\" : 2");
+            }
+        },
+        NO_MANIFEST("it is not complete, or not Isobar's: it has no checkpoint.json") {
+            @Override
+            void happenTo(Path checkpoint) throws IOException {
+                Files.delete(checkpoint.resolve(SHARD));
+                Files.delete(checkpoint.resolve(MANIFEST));
+            }
+        };
+
+        private final String reason;
+
+        Harm(String reason) {
+            this.reason = reason;
+        }
+
+        abstract void happenTo(Path checkpoint) throws IOException;
+    }
+
+    @BeforeAll
+    static void train() {
+        TinyRun.synthesize(pristine);
+        undisturbed = TinyRun.of(pristine, pristine.resolve("logs"), THREE_EPOCHS, "keep=3").succeeded();
+    }
+
+    /** The run as it was after two epochs. */
+    @BeforeEach
+    void copy() throws IOException {
+        run = TinyRun.directory(directory);
+        DirectoryTree.copy(undisturbed.directory(), run);
+        checkpoints = run.resolve("checkpoints");
+        older = checkpoints.resolve("checkpoint-12");
+        newer = checkpoints.resolve("checkpoint-24");
+        DirectoryTree.delete(checkpoints.resolve("checkpoint-36"));
+    }
+
+    private TinyRun resume(String... settings) {
+        String[] all = Arrays.copyOf(settings, settings.length + 1);
+        all[settings.length] = THREE_EPOCHS;
+        return TinyRun.of(pristine, directory, all);
+    }
+
+    private void assertAsUndisturbed(TinyRun resumed) throws IOException {
+        resumed.succeeded();
+        assertArrayEquals(Files.readAllBytes(undisturbed.weights()), Files.readAllBytes(resumed.weights()));
+    }
+
+    private static String warning(TinyRun resumed, String start) {
+        List<String> found = resumed.screen().lines().filter(line -> line.contains(" - WARNING - " + start)).toList();
+        assertEquals(1, found.size(), resumed.screen());
+        return found.getFirst();
+    }
+
+    @Test
+    void autoTakesTheNewestSoundOne() throws IOException {
+        for (Harm harm : Harm.values()) {
+            Path later = checkpoints.resolve("checkpoint-" + (25 + harm.ordinal()));
+            DirectoryTree.copy(newer, later);
+            harm.happenTo(later);
+        }
+        TinyRun resumed = resume("resume=auto");
+        assertAsUndisturbed(resumed);
+        for (Harm harm : Harm.values()) {
+            String warning = warning(resumed, "checkpoint " + checkpoints + "/checkpoint-" + (25 + harm.ordinal()));
+            assertTrue(warning.contains(" cannot be used: " + harm.reason), warning);
+        }
+        assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());
+        assertEquals(ProcessJob.losses(undisturbed.directory()), ProcessJob.losses(resumed.directory()));
+        assertEquals(Harm.values().length, DirectoryTree.names(run.resolve("checkpoints-1")).size());
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aNamedOneIsRefused(Harm harm) throws IOException {
+        harm.happenTo(newer);
+        List<String> before = DirectoryTree.contents(run);
+        PreviousRunFiles.assertOneError(resume("resume=" + newer), List.of(
+            "checkpoint " + newer + " cannot be used: " + harm.reason));
+        assertEquals(before, DirectoryTree.contents(run));
+    }
+
+    @Test
+    void whereNoneIsSoundARunBeginsAnew() throws IOException {
+        Harm.A_BIT_OF_A_SHARDS_DATA.happenTo(older);
+        Harm.NO_MANIFEST.happenTo(newer);
+        TinyRun anew = resume("resume=auto");
+        assertAsUndisturbed(anew);
+        assertTrue(warning(anew, "checkpoint " + older).contains(Harm.A_BIT_OF_A_SHARDS_DATA.reason), anew.screen());
+        assertTrue(warning(anew, "checkpoint " + newer).contains(Harm.NO_MANIFEST.reason), anew.screen());
+        warning(anew, "No checkpoint in " + checkpoints + " is sound: the run begins with its first step");
+        assertTrue(anew.screen().contains("moved to " + run.resolve("checkpoints-1")), anew.screen());
+        assertTrue(Files.isRegularFile(run.resolve("checkpoints-1/checkpoint-12").resolve(SHARD)));
+        assertTrue(Files.isDirectory(run.resolve("checkpoints-1/checkpoint-24")));
+    }
+
+    /** As a process leaves it that is killed while it writes, or while it deletes. */
+    @Test
+    void whatAKilledWriterLeftIsNoCheckpoint() throws IOException {
+        Path left = Files.createDirectory(checkpoints.resolve(".checkpoint-36.tmp"));
+        Files.copy(newer.resolve(SHARD), left.resolve(SHARD));
+        Files.writeString(left.resolve("run"), "\"another\"");
+        DirectoryTree.copy(older, checkpoints.resolve(".checkpoint-1.replaced.tmp"));
+        TinyRun resumed = resume("resume=auto");
+        assertAsUndisturbed(resumed);
+        assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());
+        assertFalse(resumed.screen().contains("WARNING - checkpoint"), resumed.screen());
+        assertEquals(List.of("checkpoint-24", "checkpoint-36"), DirectoryTree.names(checkpoints));
+    }
+
+    @Test
+    void aCheckpointOfAnotherModel() throws IOException {
+        List<String> before = DirectoryTree.contents(run);
+        for (String from : List.of("auto", newer.toString())) {
+            PreviousRunFiles.assertOneError(resume("resume=" + from, "depth=3"), List.of("resuming from " + newer
+                + " would change the result: depth", "2", "3", "--force"));
+        }
+        assertEquals(before, DirectoryTree.contents(run));
+        PreviousRunFiles.assertOneError(resume("resume=auto", "depth=3", "force=true"), List.of(
+            "no tensor blocks.2.", newer.toString(), "give a checkpoint of the configured model"));
+        assertAsUndisturbed(resume("resume=auto"));
+    }
+}

@@ -1,0 +1,118 @@
+package org.isobar.train.saving;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+import org.isobar.train.TinyRun;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A disk that is full, or not to be written, costs a checkpoint at most: not the run, and no older checkpoint. */
+class DiskFailureTest {
+    private static final String THREE_EPOCHS = "num_iters=36";
+    private static final String READ_ONLY = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"";
+
+    @TempDir
+    private static Path data;
+    @TempDir
+    private Path directory;
+    private Path logs;
+    private Path run;
+    private Path checkpoints;
+
+    @BeforeAll
+    static void synthesize() throws IOException, InterruptedException {
+        LimitedDiskRun.assumePossible();
+        TinyRun.synthesize(data);
+    }
+
+    @BeforeEach
+    void furnish() throws IOException {
+        logs = directory.resolve("logs");
+        run = TinyRun.directory(logs);
+        checkpoints = Files.createDirectories(run.resolve("checkpoints"));
+    }
+
+    private static String tmpfs(String size) {
+        return "mount -t tmpfs -o size=" + size + " tmpfs \"$0\"";
+    }
+
+    /** Fails unless the second of the checkpoints, and no other, could not be written. */
+    private void assertOneLost(LimitedDiskRun ended) {
+        assertEquals(0, ended.code(), ended.screen());
+        List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("checkpoint")).toList();
+        assertEquals(1, warnings.size(), ended.screen());
+        assertTrue(warnings.getFirst().contains("no checkpoint " + checkpoints + "/checkpoint-24: ")
+            && warnings.getFirst().contains("No space left on device"), warnings.getFirst());
+        assertEquals(List.of(), ended.lines("ERROR"));
+    }
+
+    /** Nothing but checkpoints is there, and nothing temporary at the time of the warning. */
+    @Test
+    void aDiskThatFills() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("5m"), checkpoints, data, logs, 0, THREE_EPOCHS, "keep=4");
+        assertOneLost(ended);
+        assertTrue(ended.screen()
+            .endsWith(LimitedDiskRun.FILES_AT_WARNING + "[ballast, checkpoint-0, checkpoint-12]\n"),
+            ended.screen());
+        Path copy = directory.resolve("copy");
+        assertEquals(List.of("checkpoint-0", "checkpoint-12", "checkpoint-36"), DirectoryTree.names(copy));
+        for (String name : DirectoryTree.names(copy)) {
+            CheckpointAssertions.assertIntact(copy.resolve(name));
+        }
+    }
+
+    /** There is room for log and events, but not for a checkpoint: the attempt leaves them their room. */
+    @Test
+    void theDiskOfTheLogIsNearlyFull() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
+        assertOneLost(ended);
+        assertTrue(ended.screen().endsWith(LimitedDiskRun.FILES_AT_WARNING + "[checkpoint-0, checkpoint-12]\n"),
+            ended.screen());
+        CheckpointAssertions.assertIntact(copied("checkpoints/checkpoint-36"));
+        assertTrue(Files.readString(copied("out.log")).contains("no checkpoint "));
+    }
+
+    /** A log, or events, that cannot be written end the run: with one error, and what is saved stays. */
+    @Test
+    void theDiskOfTheLogIsFull() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 0, THREE_EPOCHS);
+        assertEquals(2, ended.code(), ended.screen());
+        assertEquals(1, ended.lines("ERROR").size(), ended.screen());
+        assertTrue(ended.lines("ERROR").getFirst().matches(".* cannot write (log|TensorBoard events to) .*: "
+            + "No space left on device; free space, .*"), ended.screen());
+        assertEquals(List.of("checkpoint-0", "checkpoint-12"), DirectoryTree.names(copied("checkpoints")));
+        CheckpointAssertions.assertIntact(copied("checkpoints/checkpoint-12"));
+    }
+
+    @Test
+    void aDirectoryOfCheckpointsThatCannotBeWritten() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(READ_ONLY, checkpoints, data, logs, -1, "num_iters=24");
+        assertEquals(0, ended.code(), ended.screen());
+        List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("no checkpoint")).toList();
+        assertEquals(3, warnings.size(), ended.screen());
+        assertTrue(warnings.getFirst().contains("/checkpoint-0: Read-only file system"), ended.screen());
+        assertEquals(List.of(), DirectoryTree.names(checkpoints));
+    }
+
+    @Test
+    void aRunsDirectoryThatCannotBeWritten() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(READ_ONLY, run, data, logs, -1, "num_iters=24");
+        assertEquals(2, ended.code(), ended.screen());
+        assertEquals(1, ended.lines("ERROR").size(), ended.screen());
+        assertTrue(ended.lines("ERROR").getFirst().contains("cannot write lock " + run
+            + "/.checkpoints.lock: Read-only file system"), ended.screen());
+        assertEquals(List.of("checkpoints"), DirectoryTree.names(run));
+    }
+
+    private Path copied(String name) {
+        return directory.resolve("copy").resolve(logs.relativize(run)).resolve(name);
+    }
+}

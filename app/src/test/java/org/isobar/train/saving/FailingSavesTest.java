@@ -1,0 +1,183 @@
+package org.isobar.train.saving;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.checkpoint.Damage;
+import org.isobar.os.HostMachine;
+import org.isobar.train.FaultInjectingRank;
+import org.isobar.train.FaultInjectingRank.Fault;
+import org.isobar.train.ProcessJob;
+import org.isobar.train.TinyRun;
+import org.isobar.train.TrainingRun;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Jobs of real processes whose saving, or going on, goes wrong at one of them. */
+class FailingSavesTest {
+    private static final Duration LIMIT = Duration.ofSeconds(15); // to notice a lost rank, and to give up a save
+    private static final String MAIN = "org.isobar.cli.Main";
+    private static final String ENDLESS = "--num_iters=1200000";
+    private static final String TWO_EPOCHS = "--num_iters=24";
+
+    @TempDir
+    private static Path data;
+    private static TinyRun half;
+    @TempDir
+    private Path directory;
+
+    @BeforeAll
+    static void train() {
+        TinyRun.synthesize(data);
+        half = TinyRun.of(data, data.resolve("logs"), "num_iters=24").succeeded();
+    }
+
+    private static Path checkpoint() {
+        return half.directory().resolve("checkpoints/checkpoint-12");
+    }
+
+    private static List<String> errors(ProcessJob job, int index) {
+        return job.shown(index).lines().filter(line -> line.contains(" - ERROR - ")).toList();
+    }
+
+    @Tag("slow")
+    @ParameterizedTest
+    @CsvSource({"KILL, 0", "STOP, 0", "STOP, 1", "EXIT, 1"})
+    void anyRankIsLostWhileItWrites(Fault fault, int culprit) throws Exception {
+        aRankIsLostWhileItWrites(fault, culprit);
+    }
+
+    /** They have saved once; the culprit comes to grief while it writes its share of the last checkpoint. */
+    @ParameterizedTest
+    @CsvSource("KILL, 1")
+    void aRankIsLostWhileItWrites(Fault fault, int culprit) throws Exception {
+        Path run = directory.resolve("runs/tiny/2GPU/00");
+        Path checkpoints = run.resolve("checkpoints");
+        DirectoryTree.copy(checkpoint(), checkpoints.resolve("checkpoint-12"));
+        try (ProcessJob job = new ProcessJob(data, directory)) {
+            for (int rank = 0; rank < 2; rank++) {
+                job.start(FaultInjectingRank.class.getName(), rank, rank != culprit ? Map.of("WORLD_SIZE", "2")
+                    : Map.of("WORLD_SIZE", "2", "FAULT", fault.name(), "FAULT_THREAD", "isobar-checkpoint", "FAULT_AT",
+                        "CheckpointWriter.writeShard"), TWO_EPOCHS, "--resume=auto");
+            }
+            job.awaitShown(culprit, FaultInjectingRank.ANNOUNCEMENT);
+            assertEquals(1, job.code(1 - culprit, LIMIT), job.screens());
+            assertEquals(1, errors(job, 1 - culprit).size(), job.screens());
+            assertTrue(errors(job, 1 - culprit).getFirst().contains("rank " + culprit
+                + (fault == Fault.STOP ? " gives no sign of life" : " has died")), job.screens());
+            assertFalse(job.shown(0).contains("WARNING - no checkpoint"), job.screens());
+            if (fault == Fault.STOP) {
+                job.resume(culprit);
+            }
+            assertNotEquals(0, job.code(culprit, LIMIT), job.screens());
+            if (culprit != 0) { // who deletes what is left, or else the next writer does
+                assertEquals(List.of("checkpoint-12"), DirectoryTree.names(checkpoints));
+            }
+            CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-12"));
+        }
+    }
+
+    @Test
+    void oneRanksDiskIsFullWhenAllAreAskedToEnd() throws Exception {
+        askToEnd(Disk.FULL);
+    }
+
+    @Tag("slow")
+    @Test
+    void oneRanksDiskIsMendedBeforeAllAreAskedToEnd() throws Exception {
+        askToEnd(Disk.MENDED);
+    }
+
+    private enum Disk { FULL, MENDED }
+
+    /** The disk of one rank takes but a few bytes of a file, as with a quota; in the end, it may take more. */
+    private void askToEnd(Disk disk) throws Exception {
+        boolean mended = disk == Disk.MENDED;
+        int code = mended ? TrainingRun.INTERRUPTED : 1;
+        try (ProcessJob job = new ProcessJob(data, directory)) {
+            job.start(0, 2, ENDLESS);
+            job.start(1, 2, ENDLESS);
+            job.awaitShown(0, "Starting Training Loop");
+            limitFiles(job, 1, "1000");
+            job.awaitShown(0, "rank 1: cannot write shard ");
+            job.awaitShown(0, "Time taken for epoch 3");
+            if (mended) {
+                limitFiles(job, 1, "unlimited");
+            }
+            job.process(0).destroy();
+            job.process(1).destroy();
+            assertEquals(List.of(code, code), List.of(job.code(0), job.code(1)), job.screens());
+            for (int rank = 0; rank < 2; rank++) {
+                assertEquals(mended ? 0 : 1, errors(job, rank).size(), job.screens());
+                assertTrue(mended || errors(job, rank).getFirst().contains("Interrupted: the steps since the last "
+                    + "checkpoint are lost: "), job.screens());
+            }
+            Path checkpoints = job.directory().resolve("checkpoints");
+            for (String name : DirectoryTree.names(checkpoints)) {
+                CheckpointAssertions.assertIntact(checkpoints.resolve(name)); // nothing temporary among them
+            }
+            assertEquals(mended, job.shown(0).contains("go on with --resume=auto"), job.screens());
+        }
+    }
+
+    /** By setrlimit(2), which an owner may do to a process; none above is needed to undo it. */
+    private static void limitFiles(ProcessJob job, int index, String bytes) throws IOException, InterruptedException {
+        assertEquals(0, new ProcessBuilder("prlimit", "--pid", String.valueOf(job.process(index).pid()),
+            "--fsize=" + bytes + ":").inheritIO().start().waitFor());
+    }
+
+    /** Rank 0 has found it sound and waits for rank 1 when something happens to it. */
+    @Test
+    void aCheckpointIsDamagedAfterItWasFoundSound() throws Exception {
+        Path path = directory.resolve("checkpoint-12");
+        DirectoryTree.copy(checkpoint(), path);
+        try (ProcessJob job = new ProcessJob(data, directory)) {
+            job.start(0, 2, TWO_EPOCHS, "--resume=" + path);
+            job.awaitShown(0, "Setting DP");
+            Damage.flip(path.resolve("rank-00000.safetensors"), 8 * 500_000);
+            job.start(1, 2, TWO_EPOCHS, "--resume=" + path);
+            List<Integer> codes = List.of(job.code(0), job.code(1));
+            assertTrue(codes.contains(2) && List.of(1, 2).containsAll(codes), job.screens());
+            for (int rank = 0; rank < 2; rank++) {
+                assertEquals(1, errors(job, rank).size(), job.screens());
+                assertTrue(errors(job, rank).getFirst().contains("checkpoint " + path + " cannot be used: "
+                    + "rank-00000.safetensors: bytes 0 to "), job.screens());
+            }
+            assertFalse(Files.exists(job.directory().resolve("checkpoints")));
+            assertEquals(List.of(), DirectoryTree.contents(job.directory()).stream()
+                .filter(file -> !file.startsWith("out.log")).toList());
+        }
+    }
+
+    @Test
+    void twoRunsInOneDirectory() throws Exception {
+        try (ProcessJob job = new ProcessJob(data, directory)) {
+            job.start(MAIN, 0, Map.of("WORLD_SIZE", "1"), ENDLESS);
+            job.awaitShown(0, "Time taken for epoch 1");
+            job.start(MAIN, 0, Map.of("WORLD_SIZE", "1"), ENDLESS, "--resume=auto");
+            assertEquals(2, job.code(1), job.screens());
+            assertEquals(1, errors(job, 1).size(), job.screens());
+            assertTrue(errors(job, 1).getFirst().contains("another run writes into " + job.directory() + ": process "
+                + job.process(0).pid() + " on " + HostMachine.name() + ", since "), job.screens());
+            job.awaitShown(0, "Time taken for epoch 2");
+            job.process(0).destroyForcibly();
+            assertNotEquals(0, job.code(0));
+            assertTrue(job.shown(0).endsWith(Files.readString(job.directory().resolve("out.log"))), job.screens());
+            job.start(MAIN, 0, Map.of("WORLD_SIZE", "1"), ENDLESS, "--resume=auto");
+            job.awaitShown(2, "Resuming after iteration ");
+        }
+    }
+}

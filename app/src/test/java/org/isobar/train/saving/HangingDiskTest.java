@@ -1,0 +1,117 @@
+package org.isobar.train.saving;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.checkpoint.CheckpointWriter;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
+import org.isobar.train.TinyRun;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Saving that takes for ever: a pipe that nobody reads is a disk that hangs. Nobody waits longer than is said. */
+class HangingDiskTest {
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration LONG = Duration.ofMinutes(10);
+    private static final long ITERATION = 5;
+
+    @TempDir
+    private Path directory;
+    private final ByteArrayOutputStream screen = new ByteArrayOutputStream();
+    private final RunLog log = new RunLog(Screen.plain(screen));
+    private final DryRunDevice device = new DryRunDevice();
+
+    @AfterEach
+    void close() {
+        log.close();
+        device.close();
+    }
+
+    private AsyncCheckpointWriter saves(int rank, Duration patience, Runnable job) {
+        return new AsyncCheckpointWriter(TinyRun.config(directory, directory), log,
+            new CheckpointWriter(directory, "this run",
+            rank, 2, patience), new Snapshot(device, List.of()), StopRequest.NONE, job);
+    }
+
+    /** What rank 1 writes first goes into a pipe. */
+    private Path hang() throws IOException, InterruptedException {
+        Path temporary = Files.createDirectories(directory.resolve(".checkpoint-" + ITERATION + ".tmp"));
+        Files.writeString(temporary.resolve("run"), "\"this run\"");
+        Path pipe = temporary.resolve("rank-00001.json.tmp");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+        return pipe;
+    }
+
+    private static void release(Path pipe) throws IOException {
+        try (InputStream reader = Files.newInputStream(pipe)) {
+            assertTrue(reader.readAllBytes().length > 0);
+        }
+    }
+
+    @Test
+    void aRankThatStillWritesAfterTwiceItsPatienceEnds() throws Exception {
+        Path pipe = hang();
+        try (AsyncCheckpointWriter saves = saves(1, SHORT, () -> { })) {
+            saves.save(ITERATION, TrainingState.BEGINNING);
+            long start = System.nanoTime();
+            assertEquals("a checkpoint is still being written into " + directory + " after 0.6 s; see what keeps the "
+                + "disk", assertThrows(IllegalStateException.class, saves::await).getMessage());
+            assertTrue(System.nanoTime() - start < LONG.toNanos() / 60);
+            release(pipe);
+        }
+    }
+
+    @Test
+    void aRankThatWritesLearnsThatTheJobHasFailed() throws Exception {
+        Path pipe = hang();
+        try (AsyncCheckpointWriter saves = saves(1, LONG, () -> {
+            throw new CommunicationException("rank 1: rank 0 has died");
+        })) {
+            saves.save(ITERATION, TrainingState.BEGINNING);
+            assertEquals("rank 1: rank 0 has died",
+                assertThrows(CommunicationException.class, saves::await).getMessage());
+            release(pipe);
+        }
+    }
+
+    @Test
+    void rankZeroGivesUpALatePeer() throws IOException {
+        try (AsyncCheckpointWriter saves = saves(0, SHORT, () -> { })) {
+            saves.save(ITERATION, TrainingState.BEGINNING);
+            assertEquals(Optional.of("no checkpoint " + directory + "/checkpoint-5: rank 1 has not written its share "
+                + "after 0.3 s; see what keeps it, or its disk"), saves.await());
+            assertTrue(screen.toString().contains("WARNING - no checkpoint "), screen.toString());
+            assertEquals(List.of(), DirectoryTree.names(directory));
+        }
+    }
+
+    /** The run ends for another reason, which it says itself. */
+    @Test
+    void whatIsNotWrittenIsGivenUpWithoutAWord() throws Exception {
+        AsyncCheckpointWriter saves = saves(0, LONG, () -> { });
+        saves.save(ITERATION, TrainingState.BEGINNING);
+        Path own = directory.resolve(".checkpoint-5.tmp/rank-00000.json");
+        while (Files.notExists(own)) {
+            Thread.sleep(1);
+        }
+        long start = System.nanoTime();
+        saves.close();
+        assertTrue(System.nanoTime() - start < Duration.ofSeconds(4).toNanos());
+        assertEquals(List.of(), DirectoryTree.names(directory));
+        assertEquals("", screen.toString());
+    }
+}

@@ -1,0 +1,84 @@
+package org.isobar.train.step;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.backend.host.GridRanks;
+import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.IndexSpan;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.nn.Recompute;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.memory.MemoryPlan;
+import org.isobar.vit.VitConfig;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Activations that are computed again are those that were not kept, to the bit. */
+class ActivationRecomputeTest {
+    private static final VitConfig MODEL = new VitConfig(40, 104, 8, 2, 2, 32, 3, 4, 128, 0.2); // 65 tokens
+    private static final int BATCH = 2;
+    private static final int STEPS = 3;
+
+    @ParameterizedTest
+    @CsvSource({"1, 1, 1", "2, 1, 1", "1, 2, 1", "2, 2, 2"})
+    void theBitsAreTheSame(int tp, int cp, int dp) throws Exception {
+        ProcessGrid grid = ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
+        List<List<Double>> expected = losses(grid, MODEL);
+        for (Recompute recompute : Recompute.values()) {
+            assertEquals(expected, losses(grid, MODEL.with(recompute)), recompute.name());
+        }
+    }
+
+    /** Less by what is not kept; of blocks that are computed again there is one at a time, with its output. */
+    @ParameterizedTest
+    @EnumSource(names = {"F32", "BF16"})
+    void memory(DType compute) {
+        MemoryPlan all = MemoryPlan.of(MODEL, BATCH, compute);
+        MemoryPlan mlp = MemoryPlan.of(MODEL.with(Recompute.MLP), BATCH, compute);
+        MemoryPlan block = MemoryPlan.of(MODEL.with(Recompute.BLOCK), BATCH, compute);
+        long tokens = BATCH * MODEL.tokens();
+        long hidden = DeviceArena.align(tokens * MODEL.hidden() * compute.bytes());
+        long stream = DeviceArena.align(tokens * MODEL.embed() * Float.BYTES);
+        long statistics = 2 * DeviceArena.align(tokens * Float.BYTES); // of the last norm
+        assertEquals(all.keptBytes() - MODEL.depth() * hidden, mlp.keptBytes());
+        assertEquals(all.scratchBytes() + hidden, mlp.scratchBytes());
+        long streams = (MODEL.depth() + 1) * stream;
+        long oneBlock = (all.keptBytes() - streams - statistics) / MODEL.depth();
+        assertEquals(streams + statistics + oneBlock + stream, block.keptBytes());
+        assertEquals(all.scratchBytes(), block.scratchBytes());
+    }
+
+    /** Of each rank in turn: those of the steps, and of an evaluation after them. */
+    private static List<List<Double>> losses(ProcessGrid grid, VitConfig config) throws Exception {
+        return GridRanks.run(grid, (device, communicators) -> losses(device, communicators, config));
+    }
+
+    private static List<Double> losses(Device device, Communicators communicators, VitConfig config) {
+        MemoryPlan plan = MemoryPlan.of(config, BATCH, communicators.grid(), 0); // no rank has more tokens
+        device.reserve(plan.footprint());
+        try (StepMemory memory = plan.allocate(device); DeviceArena images =
+            device.arena("images", 1 << 18)) {
+            Replica replica = new Replica(device, config, BATCH, memory, communicators, GradientSync.Options.DEFAULT);
+            replica.initialize(5);
+            int replicas = communicators.grid().size(Axis.DP);
+            IndexSpan samples = new IndexSpan(communicators.coordinate(Axis.DP), replicas, BATCH * replicas);
+            Tensor input = RandomImages.of(MODEL, BATCH, "input " + samples, device, images);
+            Tensor target = RandomImages.of(MODEL, BATCH, "target " + samples, device, images);
+            List<Double> losses = new ArrayList<>();
+            for (int step = 0; step < STEPS; step++) {
+                losses.add(replica.trainStep(input, target, new Replica.StepContext(5, step, samples, 1e-3)));
+            }
+            losses.add(replica.evaluate(input, target).loss());
+            return losses;
+        }
+    }
+}
