@@ -36,7 +36,8 @@ class ArchitectureTest {
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "vit", "optim", "data", "data.synthetic", "metrics",
-        "telemetry", "checkpoint.safetensors", "checkpoint", "config", "train.step", "train.memory", "train.input",
+        "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "train.step",
+        "train.memory", "train.input",
         "train.saving", "train.diagnosis", "train", "verify.reference", "verify.contract", "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
         "cli.bench", "cli.checkpoint", "cli.doctor", "cli.verify", "cli");

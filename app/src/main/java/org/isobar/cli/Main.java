@@ -14,7 +14,7 @@ import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.options.Version;
 import org.isobar.cli.verify.VerifyCommand;
-import org.isobar.config.SpellingSuggestion;
+import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.device.DeviceException;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;

@@ -1,17 +1,30 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.RUN;
+
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 
+import org.isobar.config.keys.Resume;
+import org.isobar.config.keys.Settings;
+
 /**
- * When to save checkpoints, besides at the end of each epoch and when asked to end, and where to begin.
+ * Where the run starts, and when it saves checkpoints besides at the end of each epoch and when it is asked to stop.
  *
- * @param resume   where the run begins
- * @param force    resume even though the result may be another than that of the run that made the checkpoint
- * @param every    save after each so many steps
+ * @param resume the checkpoint to start from, if any
+ * @param force resume even if the configuration or the data changed in a way that changes the result
+ * @param every save after each so many steps
  * @param interval save when so much time has passed since the last
- * @param keep     how many of the newest stay, besides the best; 0 for no checkpoints at all
+ * @param keep number of newest checkpoints to keep, besides the best; 0 saves none
  */
 public record CheckpointConfig(Resume resume, boolean force, OptionalInt every, Optional<Duration> interval,
-    int keep) { }
+    int keep) {
+
+    static CheckpointConfig of(Settings settings) {
+        return new CheckpointConfig(settings.get(RUN.resume), settings.get(RUN.force),
+            settings.get(RUN.checkpointEvery).map(OptionalInt::of).orElseGet(OptionalInt::empty),
+            settings.get(RUN.checkpointMinutes).map(minutes -> Duration.ofMillis(Math.round(minutes * 60_000))),
+            settings.get(RUN.keep));
+    }
+}

@@ -5,6 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 
+import org.isobar.config.keys.Setting;
+import org.isobar.config.yaml.YamlFile;
 import org.isobar.fault.UserException;
 
 /**

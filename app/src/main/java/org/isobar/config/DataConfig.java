@@ -1,8 +1,14 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.DATA;
+import static org.isobar.config.keys.Keys.TRAINING;
+
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
+
+import org.isobar.config.keys.DataLoaderConfig;
+import org.isobar.config.keys.Settings;
 
 /**
  * Where the data are and how to read them.
@@ -15,7 +21,7 @@ import java.util.OptionalLong;
  * @param numDataWorkers threads that prefetch; 0 reads in the training thread
  * @param limitSamples cap on the training samples
  * @param limitSamplesValid cap on the validation samples
- * @param synthetic what to make on first use if the data are missing
+ * @param synthetic the data set to make on first use if the data are missing
  */
 public record DataConfig(
     Path trainPath,
@@ -29,4 +35,17 @@ public record DataConfig(
     DataLoaderConfig dataLoaderConfig,
     OptionalLong limitSamples,
     OptionalLong limitSamplesValid,
-    Optional<SyntheticData> synthetic) { }
+    Optional<SyntheticData> synthetic) {
+
+    static DataConfig of(Settings settings) {
+        return new DataConfig(settings.get(DATA.trainDataPath), settings.get(DATA.validDataPath),
+            settings.get(DATA.infDataPath), settings.get(DATA.globalMeansPath), settings.get(DATA.globalStdsPath),
+            settings.get(DATA.timeMeansPath), settings.get(TRAINING.dt), settings.get(DATA.numDataWorkers),
+            settings.get(DATA.dataLoaderConfig), optional(settings.get(DATA.limitNsamples)),
+            optional(settings.get(DATA.limitNsamplesVal)), SyntheticData.of(settings));
+    }
+
+    private static OptionalLong optional(Optional<Long> limit) {
+        return limit.map(OptionalLong::of).orElseGet(OptionalLong::empty);
+    }
+}

@@ -1,9 +1,22 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.LAUNCH;
+import static org.isobar.config.keys.Keys.TRAINING;
+
 import java.nio.file.Path;
 
+import org.isobar.config.keys.Settings;
+
 /**
- * Where the run writes: {@code experimentDirectory} is {@code expdir/PRESET/nGPU/runNum} or, where a model-parallel
- * option was given, {@code expdir/PRESET/nMP/runNum}, as the tutorial's two programs have it.
+ * Where the run writes. {@code experimentDirectory} is {@code expdir/PRESET/nGPU/runNum} or, where a model-parallel
+ * option is given, {@code expdir/PRESET/nMP/runNum}, as in the tutorial's two programs.
  */
-public record OutputConfig(Path expdir, String runNum, Path experimentDirectory) { }
+public record OutputConfig(Path expdir, String runNum, Path experimentDirectory) {
+
+    /** Below the preset's directory, in that of its {@code scale}, such as {@code 4GPU}. */
+    static OutputConfig of(Settings settings, String preset, String scale) {
+        Path expdir = settings.get(TRAINING.expdir);
+        String runNum = settings.get(LAUNCH.runNum);
+        return new OutputConfig(expdir, runNum, expdir.resolve(preset).resolve(scale).resolve(runNum));
+    }
+}

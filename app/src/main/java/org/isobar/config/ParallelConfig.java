@@ -1,14 +1,30 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.LAUNCH;
+
+import java.time.Duration;
+
 import org.isobar.backend.CommBackend;
+import org.isobar.config.keys.Settings;
 import org.isobar.distributed.job.TimeLimits;
 
 /**
- * How processes work together; how they share the work is the {@link RunConfig#grid}.
+ * How processes communicate. {@link RunConfig#grid} says how they share the work.
  *
  * @param noddp leave the gradients of data-parallel replicas unreduced
  * @param bucketCapMb largest gradient message, in MB
  * @param limits how long processes wait for each other
  * @param carrier what carries collectives between processes
  */
-public record ParallelConfig(boolean noddp, int bucketCapMb, TimeLimits limits, CommBackend carrier) { }
+public record ParallelConfig(boolean noddp, int bucketCapMb, TimeLimits limits, CommBackend carrier) {
+
+    static ParallelConfig of(Settings settings) {
+        return new ParallelConfig(settings.get(LAUNCH.noddp), settings.get(LAUNCH.bucketCapMb),
+            new TimeLimits(seconds(settings.get(LAUNCH.startTimeout)), seconds(settings.get(LAUNCH.commTimeout)),
+                TimeLimits.DEFAULT.stall()), settings.get(LAUNCH.commBackend));
+    }
+
+    private static Duration seconds(double seconds) {
+        return Duration.ofMillis(Math.round(seconds * 1000));
+    }
+}

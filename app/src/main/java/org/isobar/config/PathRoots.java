@@ -1,48 +1,58 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.DATA;
+import static org.isobar.config.keys.Keys.RUN;
+import static org.isobar.config.keys.Keys.TRAINING;
+
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Setting;
+
 /**
- * Where data and logs really lie. The tutorial's presets say {@code /data} and {@code /logs}, into which its container
- * mounts DATADIR and LOGDIR; {@code demo} says {@code ./data} and {@code ./logs}. The environment's DATADIR and LOGDIR,
- * or {@code --data_dir}, put another directory in that place; {@code --expdir} replaces the key as a whole.
+ * Replaces the beginning of the paths of data and logs. The tutorial's presets say {@code /data} and {@code /logs},
+ * where its container mounts DATADIR and LOGDIR; {@code demo} says {@code ./data} and {@code ./logs}. The environment's
+ * DATADIR and LOGDIR, or {@code --data_dir}, replace these directories. {@code --expdir} replaces the whole path.
  */
 final class PathRoots {
-    private static final List<Path> DATA = List.of(Path.of("/data"), Path.of("data"));
-    private static final List<Path> LOGS = List.of(Path.of("/logs"), Path.of("logs"));
+    private static final List<Path> DATA_ROOTS = List.of(Path.of("/data"), Path.of("data"));
+    private static final List<Path> LOG_ROOTS = List.of(Path.of("/logs"), Path.of("logs"));
 
     private PathRoots() { }
 
-    /** The preset's settings under the environment's roots, overlaid with the command line's. */
+    /** The preset's settings with the environment's directories, overridden by the command line's settings. */
     static Map<String, Setting> apply(Map<String, Setting> preset, ConfigRequest request) {
         Map<String, Setting> settings = new LinkedHashMap<>(preset);
-        variable(request, "LOGDIR").ifPresent(dir -> reroot(settings, Keys.EXPDIR, LOGS, dir));
-        return overlay(settings, DATA, request);
+        variable(request, "LOGDIR").ifPresent(dir -> reroot(settings, TRAINING.expdir, LOG_ROOTS, dir));
+        return overlay(settings, DATA_ROOTS, request);
     }
 
-    /** The settings of an earlier run, which were put under roots then, overlaid likewise; its logs stay. */
+    /**
+     * The settings that an earlier run saved, overridden likewise. Their data paths begin with that run's
+     * {@code data_dir}, if it had one. Its {@code expdir} is not changed.
+     */
     static Map<String, Setting> move(Map<String, Setting> saved, ConfigRequest request) {
-        return overlay(saved, dataDirectory(saved).map(List::of).orElse(DATA), request);
+        return overlay(saved, dataDirectory(saved).map(List::of).orElse(DATA_ROOTS), request);
     }
 
-    private static Map<String, Setting> overlay(Map<String, Setting> under, List<Path> roots, ConfigRequest request) {
-        Map<String, Setting> settings = new LinkedHashMap<>(under);
-        variable(request, "DATADIR").ifPresent(dir -> settings.put(Keys.DATA_DIR.name(), dir));
+    private static Map<String, Setting> overlay(Map<String, Setting> base, List<Path> roots, ConfigRequest request) {
+        Map<String, Setting> settings = new LinkedHashMap<>(base);
+        variable(request, "DATADIR").ifPresent(dir -> settings.put(RUN.dataDir.name(), dir));
         settings.putAll(request.overrides());
         if (dataDirectory(settings).isPresent()) {
-            Setting dir = settings.get(Keys.DATA_DIR.name());
-            Keys.DATA_PATHS.forEach(key -> reroot(settings, key, roots, dir));
+            Setting dir = settings.get(RUN.dataDir.name());
+            DATA.paths().forEach(key -> reroot(settings, key, roots, dir));
         }
         return settings;
     }
 
     private static Optional<Path> dataDirectory(Map<String, Setting> settings) {
-        return Optional.ofNullable(settings.get(Keys.DATA_DIR.name()))
-            .flatMap(dir -> Keys.DATA_DIR.type().reader().apply(dir.raw()).flatMap(path -> path));
+        return Optional.ofNullable(settings.get(RUN.dataDir.name()))
+            .flatMap(dir -> RUN.dataDir.type().reader().apply(dir.raw()).flatMap(path -> path));
     }
 
     private static Optional<Setting> variable(ConfigRequest request, String name) {

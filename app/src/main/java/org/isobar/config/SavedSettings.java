@@ -1,19 +1,26 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.SYNTHETIC;
+import static org.isobar.config.keys.Keys.TRAINING;
+
 import java.util.LinkedHashMap;
 import java.util.Map;
 
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.config.keys.Setting;
+import org.isobar.config.yaml.YamlFile;
 import org.isobar.telemetry.PythonFormat;
 
-/** What a run that ended was told, from the entries that it left. */
+/** Turns the configuration entries that a run saved into settings. */
 final class SavedSettings {
     private static final String ORIGIN = "saved";
 
     private SavedSettings() { }
 
     /**
-     * Settings that yield the same entries. A value that a key has anyhow counts as not given, for entries do not say
-     * whether it was; and the local batch size follows from the global one, whatever the number of ranks is now.
+     * Settings that yield the same entries. Entries do not say whether a value was given, so a default counts as not
+     * given. The local batch size is left out: it follows from the global one and the present number of ranks.
      */
     static Map<String, Setting> of(Map<String, String> entries) {
         Map<String, Setting> settings = new LinkedHashMap<>();
@@ -25,15 +32,18 @@ final class SavedSettings {
         return settings;
     }
 
-    /** The data set to make is asked for by its keys, and entries list what is None only where that is given. */
+    /**
+     * Whether the key's value follows without a setting. Giving a key of {@link org.isobar.config.keys.SyntheticKeys}
+     * asks for a data set, so these stay given; and a default of None is listed like a given one.
+     */
     private static boolean isImplied(Key<?> key, Map<String, String> entries) {
-        boolean asksByBeingGiven = Keys.SYNTHETIC.contains(key);
+        boolean asksByBeingGiven = SYNTHETIC.keys().contains(key);
         boolean isDefault = key.absent().map(PythonFormat::str)
             .filter(text -> !text.equals(PythonFormat.str(null)) && text.equals(entries.get(key.name()))).isPresent();
-        return key == Keys.LOCAL_BATCH_SIZE || isDefault && !asksByBeingGiven;
+        return key == TRAINING.localBatchSize || isDefault && !asksByBeingGiven;
     }
 
-    /** A text may look like a list; only what is no value as it stands is one. */
+    /** The text itself if the key's type accepts it, else the YAML value that it spells, such as a list. */
     private static Object raw(Key<?> key, String text) {
         boolean isScalar = key.type().reader().apply(text).isPresent();
         return isScalar ? text : YamlFile.value(text, key.name() + " " + text);

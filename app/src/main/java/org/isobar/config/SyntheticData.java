@@ -1,7 +1,23 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.SYNTHETIC;
+
+import java.util.Optional;
+
+import org.isobar.config.keys.Settings;
+
 /**
- * The data set that is made on first use where a preset's data are missing: so many years, that is files, for each
- * purpose, each of {@code samplesPerYear} time steps six hours apart.
+ * The synthetic data set that a run makes if the preset's data are missing. Each year is a file of
+ * {@code samplesPerYear} time steps, six hours apart.
  */
-public record SyntheticData(long seed, int trainYears, int validYears, int testYears, int samplesPerYear) { }
+public record SyntheticData(long seed, int trainYears, int validYears, int testYears, int samplesPerYear) {
+
+    /** Empty if no key of it is given. */
+    static Optional<SyntheticData> of(Settings settings) {
+        return settings.isAnyGiven(SYNTHETIC.keys())
+            ? Optional.of(new SyntheticData(settings.get(SYNTHETIC.seed), settings.get(SYNTHETIC.trainYears),
+                settings.get(SYNTHETIC.validYears), settings.get(SYNTHETIC.testYears),
+                settings.get(SYNTHETIC.samplesPerYear)))
+            : Optional.empty();
+    }
+}

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
+import org.isobar.config.keys.ValueType;
 import org.isobar.fault.UserException;
 
 /** How many threads are to compute. */

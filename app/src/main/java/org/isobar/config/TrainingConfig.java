@@ -1,15 +1,23 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.RUN;
+import static org.isobar.config.keys.Keys.TRAINING;
+
 import java.nio.file.Path;
 import java.util.Optional;
+
+import org.isobar.config.keys.AmpMode;
+import org.isobar.config.keys.LrSchedule;
+import org.isobar.config.keys.OnNan;
+import org.isobar.config.keys.Settings;
 
 /**
  * How to train: batch sizes in samples, {@code numIters} and {@code warmup} in optimizer steps.
  *
  * @param globalBatchSize samples per step over all processes
  * @param localBatchSize samples per step of one data-parallel rank
- * @param initWeights a safetensors file to start from, instead of fresh weights drawn from {@code seed}
- * @param onNan what becomes of a step whose loss is not finite
+ * @param initWeights a safetensors file to start from, instead of random weights drawn from {@code seed}
+ * @param onNan what to do after a step whose loss is not finite
  */
 public record TrainingConfig(
     int globalBatchSize,
@@ -23,4 +31,14 @@ public record TrainingConfig(
     int warmup,
     long seed,
     Optional<Path> initWeights,
-    OnNan onNan) { }
+    OnNan onNan) {
+
+    static TrainingConfig of(Settings settings) {
+        return new TrainingConfig(settings.get(TRAINING.globalBatchSize),
+            settings.get(TRAINING.localBatchSize).orElseThrow(), settings.get(TRAINING.numIters),
+            settings.get(TRAINING.ampMode), settings.get(TRAINING.enableFused),
+            settings.get(TRAINING.enableCudaGraphs), settings.get(TRAINING.lr), settings.get(TRAINING.lrSchedule),
+            settings.get(TRAINING.warmup), settings.get(RUN.seed), settings.get(RUN.initWeights),
+            settings.get(RUN.onNan));
+    }
+}

@@ -1,74 +1,69 @@
 package org.isobar.config;
 
+import static org.isobar.config.keys.Keys.DATA;
+import static org.isobar.config.keys.Keys.RUN;
+
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 import org.isobar.backend.Backend;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.config.keys.NoEffect;
+import org.isobar.config.keys.NoEffect.Where;
+import org.isobar.config.keys.Settings;
 import org.isobar.os.HostMachine;
+import org.isobar.telemetry.PythonFormat;
 
 /**
- * Which options that were asked for change nothing in this run, so that nobody believes they did.
+ * Options that were given but change nothing in this run, each with the reason. The log names them.
  *
- * @param anywhere whatever computes
- * @param onCpu    on the CPU besides
- * @param onGpu    on a GPU besides
+ * @param anywhere those without effect on any device
+ * @param onCpu those without effect on the CPU only
+ * @param onGpu those without effect on a GPU only
  */
 public record UnusedOptions(List<String> anywhere, List<String> onCpu, List<String> onGpu) {
 
     static UnusedOptions of(Settings settings, int worldSize) {
-        return new UnusedOptions(anywhere(settings, worldSize), onCpu(settings), onGpu(settings));
+        List<String> anywhere = new ArrayList<>(list(settings,
+            worldSize == 1 ? EnumSet.of(Where.ANYWHERE, Where.IN_ONE_PROCESS) : EnumSet.of(Where.ANYWHERE)));
+        settings.get(RUN.dataDir)
+            .filter(dir -> DATA.paths().stream().noneMatch(key -> settings.get(key).startsWith(dir)))
+            .ifPresent(_ -> anywhere.add("data_dir (no path of this preset starts with /data or ./data)"));
+        return new UnusedOptions(anywhere, list(settings, HostMachine.multipliesBf16() ? EnumSet.of(Where.ON_CPU)
+            : EnumSet.of(Where.ON_CPU, Where.ON_CPU_WITHOUT_BF16)), list(settings, EnumSet.of(Where.ON_GPU)));
     }
 
-    /** The sentence that says so of a run on {@code backend}, if there is anything to say. */
+    /** The sentence that names the options without effect on {@code backend}, if there are any. */
     public Optional<String> sentence(Backend backend) {
         boolean gpu = backend == Backend.CUDA;
-        List<String> idle = new ArrayList<>(gpu ? onGpu : onCpu);
-        idle.addAll(anywhere);
-        return idle.isEmpty() ? Optional.empty() : Optional.of("Without effect on "
-            + (gpu ? "a GPU" : "the CPU") + ": " + String.join(", ", idle) + ".");
+        List<String> unused = new ArrayList<>(gpu ? onGpu : onCpu);
+        unused.addAll(anywhere);
+        return unused.isEmpty() ? Optional.empty() : Optional.of("Without effect on "
+            + (gpu ? "a GPU" : "the CPU") + ": " + String.join(", ", unused) + ".");
     }
 
-    private static List<String> onCpu(Settings settings) {
-        List<String> idle = new ArrayList<>();
-        addIf(idle, settings.get(Keys.AMP_MODE) == AmpMode.FP16, "amp_mode fp16 (trains in fp32)");
-        addIf(idle, settings.get(Keys.AMP_MODE) == AmpMode.BF16 && !HostMachine.multipliesBf16(),
-            "amp_mode bf16 (this processor has no products in bf16: trains in fp32)");
-        addIf(idle, settings.get(Keys.DATA_LOADER_CONFIG) == DataLoaderConfig.DALI,
-            "data_loader_config dali (there is nothing to copy: one loader serves both names)");
-        addIf(idle, settings.get(Keys.ENABLE_FUSED), "enable_fused (Adam is always one fused pass)");
-        addIf(idle, settings.get(Keys.ENABLE_JIT), "enable_jit (there are no kernels to compile)");
-        addIf(idle, settings.get(Keys.ENABLE_CUDA_GRAPHS), "enable_cuda_graphs (there are no kernels to capture)");
-        addIf(idle, !settings.get(Keys.DETERMINISTIC), "deterministic (every sum has a fixed order)");
-        return idle;
-    }
-
-    private static List<String> onGpu(Settings settings) {
-        List<String> idle = new ArrayList<>();
-        addIf(idle, settings.isGiven(Keys.THREADS), "threads (the GPU computes)");
-        return idle;
-    }
-
-    private static List<String> anywhere(Settings settings, int worldSize) {
-        List<String> idle = new ArrayList<>();
-        addIf(idle, worldSize == 1 && settings.isGiven(Keys.BUCKET_CAP_MB),
-            "bucket_cap_mb (one process sends no gradients)");
-        addIf(idle, worldSize == 1 && settings.isGiven(Keys.COMM_BACKEND),
-            "comm_backend (one process talks to nobody)");
-        addIf(idle, settings.get(Keys.DISABLE_BROADCAST_BUFFERS),
-            "disable_broadcast_buffers (the model has no buffers)");
-        addIf(idle, worldSize == 1 && settings.get(Keys.NODDP), "noddp (one process reduces no gradients)");
-        addIf(idle, worldSize == 1 && settings.isAnyGiven(List.of(Keys.COMM_TIMEOUT, Keys.START_TIMEOUT)),
-            "comm_timeout, start_timeout (one process waits for nobody)");
-        settings.get(Keys.DATA_DIR)
-            .filter(dir -> Keys.DATA_PATHS.stream().noneMatch(key -> settings.get(key).startsWith(dir)))
-            .ifPresent(dir -> idle.add("data_dir (no path of this preset starts with /data or ./data)"));
-        return idle;
-    }
-
-    private static void addIf(List<String> list, boolean condition, String text) {
-        if (condition) {
-            list.add(text);
+    /** The options that have no effect in one of {@code places}, such as "enable_jit (there are no kernels ...)". */
+    private static List<String> list(Settings settings, Set<Where> places) {
+        List<String> unused = new ArrayList<>();
+        for (Key<?> key : Keys.ALL) {
+            key.noEffects().stream().filter(rule -> places.contains(rule.where()) && applies(rule, key, settings))
+                .forEach(rule -> unused.add(key.name() + value(rule) + " (" + rule.reason() + ")"));
         }
+        return unused;
+    }
+
+    private static boolean applies(NoEffect rule, Key<?> key, Settings settings) {
+        return rule.value().isEmpty() ? settings.isGiven(key)
+            : rule.value().get().equals(settings.get(key));
+    }
+
+    /** The value, where others have an effect and the key's name does not say which one is meant. */
+    private static String value(NoEffect rule) {
+        return rule.value().filter(value -> !(value instanceof Boolean))
+            .map(value -> " " + PythonFormat.str(value)).orElse("");
     }
 }

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-import org.isobar.config.OnNan;
+import org.isobar.config.keys.OnNan;
 import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.diagnosis.NonFiniteLossException;
 import org.isobar.train.step.BatchLoss;

@@ -14,6 +14,12 @@ import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.config.keys.AmpMode;
+import org.isobar.config.keys.DataLoaderConfig;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.config.keys.LrSchedule;
+import org.isobar.config.keys.OnNan;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
@@ -196,7 +202,7 @@ class ConfigLoaderTest {
     @Test
     void aDataDirectoryThatReplacesNothingIsSaid() {
         ConfigRequest request = request("base").with("data_dir", "/elsewhere");
-        for (Key<?> key : Keys.DATA_PATHS) {
+        for (Key<?> key : Keys.DATA.paths()) {
             request = request.set(key.name() + "=/fixed/place");
         }
         RunConfig config = ConfigLoader.load(request);

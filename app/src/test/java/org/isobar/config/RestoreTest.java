@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+import org.isobar.config.keys.Resume;
 import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 
 import org.isobar.cli.options.ProgramContext;
-import org.isobar.config.SpellingSuggestion;
+import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import picocli.CommandLine;

@@ -5,8 +5,8 @@ import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
 import org.isobar.config.DataConfig;
-import org.isobar.config.DataLoaderConfig;
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.DataLoaderConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;

@@ -10,8 +10,8 @@ import java.util.function.Consumer;
 
 import org.isobar.checkpoint.Checkpoint;
 import org.isobar.checkpoint.CheckpointPath;
-import org.isobar.config.Resume;
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.Resume;
 import org.isobar.fault.UserException;
 
 /**

@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.backend.cuda.CudaDevice;
-import org.isobar.config.DataLoaderConfig;
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.DataLoaderConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.NormalizationPlace;
 import org.isobar.device.DeviceArena;

@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 /** What becomes of a step whose loss is not finite ({@code --on_nan}). */
 public enum OnNan {

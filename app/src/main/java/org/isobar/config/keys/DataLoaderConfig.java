@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 /**
  * The tutorial's two data loaders. On a GPU, {@code dali} normalizes there and copies a batch while the one before is

@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -9,8 +9,8 @@ import java.util.Optional;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.PythonFormat;
 
-/** A preset with everything laid over it, by key; a value is read as its key's type says. */
-final class Settings {
+/** The values given by a preset and by what overrides it, read as each key's type says. */
+public final class Settings {
     private final Path file;
     private final String preset;
     private final Map<String, Setting> settings;
@@ -20,7 +20,7 @@ final class Settings {
      *
      * @throws UserException naming file, preset, key, value and what is expected
      */
-    Settings(Path file, String preset, Map<String, Setting> settings) {
+    public Settings(Path file, String preset, Map<String, Setting> settings) {
         this.file = file;
         this.preset = preset;
         this.settings = settings;
@@ -34,7 +34,8 @@ final class Settings {
         Keys.ALL.forEach(this::get);
     }
 
-    <T> T get(Key<T> key) {
+    /** The value of {@code key} in effect: the one that is given, else its default. */
+    public <T> T get(Key<T> key) {
         Setting setting = settings.get(key.name());
         if (setting == null) {
             return key.absent().orElseThrow(() -> fail("the key '" + key.name() + "' is missing; give it "
@@ -44,30 +45,33 @@ final class Settings {
         return value.orElseThrow(() -> fail(describe(key) + ", but it takes " + key.type().expected() + "."));
     }
 
-    /** The same with a value that follows from others. */
-    Settings with(Key<?> key, int derived) {
+    /** These settings, with {@code derived}, which follows from other keys, as the value of {@code key}. */
+    public Settings with(Key<?> key, int derived) {
         Map<String, Setting> changed = new LinkedHashMap<>(settings);
         changed.put(key.name(), new Setting(Integer.toString(derived), "derived"));
         return new Settings(file, preset, changed);
     }
 
-    boolean isGiven(Key<?> key) {
+    /** Whether a preset, an option or the environment gives the key. */
+    public boolean isGiven(Key<?> key) {
         return settings.containsKey(key.name());
     }
 
-    boolean isAnyGiven(List<Key<?>> keys) {
+    /** Whether one of the keys is given. */
+    public boolean isAnyGiven(List<Key<?>> keys) {
         return keys.stream().anyMatch(this::isGiven);
     }
 
-    /** {@code num_heads is '7' (line 12)}. */
-    String describe(Key<?> key) {
+    /** The key, its value and where that stands, as in {@code num_heads is '7' (line 12)}. */
+    public String describe(Key<?> key) {
         Setting setting = settings.get(key.name());
         return setting == null
-            ? key.name() + " is '" + PythonFormat.str(key.absent().orElseThrow()) + "' (where it is not given)"
+            ? key.name() + " is '" + PythonFormat.str(key.absent().orElseThrow()) + "' (its default)"
             : key.name() + " is '" + setting.raw() + "' (" + setting.origin() + ")";
     }
 
-    UserException fail(String what) {
+    /** The exception for a wrong setting, naming file and preset. */
+    public UserException fail(String what) {
         return new UserException(file + ", preset '" + preset + "': " + what);
     }
 }

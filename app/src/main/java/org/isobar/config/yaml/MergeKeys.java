@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.yaml;
 
 import java.io.Reader;
 import java.util.Collections;

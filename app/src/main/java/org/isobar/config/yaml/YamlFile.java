@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.yaml;
 
 import java.io.IOException;
 import java.io.StringReader;
@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
+import org.isobar.config.keys.Setting;
+import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 import org.yaml.snakeyaml.error.Mark;
@@ -24,15 +26,16 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
  * Reads a file of presets, with anchors and merge keys resolved. It stops at YAML's nodes, which know their lines, and
  * leaves every scalar the text it is.
  */
-final class YamlFile {
+public final class YamlFile {
     private final Path file;
 
-    YamlFile(Path file) {
+    /** The presets of {@code file}, which is read by {@link #preset}. */
+    public YamlFile(Path file) {
         this.file = file;
     }
 
     /** The settings of one preset; those of nested maps under dotted names, such as {@code synthetic.seed}. */
-    Map<String, Setting> preset(String name) {
+    public Map<String, Setting> preset(String name) {
         Map<String, Node> presets = new LinkedHashMap<>();
         try {
             Node root = MergeKeys.compose(new StringReader(read()));
@@ -55,7 +58,7 @@ final class YamlFile {
     }
 
     /** A value as YAML has it, for {@code --set KEY=VALUE}. */
-    static Object value(String text, String origin) {
+    public static Object value(String text, String origin) {
         try {
             return raw(MergeKeys.compose(new StringReader(text)));
         } catch (YAMLException e) {

@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

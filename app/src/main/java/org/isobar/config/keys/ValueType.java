@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -15,38 +15,36 @@ import java.util.stream.Collectors;
 import org.isobar.telemetry.PythonFormat;
 
 /**
- * What a key's value may be. A raw value is what the YAML says before anybody interprets it, a {@code String} or a
- * {@code List} of raw values: the key's type alone decides what {@code 5E-4}, {@code None} or {@code 010} mean,
- * whatever version of YAML the writer had in mind.
+ * The values that a key takes. It reads raw values, which are a {@code String} or a {@code List} of raw values, as they
+ * stand in the YAML file. So the key's type alone decides what {@code 5E-4}, {@code None} or {@code 010} mean, not the
+ * version of YAML.
  *
+ * @param label the value's placeholder in an option's help
  * @param expected what is accepted, to complete the sentence "but it takes ..."
- * @param reader the value, or nothing where the raw value is not of this type
+ * @param reader reads a raw value; empty if it is not of this type
  */
-record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
-    static final ValueType<Boolean> FLAG = scalar("true or false", text -> switch (text.toLowerCase(Locale.ROOT)) {
-        case "true" -> Optional.of(true);
-        case "false" -> Optional.of(false);
-        default -> Optional.empty();
-    });
+public record ValueType<T>(String label, String expected, Function<Object, Optional<T>> reader) {
+    static final ValueType<Boolean> FLAG = scalar("true|false", "true or false",
+        text -> switch (text.toLowerCase(Locale.ROOT)) {
+            case "true" -> Optional.of(true);
+            case "false" -> Optional.of(false);
+            default -> Optional.empty();
+        });
     static final ValueType<String> TEXT =
-        scalar("a text", text -> Optional.of(text).filter(given -> !given.isBlank()));
-    static final ValueType<Path> PATH = scalar("a path", ValueType::path);
-    static final ValueType<Resume> RESUME = scalar("auto, never, or the path of a checkpoint",
+        scalar("TEXT", "a text", text -> Optional.of(text).filter(given -> !given.isBlank()));
+    static final ValueType<Path> PATH = scalar("PATH", "a path", ValueType::path);
+    static final ValueType<Resume> RESUME = scalar("auto|never|PATH", "auto, never, or the path of a checkpoint",
         text -> switch (text.toLowerCase(Locale.ROOT)) {
             case "auto" -> Optional.of(new Resume.Auto());
             case "never" -> Optional.of(new Resume.Never());
             default -> path(text).map(Resume.From::new);
         });
     /** Axes of the process grid, each at most once. */
-    static final ValueType<String> AXES = scalar("distinct axes of tp, cp, dp and pp, fastest first, as in tp-cp-dp",
-        text -> {
-            List<String> axes = List.of(text.split("-", -1));
-            boolean distinct = Set.copyOf(axes).size() == axes.size();
-            return distinct && Set.of("tp", "cp", "dp", "pp").containsAll(axes) ? Optional.of(text) : Optional.empty();
-        });
+    static final ValueType<String> AXES =
+        scalar("AXES", "distinct axes of tp, cp, dp and pp, fastest first, as in tp-cp-dp", ValueType::axes);
     /** Rows and columns, that is latitudes and longitudes. */
     static final ValueType<List<Integer>> IMAGE_SIZE =
-        new ValueType<>("[latitudes, longitudes], two whole numbers of at least 1", ValueType::imageSize);
+        new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers of at least 1", ValueType::imageSize);
 
     private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?");
     private static final Set<String> NONE = Set.of("", "~", "none", "null");
@@ -56,7 +54,7 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     }
 
     private static ValueType<Long> whole(String range, long smallest, long largest) {
-        return scalar("a whole number" + range, text -> {
+        return scalar("N", "a whole number" + range, text -> {
             try {
                 return Optional.of(Long.valueOf(text)).filter(n -> n >= smallest && n <= largest);
             } catch (NumberFormatException e) {
@@ -65,7 +63,8 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
         });
     }
 
-    static ValueType<Integer> count(int smallest) {
+    /** Whole numbers of at least {@code smallest}. */
+    public static ValueType<Integer> count(int smallest) {
         return count(whole(smallest, Integer.MAX_VALUE));
     }
 
@@ -74,11 +73,11 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     }
 
     private static ValueType<Integer> count(ValueType<Long> whole) {
-        return new ValueType<>(whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
+        return new ValueType<>(whole.label, whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
     }
 
     static ValueType<Double> real(String range, DoublePredicate accepted) {
-        return scalar("a number " + range, text -> Optional.of(text)
+        return scalar("X", "a number " + range, text -> Optional.of(text)
             .filter(DECIMAL.asMatchPredicate())
             .map(Double::valueOf)
             .filter(number -> Double.isFinite(number) && accepted.test(number)));
@@ -87,22 +86,23 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
     static <E extends Enum<E>> ValueType<E> oneOf(Class<E> choices) {
         List<E> constants = Arrays.asList(choices.getEnumConstants());
         String names = constants.stream().map(PythonFormat::str).collect(Collectors.joining(", "));
-        return scalar("one of: " + names,
+        return scalar(names.replace(", ", "|"), "one of: " + names,
             text -> constants.stream().filter(constant -> constant.name().equalsIgnoreCase(text)).findFirst());
     }
 
     static ValueType<String> only(String choice) {
-        return scalar("nothing but " + choice, text -> Optional.of(choice).filter(text::equalsIgnoreCase));
+        return scalar(choice, "nothing but " + choice, text -> Optional.of(choice).filter(text::equalsIgnoreCase));
     }
 
-    /** The same, or None. */
+    /** This type, or {@code None}. */
     ValueType<Optional<T>> optional() {
-        return new ValueType<>(expected + ", or None", raw -> isNone(raw)
+        return new ValueType<>(label, expected + ", or None", raw -> isNone(raw)
             ? Optional.of(Optional.empty()) : reader.apply(raw).map(Optional::of));
     }
 
-    private static <T> ValueType<T> scalar(String expected, Function<String, Optional<T>> reader) {
-        return new ValueType<>(expected, raw -> raw instanceof String text ? reader.apply(text) : Optional.empty());
+    private static <T> ValueType<T> scalar(String label, String expected, Function<String, Optional<T>> reader) {
+        return new ValueType<>(label, expected, raw -> raw instanceof String text ? reader.apply(text)
+            : Optional.empty());
     }
 
     private static boolean isNone(Object raw) {
@@ -115,6 +115,12 @@ record ValueType<T>(String expected, Function<Object, Optional<T>> reader) {
         } catch (InvalidPathException e) {
             return Optional.empty();
         }
+    }
+
+    private static Optional<String> axes(String text) {
+        List<String> axes = List.of(text.split("-", -1));
+        boolean distinct = Set.copyOf(axes).size() == axes.size();
+        return distinct && Set.of("tp", "cp", "dp", "pp").containsAll(axes) ? Optional.of(text) : Optional.empty();
     }
 
     private static Optional<List<Integer>> imageSize(Object raw) {

@@ -1,4 +1,4 @@
-package org.isobar.config;
+package org.isobar.config.keys;
 
 /**
  * A key's value before its type is known.

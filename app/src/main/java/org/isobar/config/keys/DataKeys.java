@@ -1,0 +1,63 @@
+package org.isobar.config.keys;
+
+import static org.isobar.config.keys.NoEffect.Where.ON_CPU;
+import static org.isobar.config.keys.ValueType.PATH;
+import static org.isobar.config.keys.ValueType.TEXT;
+import static org.isobar.config.keys.ValueType.count;
+import static org.isobar.config.keys.ValueType.oneOf;
+import static org.isobar.config.keys.ValueType.whole;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+
+/** Where the data are and how they are read, as in the tutorial. */
+public final class DataKeys extends KeyGroup {
+    private final List<Key<Path>> paths = new ArrayList<>();
+
+    public final Key<DataLoaderConfig> dataLoaderConfig = add(Key.freeOnResume("data_loader_config",
+        oneOf(DataLoaderConfig.class), "Data loader. On a GPU, dali normalizes on the GPU and copies a batch during "
+            + "the step before; pytorch normalizes on the host and waits for each copy.")
+        .defaultsTo(DataLoaderConfig.PYTORCH).asOption()
+        .noEffect(ON_CPU, DataLoaderConfig.DALI, "there is nothing to copy: one loader serves both names"));
+    public final Key<Integer> numDataWorkers = add(Key.freeOnResume("num_data_workers", count(0),
+        "Threads that prefetch batches; 0 reads in the training thread.").defaultsTo(0).asOption());
+    public final Key<Integer> nInChannels = add(Key.fixedOnResume("n_in_channels", count(1),
+        "Variables that the model reads, the first of the file."));
+    public final Key<Integer> nOutChannels = add(Key.fixedOnResume("n_out_channels", count(1),
+        "Variables that the model forecasts, the first of those that it reads."));
+    public final Key<Path> trainDataPath = addPath(Key.freeOnResume("train_data_path", PATH,
+        "Directory of the training years, YYYY.h5."));
+    public final Key<Path> validDataPath = addPath(Key.freeOnResume("valid_data_path", PATH,
+        "Directory of the validation years."));
+    public final Key<Path> infDataPath = addPath(Key.freeOnResume("inf_data_path", PATH,
+        "Directory of the test years, which training does not read.").defaultsTo(Path.of("/data/test")));
+    public final Key<Path> timeMeansPath = addPath(Key.freeOnResume("time_means_path", PATH,
+        "npy file of the climatology, which training does not read.")
+        .defaultsTo(Path.of("/data/stats/time_means.npy")));
+    public final Key<Path> globalMeansPath = addPath(Key.freeOnResume("global_means_path", PATH,
+        "npy file of each variable's mean."));
+    public final Key<Path> globalStdsPath = addPath(Key.freeOnResume("global_stds_path", PATH,
+        "npy file of each variable's standard deviation."));
+    public final Key<Optional<Long>> limitNsamples = add(Key.fixedOnResume("limit_nsamples",
+        whole(1, Long.MAX_VALUE), "Most training samples to use; None for all.").optional());
+    public final Key<Optional<Long>> limitNsamplesVal = add(Key.fixedOnResume("limit_nsamples_val",
+        whole(1, Long.MAX_VALUE), "Most validation samples to use; None for all.").optional());
+
+    public final Key<Optional<String>> wireupInfo = add(Key.freeOnResume("wireup_info", TEXT,
+        "In the tutorial's presets; not used.").optional());
+    public final Key<Optional<String>> wireupStore = add(Key.freeOnResume("wireup_store", TEXT,
+        "In the tutorial's presets; not used.").optional());
+
+    /** The keys that say where the data are: {@code data_dir} replaces the beginning of their values. */
+    public List<Key<Path>> paths() {
+        return Collections.unmodifiableList(paths);
+    }
+
+    private Key<Path> addPath(Key<Path> key) {
+        paths.add(key);
+        return add(key);
+    }
+}

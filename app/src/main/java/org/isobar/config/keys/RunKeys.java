@@ -1,0 +1,56 @@
+package org.isobar.config.keys;
+
+import static org.isobar.config.keys.NoEffect.Where.ON_CPU;
+import static org.isobar.config.keys.NoEffect.Where.ON_GPU;
+import static org.isobar.config.keys.ValueType.FLAG;
+import static org.isobar.config.keys.ValueType.PATH;
+import static org.isobar.config.keys.ValueType.count;
+import static org.isobar.config.keys.ValueType.oneOf;
+import static org.isobar.config.keys.ValueType.real;
+import static org.isobar.config.keys.ValueType.whole;
+
+import java.nio.file.Path;
+import java.util.Optional;
+
+import org.isobar.backend.Backend;
+import org.isobar.nn.Recompute;
+
+/** What computes, where a run starts and what it saves. The tutorial does not have these keys. */
+public final class RunKeys extends KeyGroup {
+    private static final int MOST_THREADS = 4096; // a larger number is a typing error
+
+    public final Key<Backend> device = add(Key.freeOnResume("device", oneOf(Backend.class),
+        "What computes: cuda, an NVIDIA GPU; auto, a GPU if one can be used, else the CPU.")
+        .defaultsTo(Backend.AUTO).asOption());
+    public final Key<Long> seed = add(Key.fixedOnResume("seed", whole(Long.MIN_VALUE, Long.MAX_VALUE),
+        "Seed of weights, dropout and data order.").defaultsTo(0L).asOption());
+    public final Key<Boolean> deterministic = add(Key.freeOnResume("deterministic", FLAG,
+        "The same bits in each run. false lets a GPU sum attention's gradients in any order, which takes fewer "
+            + "products.").defaultsTo(true).asOption()
+        .noEffect(ON_CPU, false, "every sum has a fixed order"));
+    public final Key<Recompute> recompute = add(Key.freeOnResume("recompute", oneOf(Recompute.class),
+        "Activations that backward computes again, to save memory. mlp: one more product in each block; block: the "
+            + "forward pass of each block.").defaultsTo(Recompute.NONE).asOption());
+    public final Key<Optional<Integer>> threads = add(Key.freeOnResume("threads", count(1, MOST_THREADS),
+        "Compute threads of the CPU. Default: ISOBAR_THREADS, else all cores.").optional().asOption()
+        .noEffect(ON_GPU, "the GPU computes"));
+    public final Key<Optional<Path>> initWeights = add(Key.freeOnResume("init_weights", PATH,
+        "Start from these weights (safetensors).").optional().asOption("FILE"));
+    public final Key<Resume> resume = add(Key.freeOnResume("resume", ValueType.RESUME,
+        "Resume from a checkpoint: auto, the newest of this run, if there is one; a PATH, that one.")
+        .defaultsTo(new Resume.Never()).asOption());
+    public final Key<Boolean> force = add(Key.freeOnResume("force", FLAG,
+        "Resume even if the configuration or the data changed in a way that changes the result.")
+        .defaultsTo(false).asOption());
+    public final Key<Optional<Integer>> checkpointEvery = add(Key.freeOnResume("checkpoint_every", count(1),
+        "Save a checkpoint every N steps, besides at the end of each epoch.").optional().asOption());
+    public final Key<Optional<Double>> checkpointMinutes = add(Key.freeOnResume("checkpoint_minutes",
+        real("above 0", minutes -> minutes > 0), "Save a checkpoint when M minutes have passed since the last.")
+        .optional().asOption("M"));
+    public final Key<Integer> keep = add(Key.freeOnResume("keep", count(0),
+        "Keep the K newest checkpoints, and the best; 0 saves none.").defaultsTo(2).asOption("K"));
+    public final Key<OnNan> onNan = add(Key.freeOnResume("on_nan", oneOf(OnNan.class),
+        "When a loss is not finite: stop ends the run, skip leaves the step out.").defaultsTo(OnNan.STOP).asOption());
+    public final Key<Optional<Path>> dataDir = add(Key.freeOnResume("data_dir", PATH,
+        "Directory in place of /data in the preset's paths. Default: DATADIR.").optional().asOption("DIR"));
+}
