@@ -7,6 +7,7 @@ import java.util.stream.Collectors;
 
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.cuda.CudaDevice;
+import org.isobar.backend.cuda.driver.CudaObstacle;
 import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.device.Device;
 import org.isobar.fault.UserException;
@@ -36,14 +37,14 @@ public enum Backend {
             return cpu(options, log, "");
         }
         CudaReport report = CudaReport.toRun(options.reach());
-        List<CudaReport.Obstacle> obstacles = obstacles(report, options);
+        List<CudaObstacle> obstacles = obstacles(report, options);
         if (obstacles.isEmpty()) {
             return gpu(report.gpus().size(), options, log, this == AUTO ? " (chosen by auto: there is a GPU)" : "");
         }
         if (this == AUTO) {
             return cpu(options, log, " (chosen by auto: " + obstacles.getFirst().what() + ")");
         }
-        throw new UserException("--device cuda: " + obstacles.stream().map(CudaReport.Obstacle::toString)
+        throw new UserException("--device cuda: " + obstacles.stream().map(CudaObstacle::toString)
             .collect(Collectors.joining("; ")));
     }
 
@@ -61,12 +62,12 @@ public enum Backend {
     }
 
     /** Where a process sees one GPU alone, Slurm may have given each its own. */
-    private static List<CudaReport.Obstacle> obstacles(CudaReport report, DeviceOptions options) {
-        List<CudaReport.Obstacle> obstacles =
+    private static List<CudaObstacle> obstacles(CudaReport report, DeviceOptions options) {
+        List<CudaObstacle> obstacles =
             new ArrayList<>(report.obstacles(options.reach(), options.environment()));
         int visible = report.gpus().size();
         if (visible > 1 && options.ranksHere() > visible && options.carrier() != CommBackend.HOST) {
-            obstacles.add(new CudaReport.Obstacle(options.ranksHere() + " processes on this machine, which shows them "
+            obstacles.add(new CudaObstacle(options.ranksHere() + " processes on this machine, which shows them "
                 + visible + " GPUs", "start as many processes on it, or let them share by --comm_backend=host"));
         }
         return obstacles;

@@ -70,7 +70,7 @@ final class CudaHostBuffer implements HostBuffer {
         streams.copy().await(place.read());
         Cuda.check(cuMemcpyHtoDAsync(place.memory().address(), memory.pointer(), bytes, streams.copy().handle()),
             "cuMemcpyHtoDAsync");
-        copied.record(streams.copy());
+        streams.copy().record(copied);
         copying = true;
         streams.compute().await(copied);
         return new Tensor(place.memory(), 0, dtype, shape);
@@ -79,7 +79,7 @@ final class CudaHostBuffer implements HostBuffer {
     @Override
     public void release() {
         for (InputSlots.Place place : taken) {
-            place.read().record(streams.compute());
+            streams.compute().record(place.read());
             streams.places().giveBack(place);
         }
         taken.clear();

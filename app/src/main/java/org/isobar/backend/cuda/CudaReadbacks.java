@@ -63,7 +63,7 @@ final class CudaReadbacks implements AutoCloseable {
         makeRoom(slot, source.bytes());
         Cuda.check(cuMemcpyDtoHAsync(slot.memory.pointer(), source.address(), source.bytes(), compute.handle()),
             "cuMemcpyDtoHAsync");
-        slot.arrived.record(compute);
+        compute.record(slot.arrived);
         return () -> {
             gpu.makeCurrent();
             waits.until(slot.arrived);

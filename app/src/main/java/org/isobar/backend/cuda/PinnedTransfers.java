@@ -52,7 +52,7 @@ public final class PinnedTransfers implements AutoCloseable {
             MemorySegment.copy(source, at, slot.memory.segment(), 0, bytes);
             Cuda.check(cuMemcpyHtoDAsync(address + at, slot.memory.pointer(), bytes, stream.handle()),
                 "cuMemcpyHtoDAsync");
-            slot.free.record(stream);
+            stream.record(slot.free);
         }
     }
 
@@ -66,7 +66,7 @@ public final class PinnedTransfers implements AutoCloseable {
                 Slot slot = slot(issued);
                 Cuda.check(cuMemcpyDtoHAsync(slot.memory.pointer(), address + issued,
                     Math.min(SLOT_BYTES, size - issued), stream.handle()), "cuMemcpyDtoHAsync");
-                slot.free.record(stream);
+                stream.record(slot.free);
             }
             Slot slot = slot(done);
             waits.until(slot.free);

@@ -8,6 +8,9 @@ import java.util.List;
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.backend.cuda.driver.CudaVersion;
+import org.isobar.backend.cuda.driver.DriverInfo;
+import org.isobar.backend.cuda.driver.GpuInfo;
+import org.isobar.backend.cuda.driver.LibraryInfo;
 import org.isobar.cli.print.FactTable;
 
 /** Prints what a machine has for GPUs. */
@@ -17,7 +20,7 @@ final class CudaFacts {
     static void print(CudaReport report, Path kernelCache, FactTable sheet) {
         sheet.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
         int number = 0;
-        for (CudaReport.Gpu gpu : report.gpus()) {
+        for (GpuInfo gpu : report.gpus()) {
             sheet.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
                 + FactTable.gibibytes(gpu.bytes()) + ", " + gpu.free().map(free -> FactTable.gibibytes(free)
                     + " of it free").orElse("free: not known without NVML"));
@@ -41,12 +44,12 @@ final class CudaFacts {
         }
     }
 
-    private static String driver(CudaReport.Driver driver) {
+    private static String driver(DriverInfo driver) {
         return driver.release().orElse("of unknown release") + ", runs CUDA " + driver.cuda() + " and older"
             + driver.failure().map(failure -> "; it does not start: " + failure).orElse("");
     }
 
-    private static List<String> row(CudaReport.Library library) {
+    private static List<String> row(LibraryInfo library) {
         CudaComponent component = library.component();
         String state = switch (library.state()) {
             case FOUND -> "found";

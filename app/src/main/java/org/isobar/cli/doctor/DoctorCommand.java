@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
+import org.isobar.backend.cuda.driver.CudaObstacle;
 import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.backend.cuda.kernels.KernelCache;
 import org.isobar.cli.options.ProgramContext;
@@ -114,7 +115,7 @@ public final class DoctorCommand implements Callable<Integer> {
     }
 
     private List<String> obstacles(CudaReport report, CudaReport.Reach reach) {
-        return report.obstacles(reach, launch.environment()).stream().map(CudaReport.Obstacle::toString).toList();
+        return report.obstacles(reach, launch.environment()).stream().map(CudaObstacle::toString).toList();
     }
 
     private static void tools(FactTable sheet) {

@@ -26,7 +26,7 @@ class CudaInputTest {
     @BeforeEach
     void open() {
         input = new InputFixture();
-        input.stack.waits().add(waits::incrementAndGet);
+        input.stack.waits().addGuard(waits::incrementAndGet);
     }
 
     @AfterEach
@@ -82,7 +82,7 @@ class CudaInputTest {
         CudaHostBuffer slot = input.slot();
         InputFixture.fill(slot.segment(), 1);
         slot.toDevice();
-        input.stack.waits().add(() -> {
+        input.stack.waits().addGuard(() -> {
             throw new CommunicationException("rank 1 is dead");
         });
         assertEquals("rank 1 is dead", assertThrows(CommunicationException.class, slot::segment).getMessage());

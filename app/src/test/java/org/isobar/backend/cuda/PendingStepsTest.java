@@ -61,7 +61,7 @@ class PendingStepsTest {
     private static int pending(CudaDevice device) {
         int looks = 0;
         try (CudaEvent last = new CudaEvent()) {
-            last.record(device.stack().compute());
+            device.stack().compute().record(last);
             while (!last.reached()) {
                 looks++;
             }

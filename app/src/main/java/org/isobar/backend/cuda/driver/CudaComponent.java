@@ -6,9 +6,9 @@ import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
-/** The libraries around a GPU, in the versions that Isobar is built for, and what each is for. */
+/** The NVIDIA libraries that Isobar knows, each in the version it is built for, and what each is used for. */
 public enum CudaComponent {
-    /** The driver's. */
+    /** The driver API. */
     DRIVER("libcuda.so", "1", Role.NEEDED, "everything on a GPU", "cuDriverGetVersion",
         library -> cudaVersion(library, "cuDriverGetVersion")),
     /** The CUDA runtime. */
@@ -17,10 +17,10 @@ public enum CudaComponent {
     /** Matrix products. */
     CUBLAS_LT("libcublasLt.so", "13", Role.NEEDED, "matrix products", "cublasLtGetVersion",
         library -> size(library, "cublasLtGetVersion")),
-    /** What the bindings of cuBLASLt are linked with. */
+    /** The bindings of cuBLASLt are linked with this library. */
     CUBLAS("libcublas.so", "13", Role.NEEDED, "the Java bindings of cuBLASLt", "cublasGetProperty",
         CudaComponent::properties),
-    /** The compiler. */
+    /** The run-time compiler of CUDA C++. */
     NVRTC("libnvrtc.so", "13", Role.NEEDED, "compiling the kernels", "nvrtcVersion",
         CudaComponent::compilerVersion),
     /** The management library. */
@@ -32,19 +32,19 @@ public enum CudaComponent {
     /** Collectives between GPUs. */
     NCCL("libnccl.so", "2", Role.SEVERAL_GPUS, "collectives between several GPUs",
         "ncclGetVersion", library -> library.numbers(1, "ncclGetVersion").map(number -> dotted(number[0]))),
-    /** Deep-learning kernels. */
+    /** Deep-learning kernels; listed by {@code doctor} only. */
     CUDNN("libcudnn.so", "9", Role.UNUSED, "Isobar has kernels of its own", "cudnnGetVersion",
         library -> size(library, "cudnnGetVersion"));
 
-    /** What becomes of a run without a library. */
+    /** What a run cannot do without a library. */
     public enum Role {
-        /** No run on a GPU. */
+        /** Needed by each run on a GPU. */
         NEEDED,
-        /** No run on several GPUs, unless their collectives go through the host. */
+        /** Needed by runs on several GPUs, unless their collectives go through host memory. */
         SEVERAL_GPUS,
-        /** A run that shows less. */
+        /** Optional: a run reports less without it. */
         USEFUL,
-        /** Nothing. */
+        /** Not used. */
         UNUSED
     }
 
@@ -65,7 +65,7 @@ public enum CudaComponent {
         this.version = version;
     }
 
-    /** Name under which the loader looks for it: "libcudart.so.13". */
+    /** File name that the dynamic loader looks for: "libcudart.so.13". */
     public String fileName() {
         return stem + "." + major;
     }
@@ -75,27 +75,37 @@ public enum CudaComponent {
         return stem;
     }
 
-    /** The version that is in its file's name. */
+    /** Major version in the file name. */
     String major() {
         return major;
     }
 
-    /** What becomes of a run without it. */
+    /** Whether runs need this library. */
     public Role role() {
         return role;
     }
 
-    /** What it is for. */
+    /** What the library is used for, in few words. */
     public String purpose() {
         return purpose;
     }
 
-    /** A function that tells this library from others. */
+    /** Name of a function that only this library has. */
     public String function() {
         return function;
     }
 
-    /** What the library says of its version, "13.0.2", say. */
+    /** What the user can do if the library is missing. */
+    String remedy() {
+        String path = "put the directory that has the library on LD_LIBRARY_PATH";
+        return switch (this) {
+            case DRIVER -> "install NVIDIA's driver 580 or newer";
+            case NCCL -> "install NCCL 2, " + path + ", or use --comm_backend=host, which is slow";
+            default -> "install the CUDA toolkit " + CudaVersion.NEEDED.major() + ", or " + path;
+        };
+    }
+
+    /** Version that the library reports, such as "13.0.2". */
     Optional<String> version(SystemLibrary library) {
         return version.apply(library);
     }

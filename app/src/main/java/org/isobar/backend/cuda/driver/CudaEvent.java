@@ -7,12 +7,14 @@ import static org.bytedeco.cuda.global.cudart.cuEventCreate;
 import static org.bytedeco.cuda.global.cudart.cuEventDestroy;
 import static org.bytedeco.cuda.global.cudart.cuEventElapsedTime;
 import static org.bytedeco.cuda.global.cudart.cuEventQuery;
-import static org.bytedeco.cuda.global.cudart.cuEventRecord;
 import static org.bytedeco.cuda.global.cudart.cuEventSynchronize;
 
 import org.bytedeco.cuda.cudart.CUevent_st;
 
-/** A point in the work of a stream. Who waits for one that was never recorded does not wait. */
+/**
+ * A CUDA event: marks a point in the work of a stream ({@link CudaStream#record}). Waiting on an event that was never
+ * recorded returns immediately.
+ */
 public final class CudaEvent implements AutoCloseable {
     private final CUevent_st handle = new CUevent_st();
 
@@ -24,7 +26,7 @@ public final class CudaEvent implements AutoCloseable {
         Cuda.check(cuEventCreate(handle, flags), "cuEventCreate");
     }
 
-    /** One that notes when it is reached, which costs the stream a little. */
+    /** An event that also stores the time when it is reached, which costs the stream a little. */
     static CudaEvent timed() {
         return new CudaEvent(CU_EVENT_DEFAULT);
     }
@@ -34,12 +36,7 @@ public final class CudaEvent implements AutoCloseable {
         return handle;
     }
 
-    /** Stands from now on for all that was issued to the stream so far. */
-    public void record(CudaStream stream) {
-        Cuda.check(cuEventRecord(handle, stream.handle()), "cuEventRecord");
-    }
-
-    /** Whether that work is done. */
+    /** Whether the work before this event is done. */
     public boolean reached() {
         int result = cuEventQuery(handle);
         if (result != CUDA_ERROR_NOT_READY) {
@@ -48,20 +45,20 @@ public final class CudaEvent implements AutoCloseable {
         return result != CUDA_ERROR_NOT_READY;
     }
 
-    /** Milliseconds from {@code earlier} to this; both are {@link #timed} and have been reached. */
+    /** Milliseconds from {@code earlier} to this event; both must be {@link #timed} and reached. */
     float millisSince(CudaEvent earlier) {
         float[] millis = {0};
         Cuda.check(cuEventElapsedTime(millis, earlier.handle, handle), "cuEventElapsedTime");
         return millis[0];
     }
 
-    /** The host waits until that work is done. */
+    /** Blocks the host until the work before this event is done. */
     void synchronize() {
         Cuda.check(cuEventSynchronize(handle), "cuEventSynchronize");
     }
 
     @Override
     public void close() {
-        cuEventDestroy(handle); // fails if the device has
+        cuEventDestroy(handle); // returns an error after a device failure; ignored
     }
 }

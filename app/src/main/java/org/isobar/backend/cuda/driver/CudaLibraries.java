@@ -1,14 +1,6 @@
 package org.isobar.backend.cuda.driver;
 
-import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.List;
-import java.util.Optional;
-import java.util.stream.Stream;
 
 import org.bytedeco.cuda.global.cublas;
 import org.bytedeco.cuda.global.cudart;
@@ -18,27 +10,18 @@ import org.bytedeco.javacpp.Loader;
 import org.isobar.fault.UserException;
 
 /**
- * Finds and loads the libraries of CUDA, which are the machine's own. The loader looks for them on LD_LIBRARY_PATH and
- * in its cache; where it finds nothing, the places of a toolkit follow. What has been loaded once under its name is
- * what the bindings of JavaCPP are bound to, whatever else JavaCPP finds.
+ * Loads the CUDA libraries that are installed on this machine, and the JavaCPP bindings to them. The bindings use a
+ * library that is already loaded under its name, whatever other copy JavaCPP finds; so this class loads the libraries
+ * first.
  */
 public final class CudaLibraries {
-    private static final List<String> HOMES = List.of("CUDA_HOME", "CUDA_PATH");
-    private static final Path INSTALLED = Path.of("/usr/local");
     private static final String UNPACKING = "They are unpacked in ~/.javacpp, which must be writable and not mounted "
         + "noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR";
 
     private CudaLibraries() { }
 
-    /** The library of this file name, "libcudart.so.13", say; loaded for good. */
-    static Optional<SystemLibrary> find(String fileName) {
-        return SystemLibrary.open(fileName).or(() -> toolkits().map(directory -> directory.resolve(fileName))
-            .filter(Files::isReadable).map(file -> SystemLibrary.open(file.toString())).flatMap(Optional::stream)
-            .findFirst());
-    }
-
     /**
-     * Loads what every run on a GPU needs: the driver, the runtime, cuBLASLt and their bindings.
+     * Loads what each run on a GPU needs: the driver, the runtime, cuBLASLt and their bindings.
      *
      * @throws UserException if one is missing
      */
@@ -63,9 +46,9 @@ public final class CudaLibraries {
     }
 
     /**
-     * Loads the compiler: the redistributable one if it is on the class path, else that of the machine.
+     * Loads NVRTC: the redistributable library if it is on the class path, else the installed one.
      *
-     * @throws UserException if there is none
+     * @throws UserException if there is no NVRTC
      */
     public static void loadCompiler() {
         if (nvrtc.class.getResource("/org/bytedeco/cuda/" + Loader.getPlatform() + "/"
@@ -77,19 +60,19 @@ public final class CudaLibraries {
     }
 
     /**
-     * NVRTC has a second library, which it opens by its mere name when it first compiles. It lies beside the first;
-     * where the loader does not look there, it has to be loaded already.
+     * Loads NVRTC's second library, libnvrtc-builtins. NVRTC opens it by its bare name at the first compilation, which
+     * fails if the loader does not search the directory of NVRTC.
      */
     private static void loadBuiltins() {
-        find(CudaComponent.NVRTC.fileName()).ifPresent(compiler -> compiler.file(CudaComponent.NVRTC.function())
-            .flatMap(file -> CudaComponent.NVRTC.version(compiler)
+        LibrarySearch.find(CudaComponent.NVRTC.fileName()).ifPresent(compiler -> compiler
+            .file(CudaComponent.NVRTC.function()).flatMap(file -> CudaComponent.NVRTC.version(compiler)
                 .map(version -> file.resolveSibling("libnvrtc-builtins.so." + version)))
             .filter(Files::isReadable).ifPresent(file -> SystemLibrary.open(file.toString())));
     }
 
     private static void require(CudaComponent component) {
-        if (find(component.fileName()).isEmpty()) {
-            throw new UserException(CudaReport.lack(CudaReport.look(component)) + "; " + CudaReport.remedy(component));
+        if (LibrarySearch.find(component.fileName()).isEmpty()) {
+            throw new UserException(LibrarySearch.inspect(component).problem() + "; " + component.remedy());
         }
     }
 
@@ -100,20 +83,5 @@ public final class CudaLibraries {
             throw new UserException("cannot load the Java bindings of CUDA on " + Loader.getPlatform() + ": "
                 + failure.getMessage() + ". " + UNPACKING, failure);
         }
-    }
-
-    /** Directories of libraries of the toolkits here, the one that the environment names first, then the newest. */
-    private static Stream<Path> toolkits() {
-        List<Path> homes = new ArrayList<>();
-        HOMES.stream().map(System::getenv).filter(home -> home != null && !home.isBlank())
-            .forEach(home -> homes.add(Path.of(home)));
-        try (DirectoryStream<Path> installed = Files.newDirectoryStream(INSTALLED, "cuda*")) {
-            List<Path> found = new ArrayList<>();
-            installed.forEach(found::add);
-            found.sort(Comparator.comparing(Path::toString).reversed());
-            homes.addAll(found);
-        } catch (IOException none) { // those of the environment, then
-        }
-        return homes.stream().map(home -> home.resolve("lib64"));
     }
 }

@@ -26,7 +26,7 @@ public final class CudaStopwatch implements Stopwatch {
         if (marked == events.size()) {
             events.add(CudaEvent.timed());
         }
-        events.get(marked++).record(stream);
+        stream.record(events.get(marked++));
     }
 
     @Override

@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.driver;
 
 import static org.bytedeco.cuda.global.cudart.CU_STREAM_CAPTURE_STATUS_NONE;
 import static org.bytedeco.cuda.global.cudart.CU_STREAM_NON_BLOCKING;
+import static org.bytedeco.cuda.global.cudart.cuEventRecord;
 import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
 import static org.bytedeco.cuda.global.cudart.cuStreamDestroy;
 import static org.bytedeco.cuda.global.cudart.cuStreamIsCapturing;
@@ -10,7 +11,7 @@ import static org.bytedeco.cuda.global.cudart.cuStreamWaitEvent;
 
 import org.bytedeco.cuda.cudart.CUstream_st;
 
-/** Work of a GPU that is done in the order in which it is issued; streams know nothing of each other but events. */
+/** A CUDA stream: its work runs in the order of issue. Different streams are ordered only by events. */
 public final class CudaStream implements AutoCloseable {
     private final CUstream_st handle = new CUstream_st();
     private final int[] capture = {0};
@@ -30,18 +31,23 @@ public final class CudaStream implements AutoCloseable {
         return capture[0] != CU_STREAM_CAPTURE_STATUS_NONE;
     }
 
-    /** What is issued from now on is done after the work that the event stands for. The host does not wait. */
+    /** Marks with {@code event} all work issued to this stream so far. */
+    public void record(CudaEvent event) {
+        Cuda.check(cuEventRecord(event.handle(), handle), "cuEventRecord");
+    }
+
+    /** Makes later work of this stream wait for {@code event}. The host does not wait. */
     public void await(CudaEvent event) {
         Cuda.check(cuStreamWaitEvent(handle, event.handle(), 0), "cuStreamWaitEvent");
     }
 
-    /** The host waits until all that was issued is done. */
+    /** Blocks the host until all work issued to this stream is done. */
     public void synchronize() {
         Cuda.check(cuStreamSynchronize(handle), "cuStreamSynchronize");
     }
 
     @Override
     public void close() {
-        cuStreamDestroy(handle); // fails if the device has
+        cuStreamDestroy(handle); // returns an error after a device failure; ignored
     }
 }

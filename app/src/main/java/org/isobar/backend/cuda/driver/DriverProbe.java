@@ -8,11 +8,9 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.backend.cuda.driver.CudaReport.Driver;
-import org.isobar.backend.cuda.driver.CudaReport.Gpu;
 import org.isobar.os.HostMachine;
 
-/** What the driver and NVML say of themselves and of the GPUs. */
+/** Asks the driver and NVML for their versions and for the GPUs, through {@link SystemLibrary}. */
 final class DriverProbe {
     private static final int NO_DEVICE = 100; // CUDA_ERROR_NO_DEVICE
     // CUdevice_attribute
@@ -25,31 +23,31 @@ final class DriverProbe {
 
     DriverProbe(SystemLibrary driver) {
         this.driver = driver;
-        nvml = CudaLibraries.find(CudaComponent.NVML.fileName())
+        nvml = LibrarySearch.find(CudaComponent.NVML.fileName())
             .filter(library -> library.status("nvmlInit_v2").orElse(-1) == 0);
         initialized = driver.status("cuInit", 0).orElse(-1);
     }
 
-    /** The driver itself. */
-    Driver driver() {
+    /** The driver's release, CUDA version and initialization error. */
+    DriverInfo driver() {
         Optional<String> release = nvml.flatMap(library -> library.text("nvmlSystemGetDriverVersion"))
             .or(HostMachine::nvidiaDriver);
         CudaVersion cuda = driver.numbers(1, "cuDriverGetVersion").map(number -> CudaVersion.of(number[0]))
             .orElse(new CudaVersion(0, 0));
         boolean works = initialized == 0 || initialized == NO_DEVICE;
-        return new Driver(release, cuda, works ? Optional.empty() : Optional.of(error(initialized)));
+        return new DriverInfo(release, cuda, works ? Optional.empty() : Optional.of(error(initialized)));
     }
 
     /** The GPUs that this process sees. */
-    List<Gpu> gpus() {
+    List<GpuInfo> gpus() {
         int count = driver.numbers(1, "cuDeviceGetCount").map(number -> number[0]).orElse(0);
         return IntStream.range(0, count).mapToObj(this::gpu).toList();
     }
 
-    private Gpu gpu(int device) {
+    private GpuInfo gpu(int device) {
         int capability = 10 * attribute(CAPABILITY_MAJOR, device) + attribute(CAPABILITY_MINOR, device);
         Optional<Long> free = driver.text("cuDeviceGetPCIBusId", device).flatMap(this::free);
-        return new Gpu(driver.text("cuDeviceGetName", device).orElse("a GPU without a name"), capability,
+        return new GpuInfo(driver.text("cuDeviceGetName", device).orElse("a GPU without a name"), capability,
             bytes(device), free);
     }
 
@@ -61,16 +59,16 @@ final class DriverProbe {
         return result("cuDeviceTotalMem_v2", device);
     }
 
-    /** The number that {@code int function(T* number, ...)} of the driver yields; 0 if it fails. */
+    /** The output of the driver's {@code int function(T* number, ...)}; 0 if it fails. */
     private long result(String function, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment number = arena.allocate(ValueLayout.JAVA_LONG); // of four or eight bytes, the low ones first
+            MemorySegment number = arena.allocate(ValueLayout.JAVA_LONG); // four or eight bytes, little-endian
             driver.status(function, Stream.concat(Stream.of(number), Stream.of(arguments)).toArray());
             return number.get(ValueLayout.JAVA_LONG, 0);
         }
     }
 
-    /** Bytes that are free on the GPU at this place of the bus. */
+    /** Free bytes of the GPU with this PCI bus id. */
     private Optional<Long> free(String busId) {
         if (nvml.isEmpty()) {
             return Optional.empty();
@@ -90,7 +88,7 @@ final class DriverProbe {
             + errorText("cuGetErrorString", status).map(text -> " (" + text + ")").orElse("");
     }
 
-    @SuppressWarnings("restricted") // the driver's own constant text
+    @SuppressWarnings("restricted") // a constant string of the driver
     private Optional<String> errorText(String function, int status) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(ValueLayout.ADDRESS);

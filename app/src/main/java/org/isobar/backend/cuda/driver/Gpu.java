@@ -18,8 +18,8 @@ import org.bytedeco.javacpp.BytePointer;
 import org.isobar.fault.UserException;
 
 /**
- * A GPU and its primary context, which other libraries of this process share. A thread makes the context its own before
- * it calls the driver.
+ * A GPU and its primary context, which other libraries in this process share. Each thread makes the context current
+ * before it calls the driver.
  */
 public final class Gpu implements AutoCloseable {
     private static final int LONGEST_NAME = 256;
@@ -31,13 +31,13 @@ public final class Gpu implements AutoCloseable {
     private final int multiprocessors;
     private final CudaVersion driver;
     private final CUctx_st context = new CUctx_st();
-    private volatile boolean forsaken;
+    private volatile boolean abandoned;
 
     /**
-     * A GPU, its context current on this thread.
+     * Opens a GPU and makes its context current on this thread.
      *
-     * @param ordinal its number among those that this process sees
-     * @throws UserException if it is too old
+     * @param ordinal index of the GPU among those that this process sees
+     * @throws UserException if its compute capability is below 8.0
      */
     public Gpu(int ordinal) {
         Cuda.check(cuInit(0), "cuInit");
@@ -51,53 +51,53 @@ public final class Gpu implements AutoCloseable {
         name = name(device);
         capability = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
             + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-        if (capability < CudaReport.OLDEST_CAPABILITY) {
-            throw new UserException("--device cuda: " + CudaReport.tooOld(toString()));
+        if (capability < GpuInfo.OLDEST_CAPABILITY) {
+            throw new UserException("--device cuda: " + CudaObstacle.tooOld(toString()));
         }
         multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         Cuda.check(cuDevicePrimaryCtxRetain(context, device), "cuDevicePrimaryCtxRetain");
         makeCurrent();
     }
 
-    /** How many GPUs this process sees. */
+    /** Number of GPUs that this process sees. */
     public int visible() {
         return visible;
     }
 
-    /** The driver's handle. */
+    /** The driver's handle ({@code CUdevice}). */
     public int device() {
         return device;
     }
 
-    /** 90 for 9.0. */
+    /** Compute capability: 90 for 9.0. */
     public int capability() {
         return capability;
     }
 
-    /** Streaming multiprocessors. */
+    /** Number of streaming multiprocessors. */
     public int multiprocessors() {
         return multiprocessors;
     }
 
-    /** From here on, this thread's calls of the driver are about this GPU. */
+    /** Makes this GPU's context current on the calling thread. */
     public void makeCurrent() {
         Cuda.check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
     }
 
     /**
-     * Frees something, with this context current; whatever comes of it: a device that has failed frees nothing, and of
-     * one that was {@link #forsake given up} nobody waits for that.
+     * Runs {@code free} with this context current. Errors of a failed device are ignored. Does nothing after
+     * {@link #abandon}, because the calls would block.
      */
     public void release(Runnable free) {
-        if (!forsaken) {
+        if (!abandoned) {
             cuCtxSetCurrent(context);
             free.run();
         }
     }
 
-    /** It hangs: whoever freed something would wait for ever. From now on all is left to the end of the process. */
-    public void forsake() {
-        forsaken = true;
+    /** Marks this GPU as hung: freeing memory on it would block, so the end of the process frees it. */
+    public void abandon() {
+        abandoned = true;
     }
 
     private int attribute(int attribute) {
@@ -109,7 +109,7 @@ public final class Gpu implements AutoCloseable {
     private static String name(int device) {
         try (BytePointer text = new BytePointer(LONGEST_NAME)) {
             Cuda.check(cuDeviceGetName(text, LONGEST_NAME, device), "cuDeviceGetName");
-            return text.limit(0).getString(); // up to the end that the driver wrote
+            return text.limit(0).getString(); // up to the terminating zero
         }
     }
 
@@ -119,9 +119,9 @@ public final class Gpu implements AutoCloseable {
         return name + ", compute capability " + capability / 10 + "." + capability % 10 + ", driver " + driver;
     }
 
-    /** Gives the context back; with it goes all that was made in it and is not freed yet. */
+    /** Releases the context; everything that was allocated in it and not freed goes with it. */
     @Override
     public void close() {
-        release(() -> cuDevicePrimaryCtxRelease(device)); // fails if the device has
+        release(() -> cuDevicePrimaryCtxRelease(device)); // returns an error after a device failure; ignored
     }
 }

@@ -10,47 +10,50 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.job.Job;
 
 /**
- * How the host waits for a GPU. Alone, it leaves that to the driver. Where other ranks take part, what it waits for may
- * never come: then it looks again and again, asks guards, which throw if they know of that, and lets the job know at
- * which collective the GPU waits for its peers. While the GPU computes, nobody is told that this rank waits.
+ * Waits on the host for work of a GPU. Without guards, the driver waits. With other ranks, a failed peer can keep the
+ * work from ever finishing. So with guards the host polls the event and runs the guards, which throw if the job has
+ * failed, and it reports to the job at which collective the GPU waits for its peers. While the GPU computes, no wait is
+ * reported.
  */
 public final class HostWait {
     private static final int SPINS = 1000;
     private static final long PAUSE_NANOS = 20_000;
-    private static final int LOOKS_PER_WORD = 64; // to the job, which listens many times less often
+    private static final int POLLS_PER_REPORT = 64; // the job needs reports far less often than this
 
     private final List<Runnable> guards = new CopyOnWriteArrayList<>();
-    private final List<Teller> tellers = new CopyOnWriteArrayList<>();
+    private final List<Reporter> reporters = new CopyOnWriteArrayList<>();
 
-    private record Teller(Job job, Supplier<Optional<String>> place) { }
+    private record Reporter(Job job, Supplier<Optional<String>> place) { }
 
-    /** From now on {@code guard} is asked, on the thread that waits. */
-    public void add(Runnable guard) {
+    /** Adds a guard, which runs on the waiting thread and throws to end the wait. */
+    public void addGuard(Runnable guard) {
         guards.add(guard);
     }
 
-    /** {@code guard} is asked no more. */
-    public void remove(Runnable guard) {
+    /** Removes a guard. */
+    public void removeGuard(Runnable guard) {
         guards.remove(guard);
     }
 
     /**
-     * From now on {@code job} hears where the GPU waits for other ranks, while the host waits for it: at the first
-     * place that one of those added here names. It also hears when the host has waited for longer than any computation
-     * takes: where collectives are part of a CUDA graph, nobody can name their place.
+     * Reports to {@code job}, during waits of the host, at which collective the GPU waits for other ranks: the first
+     * place that a supplier added here returns. A wait that is longer than the job's stall limit fails the job, because
+     * collectives inside a CUDA graph have no place that could be reported.
      */
-    public void tell(Job job, Supplier<Optional<String>> place) {
-        tellers.add(new Teller(job, place));
+    public void report(Job job, Supplier<Optional<String>> place) {
+        reporters.add(new Reporter(job, place));
     }
 
-    /** {@code place} is asked no more. */
-    public void tellNoMore(Supplier<Optional<String>> place) {
-        tellers.removeIf(teller -> teller.place == place);
+    /** Removes a supplier that was added by {@link #report}. */
+    public void stopReporting(Supplier<Optional<String>> place) {
+        reporters.removeIf(reporter -> reporter.place == place);
     }
 
     /**
-     * Returns when the work that the event stands for is done; throws what a guard throws. Where the GPU fails, a peer
-     * may be the cause: then that is what it throws.
+     * Returns when the work before {@code event} is done.
+     *
+     * @throws CommunicationException if a guard throws it, or if a failed peer caused an error of this GPU
+     * @throws CudaException          if the GPU has failed
      */
     public void until(CudaEvent event) {
         if (guards.isEmpty()) {
@@ -59,13 +62,13 @@ public final class HostWait {
         }
         long begun = System.nanoTime();
         try {
-            for (int look = 0; !event.reached(); look++) {
+            for (int polls = 0; !event.reached(); polls++) {
                 guards.forEach(Runnable::run);
-                if (look < SPINS) {
+                if (polls < SPINS) {
                     Thread.onSpinWait();
                 } else {
-                    if (look % LOOKS_PER_WORD == 0) {
-                        tell(System.nanoTime() - begun);
+                    if (polls % POLLS_PER_REPORT == 0) {
+                        report(System.nanoTime() - begun);
                     }
                     LockSupport.parkNanos(PAUSE_NANOS);
                 }
@@ -73,24 +76,24 @@ public final class HostWait {
         } catch (CudaException failed) {
             throw verdict(failed);
         } finally {
-            tellers.stream().findFirst().ifPresent(teller -> teller.job.watch().resumed());
+            reporters.stream().findFirst().ifPresent(reporter -> reporter.job.watch().resumed());
         }
         guards.forEach(Runnable::run);
     }
 
     private RuntimeException verdict(CudaException failed) {
-        Optional<CommunicationException> cause = tellers.stream().findFirst()
-            .flatMap(teller -> teller.job.rootCause(failed));
-        guards.forEach(Runnable::run); // they know at which operation it is
+        Optional<CommunicationException> cause = reporters.stream().findFirst()
+            .flatMap(reporter -> reporter.job.rootCause(failed));
+        guards.forEach(Runnable::run); // a guard can name the operation
         return cause.isPresent() ? cause.get() : failed;
     }
 
-    private void tell(long nanos) {
-        if (tellers.isEmpty()) {
+    private void report(long nanos) {
+        if (reporters.isEmpty()) {
             return;
         }
-        Job job = tellers.getFirst().job;
-        Optional<String> place = tellers.stream().map(teller -> teller.place.get()).flatMap(Optional::stream)
+        Job job = reporters.getFirst().job;
+        Optional<String> place = reporters.stream().map(reporter -> reporter.place.get()).flatMap(Optional::stream)
             .findFirst();
         place.ifPresentOrElse(job.watch()::waiting, job.watch()::resumed);
         if (nanos > job.limits().stall().toNanos()) {

@@ -38,8 +38,8 @@ public final class NvtxRanges implements ProfilerRanges {
 
     /** Ranges as far as the libraries of this machine know them. */
     public static NvtxRanges load() {
-        return new NvtxRanges(CudaLibraries.find(CudaComponent.NVTX.fileName()),
-            CudaLibraries.find(CudaComponent.DRIVER.fileName()));
+        return new NvtxRanges(LibrarySearch.find(CudaComponent.NVTX.fileName()),
+            LibrarySearch.find(CudaComponent.DRIVER.fileName()));
     }
 
     @Override

@@ -15,9 +15,9 @@ import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 
-/** What every call of NCCL goes through. */
+/** Error checks, version and types of NCCL. */
 final class Nccl {
-    /** The first that multiplies before it sums. */
+    /** First version with ncclRedOpCreatePreMulSum. */
     private static final int OLDEST = 2_11_04;
     private static final int NEXT_MAJOR = 3_00_00;
 
@@ -26,8 +26,8 @@ final class Nccl {
     /**
      * Checks the result of a call of NCCL.
      *
-     * @param call its name
-     * @throws CudaException if it failed
+     * @param call name of the function
+     * @throws CudaException if the call failed
      */
     static void check(int result, String call) {
         if (result != ncclSuccess) {
@@ -35,7 +35,7 @@ final class Nccl {
         }
     }
 
-    /** "unhandled system error, what happened last": what a result stands for, and what NCCL says besides. */
+    /** NCCL's text for a result code, with its last error message if there is one. */
     static String describe(int result) {
         try (BytePointer text = ncclGetErrorString(result); BytePointer last = ncclGetLastError(null)) {
             String details = last == null || last.isNull() ? "" : last.getString().strip();
@@ -44,9 +44,9 @@ final class Nccl {
     }
 
     /**
-     * The library's version: 22903 of 2.29.3.
+     * Version of the library: 22903 for 2.29.3.
      *
-     * @throws UserException if it is none that Isobar can use
+     * @throws UserException if Isobar does not support it
      */
     static int version() {
         int[] version = {0};
@@ -58,7 +58,7 @@ final class Nccl {
         return version[0];
     }
 
-    /** NCCL's number of a type. */
+    /** NCCL's constant for a type. */
     static int type(DType dtype) {
         return switch (dtype) {
             case F16 -> ncclFloat16;

@@ -26,11 +26,11 @@ import org.isobar.distributed.job.Job;
 import org.isobar.fault.UserException;
 
 /**
- * How the ranks of a group come to a communicator of NCCL: they show each other their cards; each sees whether all is
- * as it should be; then NCCL connects them.
+ * Creates the NCCL communicator of a process group: the ranks exchange {@link NcclPeerInfo}, each checks it, and then
+ * NCCL connects them.
  */
 final class NcclBootstrap {
-    /** The first that lets several ranks share a GPU, if its environment says so. */
+    /** First version that lets several ranks share a GPU, if the environment allows it. */
     private static final int SHARING = 2_30_00;
     private static final String SHARE = "NCCL_MULTI_RANK_GPU_ENABLE";
 
@@ -45,75 +45,75 @@ final class NcclBootstrap {
     }
 
     /**
-     * Connects this rank with the others, which do the same.
+     * Connects this rank with the other ranks of the group, which call this method too.
      *
-     * @param roll       its connections to them, not begun
-     * @param environment which NCCL reads too
-     * @throws UserException          if they cannot work together, at all of them
-     * @throws CommunicationException if one of them is lost; the job has failed then
+     * @param detector    connections to the other ranks, not started yet
+     * @param environment of this process, which NCCL reads too
+     * @throws UserException          on all ranks, if versions differ or ranks share a GPU
+     * @throws CommunicationException if a rank is lost; the job has failed then
      */
-    static NcclGroup join(Gpu gpu, Job job, ProcessGroup group, CollectiveMismatchDetector roll,
+    static NcclComm join(Gpu gpu, Job job, ProcessGroup group, CollectiveMismatchDetector detector,
         Map<String, String> environment) {
         NcclBootstrap start = new NcclBootstrap(gpu, job, group);
         try {
-            List<NcclPeerInfo> cards = start.cards(roll, environment);
-            return new NcclGroup(gpu, group, start.connect(cards.getFirst().id()));
+            List<NcclPeerInfo> peers = start.peers(detector, environment);
+            return new NcclComm(gpu, group, start.connect(peers.getFirst().id()));
         } catch (IOException | CudaException failed) {
             throw start.lost(failed);
         }
     }
 
-    private List<NcclPeerInfo> cards(CollectiveMismatchDetector roll, Map<String, String> environment)
+    private List<NcclPeerInfo> peers(CollectiveMismatchDetector detector, Map<String, String> environment)
         throws IOException {
-        job.watch().waiting(where() + ", to see the others' GPUs"); // which ends that where one never comes
-        List<NcclPeerInfo> cards = roll.exchange(NcclPeerInfo.of(gpu, group.index()).bytes()).stream()
+        job.watch().waiting(where() + ", to see the others' GPUs"); // ends the exchange if a rank never connects
+        List<NcclPeerInfo> peers = detector.exchange(NcclPeerInfo.of(gpu, group.index()).bytes()).stream()
             .map(NcclPeerInfo::of)
             .toList();
         job.watch().resumed();
-        Optional<String> obstacle = obstacle(group, cards, environment);
+        Optional<String> obstacle = obstacle(group, peers, environment);
         if (obstacle.isPresent()) {
-            meet(roll);
+            synchronize(detector);
             throw new UserException(obstacle.get());
         }
-        return cards;
+        return peers;
     }
 
-    /** Whoever returns knows that all have read the cards, and so will say the same of them. */
-    private static void meet(CollectiveMismatchDetector roll) {
+    /** Waits until all ranks have read the peers, so that all report the same obstacle. */
+    private static void synchronize(CollectiveMismatchDetector detector) {
         try {
-            roll.exchange(ByteBuffer.allocate(1));
-        } catch (IOException gone) { // others have met already, and left
+            detector.exchange(ByteBuffer.allocate(1));
+        } catch (IOException gone) { // other ranks have finished already
             return;
         }
     }
 
-    /** What keeps ranks with these cards from working together, in words that are the same at each of them. */
-    static Optional<String> obstacle(ProcessGroup group, List<NcclPeerInfo> cards, Map<String, String> environment) {
-        for (int rank = 1; rank < cards.size(); rank++) {
-            NcclPeerInfo card = cards.get(rank);
-            if (card.version() != cards.getFirst().version()) {
+    /** Why ranks with these properties cannot form a communicator; the same message on all ranks. */
+    static Optional<String> obstacle(ProcessGroup group, List<NcclPeerInfo> peers, Map<String, String> environment) {
+        for (int rank = 1; rank < peers.size(); rank++) {
+            NcclPeerInfo peer = peers.get(rank);
+            if (peer.version() != peers.getFirst().version()) {
                 return Optional.of(String.format("ranks %d and %d of %s have different versions of NCCL, %s on %s and "
                     + "%s on %s: install the same everywhere", group.rankAt(0), group.rankAt(rank), group,
-                    CudaComponent.dotted(cards.getFirst().version()), cards.getFirst().host(),
-                    CudaComponent.dotted(card.version()), card.host()));
+                    CudaComponent.dotted(peers.getFirst().version()), peers.getFirst().host(),
+                    CudaComponent.dotted(peer.version()), peer.host()));
             }
         }
-        if (cards.getFirst().version() >= SHARING && "1".equals(environment.get(SHARE))) {
+        if (peers.getFirst().version() >= SHARING && "1".equals(environment.get(SHARE))) {
             return Optional.empty();
         }
-        for (int second = 1; second < cards.size(); second++) {
+        for (int second = 1; second < peers.size(); second++) {
             for (int first = 0; first < second; first++) {
-                if (cards.get(first).gpu().equals(cards.get(second).gpu())) {
+                if (peers.get(first).gpu().equals(peers.get(second).gpu())) {
                     return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
                         + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
-                        cards.get(first).gpu(), cards.get(first).host()));
+                        peers.get(first).gpu(), peers.get(first).host()));
                 }
             }
         }
         return Optional.empty();
     }
 
-    /** NCCL waits for peers as long as it takes; so a thread of its own does, and this one sees when that is vain. */
+    /** Connects on a new thread, because NCCL waits for peers without limit; this thread stops waiting on a failure. */
     private ncclComm connect(byte[] id) {
         CompletableFuture<ncclComm> connected = new CompletableFuture<>();
         FailureDetector watch = job.watch();
@@ -126,14 +126,14 @@ final class NcclBootstrap {
         } catch (ExecutionException failed) {
             throw failed.getCause() instanceof CudaException refused ? refused
                 : new CommunicationException(failed.getCause().getMessage(), failed.getCause());
-        } catch (TimeoutException late) {
+        } catch (TimeoutException timeout) {
             throw lost(new CommunicationException("NCCL has not connected its ranks within "
-                + job.limits().start().toSeconds() + " s", late));
+                + job.limits().start().toSeconds() + " s", timeout));
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new CommunicationException(where() + ": interrupted while NCCL connects its ranks", interrupted);
         } finally {
-            connected.cancel(false); // what comes too late is aborted
+            connected.cancel(false); // a communicator that is created later is aborted
         }
     }
 
@@ -148,7 +148,7 @@ final class NcclBootstrap {
             return;
         }
         if (!connected.complete(comm)) {
-            ncclCommAbort(comm); // too late: nobody waits for it
+            ncclCommAbort(comm); // the waiting thread has given up
         }
     }
 
@@ -156,7 +156,7 @@ final class NcclBootstrap {
         return "rank " + group.rank() + ", " + group;
     }
 
-    /** What was lost has a cause that another rank may know better; else the job fails with it. */
+    /** Fails the job. The result names the cause that another rank reports, if there is one, else {@code thrown}. */
     private CommunicationException lost(Exception thrown) {
         String reason = where() + ": " + thrown.getMessage();
         String verdict = job.watch().imminentFailure().map(known -> where() + ": " + known).orElse(reason);

@@ -15,18 +15,18 @@ import org.isobar.backend.cuda.driver.Gpu;
 import org.isobar.os.HostMachine;
 
 /**
- * What a rank shows the others before they begin.
+ * What each rank sends to the others before they create a communicator.
  *
- * @param id      of the communicator, from the group's first rank; of the others nothing
- * @param version of its NCCL
- * @param gpu     the one that it uses
- * @param host    where that is
+ * @param id      NCCL's unique id, from the group's first rank; zeros from the others
+ * @param version NCCL version of the rank
+ * @param gpu     UUID of its GPU
+ * @param host    name of its machine
  */
 record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
     private static final int BYTES = 512;
     private static final int LONGEST_HOST = 255;
 
-    /** The card of this process. */
+    /** The information of this process, which has position {@code index} in its group. */
     static NcclPeerInfo of(Gpu gpu, int index) {
         byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
         if (index == 0) {
@@ -48,7 +48,7 @@ record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
         return new UUID(halves.getLong(), halves.getLong());
     }
 
-    /** As it goes to the others: of one length for all ranks. */
+    /** The message to the other ranks; its length is the same on all ranks. */
     ByteBuffer bytes() {
         byte[] name = host.getBytes(StandardCharsets.UTF_8);
         int length = Math.min(name.length, LONGEST_HOST);
@@ -56,7 +56,7 @@ record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
             .putLong(gpu.getLeastSignificantBits()).putInt(length).put(name, 0, length).clear();
     }
 
-    /** What {@link #bytes} stand for. */
+    /** Reads a message made by {@link #bytes()}. */
     static NcclPeerInfo of(ByteBuffer bytes) {
         byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
         bytes.get(id);

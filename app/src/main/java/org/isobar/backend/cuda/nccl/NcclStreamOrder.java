@@ -10,117 +10,106 @@ import org.isobar.backend.cuda.driver.CudaEvent;
 import org.isobar.backend.cuda.driver.CudaStream;
 
 /**
- * The order between a communicator's stream and that of the operations, and what is under way on the former. An
- * operation begins after all that was computed before, and what is computed after {@link #follow} begins after it:
+ * Orders the stream of a communicator with the compute stream, and tracks the operations in flight on the former. An
+ * operation starts after all work issued to compute before it. Work issued to compute after {@link #awaitOnCompute}
+ * starts after the operation:
  *
  * <pre>
- *   compute  ---- ready ------------------------- follow ----
+ *   compute  ---- ready ------------------------- await -----
  *                    \                           /
  *   stream            +--- collective --- done -+
  * </pre>
  *
- * <p>Events of operations that are done serve others, so that in the long run none are made. Those that are recorded in
- * a CUDA graph have events of their own: an event of a graph cannot be asked whether it was reached.
+ * <p>The events of finished operations are reused, so a long run creates no more of them. Operations captured in a CUDA
+ * graph have events of their own, because an event recorded during capture cannot be queried.
  */
 final class NcclStreamOrder implements AutoCloseable {
     private final CudaStream compute;
     private final CudaStream stream;
     private final Runnable progressed;
-    private final Deque<NcclWork> underway = new ArrayDeque<>();
-    private final Deque<Marks> free = new ArrayDeque<>();
-    private final Deque<Marks> freeInGraphs = new ArrayDeque<>();
-    private final List<Marks> all = new ArrayList<>();
+    private final Deque<NcclOperation> inFlight = new ArrayDeque<>();
+    private final Deque<NcclEvents> free = new ArrayDeque<>();
+    private final Deque<NcclEvents> freeCaptured = new ArrayDeque<>();
+    private final List<NcclEvents> all = new ArrayList<>();
 
-    /** The events around an operation, and what they are events of. */
-    record Marks(CudaEvent ready, CudaEvent done, Kind kind) { }
-
-    /** What becomes of an operation. */
-    enum Kind {
-        /** It runs. */
-        ISSUED,
-        /** It is part of a CUDA graph. */
-        CAPTURED
-    }
-
-    /** Nothing under way; {@code progressed} runs when an operation has been found to be done. */
+    /** @param progressed runs whenever an operation is found to be done */
     NcclStreamOrder(CudaStream compute, CudaStream stream, Runnable progressed) {
         this.compute = compute;
         this.stream = stream;
         this.progressed = progressed;
     }
 
-    /** What is issued to the stream from now on, until {@link #end}, waits for all that is to be computed before. */
-    synchronized Marks begin() {
+    /** Starts an operation: what is issued to the stream before {@link #end} waits for the compute work so far. */
+    synchronized NcclOperation begin() {
         boolean capturing = compute.isCapturing();
         if (!capturing) {
-            settle();
+            retire();
         }
-        Marks known = (capturing ? freeInGraphs : free).poll();
-        Marks marks = known == null ? marks(capturing ? Kind.CAPTURED : Kind.ISSUED) : known;
-        marks.ready.record(compute);
-        stream.await(marks.ready);
-        return marks;
+        NcclEvents reused = (capturing ? freeCaptured : free).poll();
+        NcclEvents events = reused != null ? reused
+            : create(capturing ? NcclEvents.Mode.CAPTURED : NcclEvents.Mode.ISSUED);
+        compute.record(events.ready());
+        stream.await(events.ready());
+        return new NcclOperation(events);
     }
 
-    private Marks marks(Kind kind) {
-        Marks marks = new Marks(new CudaEvent(), new CudaEvent(), kind);
-        all.add(marks);
-        return marks;
+    private NcclEvents create(NcclEvents.Mode mode) {
+        NcclEvents events = new NcclEvents(new CudaEvent(), new CudaEvent(), mode);
+        all.add(events);
+        return events;
     }
 
-    /** All of {@code work} has been issued. */
-    synchronized void end(NcclWork work) {
-        work.marks().done.record(stream);
-        if (work.marks().kind == Kind.ISSUED) {
-            underway.add(work);
+    /** Records the end of an operation, after all its collectives have been issued. */
+    synchronized void end(NcclOperation operation) {
+        stream.record(operation.events().done());
+        if (operation.events().mode() == NcclEvents.Mode.ISSUED) {
+            inFlight.add(operation);
         }
     }
 
-    /** What is issued to compute from now on waits for {@code work}. */
-    synchronized void follow(NcclWork work) {
-        if (work.marks() == null) {
+    /** Makes later work of the compute stream wait for {@code operation}. */
+    synchronized void awaitOnCompute(NcclOperation operation) {
+        if (operation.events() == null) {
             return;
         }
-        compute.await(work.marks().done);
-        if (work.marks().kind == Kind.CAPTURED) {
-            freeInGraphs.add(work.finish());
+        compute.await(operation.events().done());
+        if (operation.events().mode() == NcclEvents.Mode.CAPTURED) {
+            freeCaptured.add(operation.releaseEvents());
         }
     }
 
-    /** Whether {@code work} is done. What is recorded is never done: it is yet to be played. */
-    synchronized boolean done(NcclWork work) {
-        return work.marks() == null || work.marks().kind == Kind.ISSUED && work.marks().done.reached();
+    /** Whether {@code operation} is done. A captured operation is never done, because it runs with its graph. */
+    synchronized boolean done(NcclOperation operation) {
+        NcclEvents events = operation.events();
+        return events == null || events.mode() == NcclEvents.Mode.ISSUED && events.done().reached();
     }
 
-    /** Whether all that was issued is done. */
+    /** Whether all issued operations are done. */
     synchronized boolean idle() {
-        settle();
-        return underway.isEmpty();
+        retire();
+        return inFlight.isEmpty();
     }
 
-    /** The oldest that is not known to be done. */
-    synchronized Optional<NcclWork> oldest() {
-        return Optional.ofNullable(underway.peek());
+    /** The oldest operation that is not known to be done. */
+    synchronized Optional<NcclOperation> oldest() {
+        return Optional.ofNullable(inFlight.peek());
     }
 
-    /** The oldest that is not done, if the GPU has come to it: it waits for other ranks there. */
-    synchronized Optional<NcclWork> waiting() {
-        settle();
-        return oldest().filter(work -> work.marks().ready.reached());
+    /** The oldest unfinished operation, if the GPU has reached it: there the GPU waits for other ranks. */
+    synchronized Optional<NcclOperation> waiting() {
+        retire();
+        return oldest().filter(operation -> operation.events().ready().reached());
     }
 
-    private void settle() {
-        while (!underway.isEmpty() && underway.peek().marks().done.reached()) {
-            free.add(underway.remove().finish());
+    private void retire() {
+        while (!inFlight.isEmpty() && inFlight.peek().events().done().reached()) {
+            free.add(inFlight.remove().releaseEvents());
             progressed.run();
         }
     }
 
     @Override
     public void close() {
-        all.forEach(marks -> {
-            marks.ready.close();
-            marks.done.close();
-        });
+        all.forEach(NcclEvents::close);
     }
 }

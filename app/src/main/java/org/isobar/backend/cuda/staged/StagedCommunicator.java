@@ -72,7 +72,7 @@ public final class StagedCommunicator implements Communicator {
         place = "rank " + group().rank() + ", " + group();
         thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon()
             .name("isobar-staged-" + group().name() + "-" + group().rank()).factory());
-        stack.waits().add(guard);
+        stack.waits().addGuard(guard);
     }
 
     @Override
@@ -155,7 +155,7 @@ public final class StagedCommunicator implements Communicator {
         place = here;
         stack.gpu().makeCurrent();
         CudaEvent ready = new CudaEvent();
-        ready.record(stack.compute());
+        stack.compute().record(ready);
         Passage passage = new Passage(operation, in, out, ready, new CompletableFuture<>());
         if (held == null) {
             begin(passage);
@@ -261,7 +261,7 @@ public final class StagedCommunicator implements Communicator {
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         } finally {
-            stack.waits().remove(guard);
+            stack.waits().removeGuard(guard);
         }
     }
 }

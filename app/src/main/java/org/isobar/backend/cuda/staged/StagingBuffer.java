@@ -75,7 +75,7 @@ final class StagingBuffer implements AutoCloseable {
         stream.await(ready);
         part.ifPresent(from -> Cuda.check(cuMemcpyDtoHAsync(place(from), from.tensor().address(),
             from.tensor().bytes(), stream.handle()), "cuMemcpyDtoHAsync"));
-        fetched.record(stream);
+        stream.record(fetched);
         waits.until(fetched); // what lay here before has been copied by then, too
         if (!isHalf(dtype)) {
             return new Tensor(new HostStorage(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
@@ -95,7 +95,7 @@ final class StagingBuffer implements AutoCloseable {
         }
         Cuda.check(cuMemcpyHtoDAsync(part.tensor().address(), place(part), part.tensor().bytes(), stream.handle()),
             "cuMemcpyHtoDAsync");
-        landed.record(stream);
+        stream.record(landed);
     }
 
     private Pointer place(Part part) {

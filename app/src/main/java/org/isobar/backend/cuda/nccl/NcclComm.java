@@ -38,11 +38,11 @@ import org.isobar.distributed.Reduction;
 import org.isobar.tensor.DType;
 
 /**
- * A communicator of NCCL and the stream of its own that it issues to. It orders nothing with other streams: that is
- * the affair of whoever uses it.
+ * An {@code ncclComm_t} and the stream that its collectives are issued to. It does not order this stream with others;
+ * the caller does ({@link NcclStreamOrder}).
  */
-final class NcclGroup implements AutoCloseable {
-    private static final long PATIENCE_SECONDS = 1;
+final class NcclComm implements AutoCloseable {
+    private static final long LOCK_SECONDS = 1;
 
     private final Gpu gpu;
     private final ProcessGroup group;
@@ -57,30 +57,34 @@ final class NcclGroup implements AutoCloseable {
 
     private record Factor(DType dtype, double value) { }
 
-    /** Takes over {@code comm}, which connects this rank with the others of {@code group}. */
-    NcclGroup(Gpu gpu, ProcessGroup group, ncclComm comm) {
+    /** Takes ownership of {@code comm}, which connects this rank with the other ranks of {@code group}. */
+    NcclComm(Gpu gpu, ProcessGroup group, ncclComm comm) {
         this.gpu = gpu;
         this.group = group;
         this.comm = comm;
     }
 
-    /** What it issues to. */
+    ProcessGroup group() {
+        return group;
+    }
+
+    /** The stream of this communicator. */
     CudaStream stream() {
         return stream;
     }
 
     /**
-     * Issues an operation; the host does not wait.
+     * Issues a collective; the host does not wait.
      *
-     * @param out address of the result; unused where this rank receives nothing
-     * @param in  address of what is read; unused where it brings nothing
-     * @throws CudaException if NCCL refuses
+     * @param out address of the result; ignored if this rank receives nothing
+     * @param in  address of the input; ignored if this rank sends nothing
+     * @throws CudaException if NCCL returns an error
      */
     void issue(CollectiveCall operation, long out, long in) {
         calls.lock();
         try {
             if (ended.get()) {
-                throw new CudaException("the communicator of NCCL is closed");
+                throw new CudaException("the NCCL communicator is closed");
             }
             int type = Nccl.type(operation.dtype());
             switch (operation.kind()) {
@@ -113,7 +117,7 @@ final class NcclGroup implements AutoCloseable {
                 "ncclAllGather");
             return;
         }
-        parts(operation, (part, offset) -> check(ncclBroadcast(from.at(part == group.index() ? in : 0),
+        forEachPart(operation, (part, offset) -> check(ncclBroadcast(from.at(part == group.index() ? in : 0),
             to.at(out + offset), operation.sizes()[part], type, part, comm, stream.handle()), "ncclBroadcast"));
     }
 
@@ -124,15 +128,14 @@ final class NcclGroup implements AutoCloseable {
                 stream.handle()), "ncclReduceScatter");
             return;
         }
-        parts(operation, (part, offset) -> check(ncclReduce(from.at(in + offset),
+        forEachPart(operation, (part, offset) -> check(ncclReduce(from.at(in + offset),
             to.at(part == group.index() ? out : 0), operation.sizes()[part], type, operator, part, comm,
             stream.handle()), "ncclReduce"));
     }
 
-    /** Parts of different sizes: as many operations as there are parts with elements, issued as one. */
-    private void parts(CollectiveCall operation, PartCall call) {
-        begin();
-        try {
+    /** Issues one call for each part that has elements, in one NCCL group: for parts of different sizes. */
+    private void forEachPart(CollectiveCall operation, PartCall call) {
+        group(() -> {
             long offset = 0;
             for (int part = 0; part < operation.sizes().length; part++) {
                 if (operation.sizes()[part] > 0) {
@@ -140,9 +143,7 @@ final class NcclGroup implements AutoCloseable {
                 }
                 offset += operation.sizes()[part] * operation.dtype().bytes();
             }
-        } finally {
-            end();
-        }
+        });
     }
 
     @FunctionalInterface
@@ -150,14 +151,18 @@ final class NcclGroup implements AutoCloseable {
         void issue(int part, long offset);
     }
 
-    /** What is issued from here to {@link #end} is one operation of the GPU. May be nested. */
-    void begin() {
+    /** Issues the calls of {@code several} as one operation of the GPU (ncclGroupStart). May be nested. */
+    void group(Runnable several) {
         check(ncclGroupStart(), "ncclGroupStart");
-        calls.lock(); // until the end: nobody may abort half a group
+        calls.lock(); // until the end, so that no thread aborts the communicator inside a group
+        try {
+            several.run();
+        } finally {
+            endGroup();
+        }
     }
 
-    /** The end of what {@link #begin} began; whatever has happened since. */
-    void end() {
+    private void endGroup() {
         try {
             check(ncclGroupEnd(), "ncclGroupEnd");
         } finally {
@@ -165,7 +170,7 @@ final class NcclGroup implements AutoCloseable {
         }
     }
 
-    /** NCCL's operator; those with factors are made once. */
+    /** NCCL's reduction operator. Operators with a factor are created once and kept. */
     private int operator(CollectiveCall operation) {
         Reduction reduction = operation.reduction();
         double scale = reduction.scale(group.size());
@@ -189,7 +194,7 @@ final class NcclGroup implements AutoCloseable {
         Nccl.check(result, call);
     }
 
-    /** What has gone wrong in an operation that was issued, in NCCL's words. */
+    /** The asynchronous error of the communicator, if there is one. */
     Optional<String> error() {
         calls.lock();
         try {
@@ -205,27 +210,28 @@ final class NcclGroup implements AutoCloseable {
     }
 
     /**
-     * Ends what is under way, on any thread; may take its time. A thread that is in a call of NCCL is let out of it
-     * first, unless it is kept there, waiting for a peer: then nothing but this will free it.
+     * Aborts the operations in flight; may be called on any thread, and may take long. If another thread is in a call
+     * of NCCL, this waits for it up to a second. After that the call is taken to wait for a peer, and only the abort
+     * ends it.
      */
     void abort() {
-        boolean last;
-        boolean alone = alone();
+        boolean first;
+        boolean locked = tryLock();
         try {
-            last = ended.compareAndSet(false, true);
+            first = ended.compareAndSet(false, true);
         } finally {
-            if (alone) {
+            if (locked) {
                 calls.unlock();
             }
         }
-        if (last) {
-            gpu.release(() -> ncclCommAbort(comm)); // says nothing new if it fails
+        if (first) {
+            gpu.release(() -> ncclCommAbort(comm)); // an error here has no new cause; ignored
         }
     }
 
-    private boolean alone() {
+    private boolean tryLock() {
         try {
-            return calls.tryLock(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            return calls.tryLock(LOCK_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             return false;
@@ -233,24 +239,24 @@ final class NcclGroup implements AutoCloseable {
     }
 
     /**
-     * Ends the communicator when all that was issued is done; waits for the other ranks, which do the same, and, as
-     * {@link #abort} does, until every CUDA graph with its operations is gone. So neither keeps others from calling:
-     * the thread that would free those graphs may be about to ask for {@link #error}.
+     * Destroys the communicator once all its operations are done. Like {@link #abort}, it waits until every CUDA graph
+     * with its operations is freed; it also waits for the other ranks, which call it too. Both wait without holding the
+     * lock, because the thread that would free those graphs may call {@link #error} first.
      */
     void destroy() {
-        boolean last;
+        boolean first;
         calls.lock();
         try {
-            last = ended.compareAndSet(false, true);
+            first = ended.compareAndSet(false, true);
         } finally {
             calls.unlock();
         }
-        if (last) {
-            gpu.release(() -> ncclCommDestroy(comm)); // fails if the device has
+        if (first) {
+            gpu.release(() -> ncclCommDestroy(comm)); // returns an error after a device failure; ignored
         }
     }
 
-    /** Frees the stream, after {@link #abort} or {@link #destroy}. */
+    /** Frees the stream. Call it after {@link #abort} or {@link #destroy}. */
     @Override
     public void close() {
         gpu.release(stream::close);
