@@ -20,12 +20,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * {@code bench/gpu.sh --rehearse} on the simulated machine. The launcher is a script of this test, which answers
  * {@code verify} by itself: what that checks takes a minute there and has tests of its own.
  */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class RehearsalTest {
     private static final int PATIENCE_SECONDS = 300; // for a loaded machine
 

@@ -18,10 +18,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code isobar bundle}, and what it makes on a machine that has nothing else. */
+@Execution(ExecutionMode.CONCURRENT)
 class BundleCommandTest {
     private static final Path JAR = Path.of("target", "isobar.jar").toAbsolutePath(); // process-classes makes it
     private static final long LIMIT = 60_000_000;

@@ -10,9 +10,12 @@ import org.isobar.bundle.Bundle;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** What a bundle holds is all that a GPU needs beside driver and CUDA: no module is missing, no binding. */
 @Tag("cuda")
+@Execution(ExecutionMode.CONCURRENT)
 class CudaBundleTest {
     @TempDir
     private Path directory;

@@ -18,12 +18,17 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * When a job goes back into the queue, on a real Slurm of two virtual nodes. The program is a stub, which works until
  * it is asked to end, saves a checkpoint, and is done when it is started again.
  */
 @Tag("slurm")
+@Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("the cluster of RequeueTest") // a job that is preempted needs all nodes: one test after the other
 class RequeueTest {
     private static final String PROGRAM = """
         #!/bin/bash

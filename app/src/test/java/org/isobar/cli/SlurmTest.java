@@ -20,6 +20,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -28,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * classes; everything else is as a user has it.
  */
 @Tag("slurm")
+@Execution(ExecutionMode.CONCURRENT)
 class SlurmTest {
     private static final List<String> SCRIPTS = List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh",
         "export_DDP_vars.sh");

@@ -16,9 +16,11 @@ import org.isobar.os.PageCacheControl;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What reading takes besides time: no memory of the heap for a sample, and no disk that waits for the reader. */
 @Timeout(120)
+@Isolated("counts what this process reads from the disk")
 class LoaderCostTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final long NEXT_TO_NOTHING = 100; // bytes

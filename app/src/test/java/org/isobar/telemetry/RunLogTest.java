@@ -22,8 +22,10 @@ import java.util.stream.IntStream;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Lines, files, failures. */
+@Isolated("replaces System.err")
 class RunLogTest {
     private static final Pattern LINE =
         Pattern.compile("(\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d,\\d{3}) - root - (\\w+) - (.*)");

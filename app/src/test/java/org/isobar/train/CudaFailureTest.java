@@ -19,11 +19,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The program as a process of its own on a GPU that fails, or is too small: one message, and an end. */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class CudaFailureTest {
     /** Too little for batches of 96 in single precision: 512 MiB are the driver's own, 128 MiB are left to kernels. */
     private static final Map<String, String> SMALL = Map.of("ISOBAR_SIM_MEMORY", "675M");

@@ -15,9 +15,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** The program as a process of its own on machines whose GPU cannot be used: one message, and an end. */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class CudaUnavailableTest {
     private static final Map<String, String> NO_LIBRARIES = Map.of("LD_LIBRARY_PATH", "");
 

@@ -9,11 +9,14 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Processes that share a GPU, by {@code --comm_backend=host}, train what one process trains on the CPU. */
 @Tag("cuda")
+@Execution(ExecutionMode.CONCURRENT)
 class HostStagedTrainingTest {
     private static final String[] RUN = {"global_batch_size=4", "num_iters=12"};
 

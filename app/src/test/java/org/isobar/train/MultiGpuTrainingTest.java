@@ -19,11 +19,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Real processes with a simulated GPU each, over NCCL, train what one process trains on the CPU. */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class MultiGpuTrainingTest {
     private static final int STEPS = 6; // an epoch: the data has 24 samples
     private static final int GLOBAL_BATCH = 4;

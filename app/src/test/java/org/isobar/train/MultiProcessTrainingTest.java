@@ -18,10 +18,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Real processes over sockets train what one process trains. */
+@Execution(ExecutionMode.CONCURRENT)
 class MultiProcessTrainingTest {
     private static final String[] RUN = {"global_batch_size=4", "num_iters=12"};
 

@@ -22,12 +22,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A job of real processes, one of which comes to grief: the others end soon, say why, and exit with an error. */
+@Execution(ExecutionMode.CONCURRENT)
 class RankFailureTest {
     private static final Duration LIMIT = Duration.ofSeconds(10); // the default of --comm_timeout
     private static final String ENDLESS = "--num_iters=1200000";

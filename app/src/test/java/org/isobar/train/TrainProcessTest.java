@@ -19,10 +19,13 @@ import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The program as a process of its own, with the JVM options that the launcher gives: streams, exit codes, signals. */
+@Execution(ExecutionMode.CONCURRENT)
 class TrainProcessTest {
     private static final int PATIENCE_SECONDS = 5;
 

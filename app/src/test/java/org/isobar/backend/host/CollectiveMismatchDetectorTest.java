@@ -117,7 +117,7 @@ class CollectiveMismatchDetectorTest {
 
     /** Runs {@code body} at each rank; what each has heard of the others, or null. */
     private static List<String> run(int count, Body body) throws Exception {
-        int port = Ranks.freePort();
+        int port = FreePorts.one();
         try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
             List<Callable<String>> ranks = IntStream.range(0, count)
                 .mapToObj(rank -> (Callable<String>) () -> rank(rank, count, port, body)).toList();

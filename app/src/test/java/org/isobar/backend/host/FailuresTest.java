@@ -18,10 +18,13 @@ import org.isobar.distributed.job.TimeLimits;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ranks that disagree, leave or stop: every survivor ends soon, and knows why. */
+@Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
     private static final Tensor TEN = HostTensors.of(DType.F32, 10, i -> i);
 

@@ -6,10 +6,13 @@ import java.util.Map;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks in processes of their own: they reduce, and survive neither the death nor the stop of one of them. */
+@Execution(ExecutionMode.CONCURRENT)
 class ProcessesTest {
     @TempDir
     private Path directory;

@@ -20,10 +20,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code isobar doctor} in processes of its own, on machines that lack one thing or another. */
+@Execution(ExecutionMode.CONCURRENT)
 class DoctorCommandTest {
     private static final Path SIMULATOR = Path.of("..", "cuda-sim", "target", "lib").toAbsolutePath().normalize();
     private static final Duration PATIENCE = Duration.ofSeconds(60);

@@ -18,11 +18,14 @@ import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** What {@code isobar launch} takes, and what it tells the ranks. */
+@Execution(ExecutionMode.CONCURRENT)
 class LaunchCommandTest {
     @TempDir
     private Path directory;

@@ -16,11 +16,14 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Jobs whose ranks are small shell scripts, started by a launcher in a process of its own. */
+@Execution(ExecutionMode.CONCURRENT)
 class LocalJobTest {
     private static final int PATIENT = 30_000; // ms that no test uses up
     /** A rank that saves a checkpoint when it is asked to end. */

@@ -10,11 +10,14 @@ import java.util.concurrent.TimeUnit;
 
 import org.isobar.cli.job.JavaCommand;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What signals do to a process, sent to one. */
+@Execution(ExecutionMode.CONCURRENT)
 class StopSignalsTest {
     private static final int SAVED = 75;
     private static final List<String> UNARMED = List.of();

@@ -14,18 +14,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-import org.isobar.backend.host.Ranks;
+import org.isobar.backend.host.FreePorts;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import picocli.CommandLine;
 
 /** {@code isobar verify} as several processes. (What one process checks is tested where it is checked.) */
+@Execution(ExecutionMode.CONCURRENT)
 class VerifyCommandTest {
     private static final int PATIENCE_SECONDS = 90;
 
@@ -40,7 +43,7 @@ class VerifyCommandTest {
 
     @Test
     void twoProcessesAgreeWithOne() throws Exception {
-        int port = Ranks.freePort();
+        int port = FreePorts.one();
         start(0, 2, port, "--tensor_parallel=2", "--steps=1");
         start(1, 2, port, "--tensor_parallel=2", "--steps=1");
         assertEquals(0, code(0), text("err", 0));
@@ -57,7 +60,7 @@ class VerifyCommandTest {
     @Tag("simulated")
     @Test
     void fourGpusAgreeWithOne() throws Exception {
-        int port = Ranks.freePort();
+        int port = FreePorts.one();
         for (int rank = 0; rank < 4; rank++) {
             start(rank, 4, port, "--device=cuda", "--comm_backend=nccl", "--tensor_parallel=2",
                 "--context_parallel=2", "--steps=1");
@@ -73,7 +76,7 @@ class VerifyCommandTest {
 
     @Test
     void processesThatWereToldDifferentThingsSaySo() throws Exception {
-        int port = Ranks.freePort();
+        int port = FreePorts.one();
         start(0, 2, port, "--context_parallel=2", "--dropout=0");
         start(1, 2, port, "--context_parallel=2", "--dropout=0.5");
         for (int rank = 0; rank < 2; rank++) {

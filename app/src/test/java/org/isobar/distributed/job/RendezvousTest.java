@@ -35,9 +35,12 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.opentest4j.TestAbortedException;
 
 /** How ranks meet, and why they may not. */
+@Execution(ExecutionMode.CONCURRENT)
 class RendezvousTest {
     private static final TimeLimits LIMITS =
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(10), Duration.ofSeconds(20));

@@ -13,8 +13,11 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A disk that is full, or not to be written, costs a checkpoint at most: not the run, and no older checkpoint. */
+@Execution(ExecutionMode.CONCURRENT)
 class DiskFailureTest {
     private static final String THREE_EPOCHS = "num_iters=36";
     private static final String READ_ONLY = "mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"";

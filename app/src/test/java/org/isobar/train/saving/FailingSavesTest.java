@@ -23,10 +23,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Jobs of real processes whose saving, or going on, goes wrong at one of them. */
+@Execution(ExecutionMode.CONCURRENT)
 class FailingSavesTest {
     private static final Duration LIMIT = Duration.ofSeconds(15); // to notice a lost rank, and to give up a save
     private static final String MAIN = "org.isobar.cli.Main";

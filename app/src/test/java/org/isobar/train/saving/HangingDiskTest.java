@@ -22,8 +22,11 @@ import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Saving that takes for ever: a pipe that nobody reads is a disk that hangs. Nobody waits longer than is said. */
+@Execution(ExecutionMode.CONCURRENT)
 class HangingDiskTest {
     private static final Duration SHORT = Duration.ofMillis(300);
     private static final Duration LONG = Duration.ofMinutes(10);

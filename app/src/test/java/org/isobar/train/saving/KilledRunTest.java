@@ -23,6 +23,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -31,6 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * what they leave is, to the bit, what a run leaves that nobody has disturbed. {@code -Disobar.kills=SEED} repeats what
  * a failure tells, as far as moments can be repeated.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class KilledRunTest {
     private static final int KILLED = 128 + 9; // the exit code that Java gives for SIGKILL
     private static final int SAVES = 2; // at least so many are begun before a kill: there is progress

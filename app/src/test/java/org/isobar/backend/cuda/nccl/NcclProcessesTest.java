@@ -15,11 +15,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks with a simulated GPU each, in processes of their own, connected by NCCL. */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class NcclProcessesTest {
     /** Two scenes that wait most of their time: they do so while the others play. */
     private static RankProcesses patient;

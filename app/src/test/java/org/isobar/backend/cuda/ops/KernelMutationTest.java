@@ -11,38 +11,31 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelSource;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Tests the tests: with one small mistake in a kernel (an index, a bound, a barrier), the contract of its operation
  * must fail, or the simulated machine complain. Each file of kernels has its mistake.
  */
 @Tag("simulated")
+@Execution(ExecutionMode.CONCURRENT)
 class KernelMutationTest {
     private static final long SECONDS = 120;
-
-    private final ExecutorService pool = Executors.newFixedThreadPool(2);
-
-    @AfterEach
-    void close() {
-        pool.shutdownNow();
-    }
 
     private static List<Mutation> mutations() {
         return Stream.of(ofElements(), ofSums(), ofAttention()).flatMap(List::stream).toList();
@@ -106,17 +99,15 @@ class KernelMutationTest {
             new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
     }
 
-    /** Each is a process that keeps one processor busy: two at a time. */
+    /** Each is a process that keeps one processor busy. They run beside each other. */
     @TestFactory
     Stream<DynamicTest> oneMistakeIsFound(@TempDir Path logs) {
-        List<DynamicTest> tests = new ArrayList<>();
-        for (Mutation mutation : mutations()) {
-            Path log = logs.resolve(tests.size() + ".log");
-            Future<Integer> status = pool.submit(() -> run(mutation, log));
-            tests.add(DynamicTest.dynamicTest(mutation.toString(), () ->
-                assertEquals(MutatedContract.FOUND, status.get(), () -> "the mistake was not found: " + read(log))));
-        }
-        return tests.stream();
+        List<Mutation> all = mutations();
+        return IntStream.range(0, all.size()).mapToObj(i -> DynamicTest.dynamicTest(all.get(i).toString(), () -> {
+            Path log = logs.resolve(i + ".log");
+            int code = run(all.get(i), log);
+            assertEquals(MutatedContract.FOUND, code, () -> "the mistake was not found: " + read(log));
+        }));
     }
 
     private static int run(Mutation mutation, Path log) throws Exception {
