@@ -162,7 +162,9 @@ int main(int count, char** arguments) {
     test::addResults(suite);
     test::addDevices(suite);
     test::addNccl(suite);
+    test::addNcclFailures(suite);
     test::addNcclCalls(suite);
     test::addNcclResults(suite);
+    test::addNcclGroups(suite);
     return suite.run(count > 1 ? arguments[1] : "") == 0 ? 0 : 1;
 }

@@ -55,7 +55,9 @@ void addBlasResults(Suite& suite);
 void addResults(Suite& suite);
 void addDevices(Suite& suite);
 void addNccl(Suite& suite);
+void addNcclFailures(Suite& suite);
 void addNcclCalls(Suite& suite);
 void addNcclResults(Suite& suite);
+void addNcclGroups(Suite& suite);
 
 }  // namespace test

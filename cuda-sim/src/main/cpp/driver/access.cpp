@@ -4,6 +4,7 @@
 #include "device.h"
 #include "errors.h"
 #include "fibers.h"
+#include "history.h"
 #include "shared.h"
 #include "streams.h"
 

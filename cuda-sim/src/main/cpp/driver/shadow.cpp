@@ -7,6 +7,7 @@
 #include "block.h"
 #include "config.h"
 #include "errors.h"
+#include "history.h"
 #include "streams.h"
 
 namespace sim {

@@ -2,63 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <thread>
 
 #include "api.h"
 #include "device.h"
 #include "errors.h"
+#include "history.h"
 
 namespace sim {
 namespace {
 
-struct Issued {
-    int stream;
-    uint32_t sequence;
-    const std::string* name;
-};
-
-constexpr size_t REMEMBERED = 200000;
-
 std::vector<std::unique_ptr<Stream>> streams;
-std::deque<Issued> history;    // operations by number, from `oldest` on
-uint32_t oldest = 1;
-uint32_t settled = 0;
-std::set<std::string> names;
-Clock known;                   // what the host knows to have ended
 const Operation* current = nullptr;
-
-uint32_t at(const Clock& clock, int stream) {
-    return static_cast<size_t>(stream) < clock.size() ? clock[stream] : 0;
-}
-
-void join(Clock& clock, const Clock& other) {
-    clock.resize(std::max(clock.size(), other.size()));
-    for (size_t i = 0; i < other.size(); ++i) {
-        clock[i] = std::max(clock[i], other[i]);
-    }
-}
-
-void raise(Clock& clock, const Stream& stream, uint32_t sequence) {
-    clock.resize(std::max<size_t>(clock.size(), stream.number + 1));
-    clock[stream.number] = std::max(clock[stream.number], sequence);
-}
-
-// The host learns that all before this has ended.
-void learn(const Clock& clock) {
-    join(known, clock);
-    while (settled + 1 - oldest < history.size()) {
-        const Issued& next = history[settled + 1 - oldest];
-        if (next.sequence > at(known, next.stream)) {
-            break;
-        }
-        ++settled;
-    }
-    while (history.size() > REMEMBERED && oldest <= settled) {
-        history.pop_front();
-        ++oldest;
-    }
-}
 
 void runFirst(Stream* stream) {
     Operation operation = std::move(stream->queue.front());
@@ -219,17 +174,15 @@ bool isDefault(const Stream* stream) {
 void enqueue(Stream* stream, const Task& task) {
     Work prepared = task.prepare ? task.prepare() : task.run;
     followDefault(stream);
-    join(stream->clock, known);
+    join(stream->clock, knownByHost());
     Operation& operation = stream->queue.emplace_back(task);
     operation.run = std::move(prepared);
-    operation.number = oldest + static_cast<uint32_t>(history.size());
     operation.stream = stream;
     operation.sequence = ++stream->issued;
-    operation.settled = settled;
     operation.clock = stream->clock;
     operation.after = std::move(stream->after);
     stream->after.clear();
-    history.push_back({stream->number, operation.sequence, &*names.insert(operation.name).first});
+    remember(operation);
 }
 
 Event reachedBy(const Stream* stream) {
@@ -291,6 +244,7 @@ void synchronizeAll() {
 }
 
 void dropQueued(int device) {
+    Clock ended;
     for (auto& stream : streams) {
         if (stream->device != device) {
             continue;
@@ -298,10 +252,10 @@ void dropQueued(int device) {
         stream->queue.clear();
         stream->after.clear();
         stream->done = stream->issued;
-        raise(known, *stream, stream->issued);
+        raise(ended, *stream, stream->issued);
         stream->live = stream.get() == streams[device].get();
     }
-    learn({});
+    learn(ended);
 }
 
 bool poll(Stream* stream) {
@@ -325,26 +279,6 @@ bool advanceAwaited() {
 
 const Operation* running() {
     return current;
-}
-
-bool ordered(uint32_t number) {
-    if (number <= current->settled || number < oldest) {
-        return true;
-    }
-    const Issued& other = history[number - oldest];
-    return other.stream == current->stream->number ? other.sequence <= current->sequence
-        : other.sequence <= at(current->clock, other.stream);
-}
-
-std::string whereIs(uint32_t number) {
-    if (current != nullptr && number == current->number) {
-        return format("%s (operation %s)", current->stream->title.c_str(), current->name.c_str());
-    }
-    if (number < oldest) {
-        return format("a stream (operation number %u)", number);
-    }
-    const Issued& issued = history[number - oldest];
-    return format("%s (operation %s)", streams[issued.stream]->title.c_str(), issued.name->c_str());
 }
 
 const Operation* pendingOn(const void* host, size_t bytes) {

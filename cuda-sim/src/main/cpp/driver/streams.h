@@ -107,12 +107,6 @@ bool advanceAwaited();
 // The operation that runs now, or null.
 const Operation* running();
 
-// Whether the operation with this number is ordered before the running one.
-bool ordered(uint32_t number);
-
-// "stream 2 (operation layer_norm)", for messages.
-std::string whereIs(uint32_t number);
-
 // The pending operation that uses some of this memory of the host, or null.
 const Operation* pendingOn(const void* host, size_t bytes);
 
