@@ -24,8 +24,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * {@code bench/gpu.sh --rehearse} on the simulated machine. The launcher is a script of this test, which answers
- * {@code verify} by itself: what that checks takes a minute there and has tests of its own.
+ * Runs {@code bench/gpu.sh --rehearse} on the simulated machine. The launcher is a script that replaces
+ * {@code isobar verify}, which takes a minute there and has its own tests.
  */
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
@@ -34,22 +34,22 @@ class RehearsalTest {
 
     @TempDir
     private static Path whole;
-    private static String said;
+    private static String output;
 
     @BeforeAll
     static void rehearse() throws Exception {
-        said = rehearse(whole, "exit 0");
+        output = rehearse(whole, "exit 0");
     }
 
     @Test
-    void everythingIsDoneAndNoTimeIsNoted() throws IOException {
+    void everythingRunsWithoutTimes() throws IOException {
         JsonNode report = report(whole);
         String page = page(whole);
         for (String part : List.of("verify", "ceilings-isobar", "step-tiny-bf16-isobar-1", "step-tiny-bf16-isobar-2",
                 "step-tiny-bf16-isobar-graphs", "step-tiny-none-isobar-1", "step-tiny-none-isobar-graphs")) {
-            assertTrue(page.contains("| " + part + " | ok | not measured |  |\n"), page + said);
+            assertTrue(page.contains("| " + part + " | ok | not measured |  |\n"), page + output);
         }
-        assertFalse(said.contains(" failed "), said);
+        assertFalse(output.contains(" failed "), output);
         assertFalse(page.matches("(?s).*\\d (ms|GB/s|TFLOP/s) \\|.*"), page);
         for (JsonNode way : report.get("comparisons")) {
             assertTrue(way.get("seconds").isNull() && way.get("rounds").isEmpty(), way::toString);
@@ -62,26 +62,27 @@ class RehearsalTest {
     }
 
     @Test
-    void capturedStepsComputeTheSame() throws IOException {
-        assertEquals(2, agreeing("isobar", "graphs"), () -> said);
+    void capturedStepsHaveTheSameLosses() throws IOException {
+        assertEquals(2, agreeing("isobar", "graphs"), () -> output);
     }
 
     @Test
-    void isobarAndPyTorchComputeTheSame() throws IOException {
-        assumeTrue(report(whole).get("steps").has("step-tiny-bf16-pytorch-eager"), () -> "no PyTorch here: " + said);
-        assertEquals(2, agreeing("pytorch", "eager"), () -> said);
+    void isobarAndPyTorchHaveTheSameLosses() throws IOException {
+        assumeTrue(report(whole).get("steps").has("step-tiny-bf16-pytorch-eager"), () -> "no PyTorch on this machine: "
+            + output);
+        assertEquals(2, agreeing("pytorch", "eager"), () -> output);
     }
 
     @Test
-    void nothingIsMeasuredWhereTheArithmeticDoesNotHold(@TempDir Path directory) throws Exception {
-        String refused = rehearse(directory, "echo something does not hold; exit 1");
+    void nothingIsMeasuredIfVerifyFails(@TempDir Path directory) throws Exception {
+        String refused = rehearse(directory, "echo a check failed; exit 1");
         assertTrue(refused.contains("the arithmetic does not hold here, so nothing is measured"), refused);
-        assertTrue(page(directory).contains("| verify | failed | not measured | status 1: something does not hold |\n"),
+        assertTrue(page(directory).contains("| verify | failed | not measured | status 1: a check failed |\n"),
             refused);
         assertEquals(0, report(directory).get("steps").size());
     }
 
-    /** Number of settings in which that way yields Isobar's losses. */
+    /** Number of settings in which this program and mode has Isobar's losses. */
     private static int agreeing(String program, String mode) throws IOException {
         int agreeing = 0;
         for (JsonNode way : report(whole).get("comparisons")) {
@@ -102,7 +103,7 @@ class RehearsalTest {
         return Files.readString(directory.resolve("results/report.md"));
     }
 
-    /** What the rehearsal said, with a launcher that does {@code verify} when it is asked to. */
+    /** Runs a rehearsal whose launcher runs a shell command for {@code isobar verify}; returns its output. */
     private static String rehearse(Path directory, String verify) throws Exception {
         Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         Path launcher = Files.writeString(directory.resolve("isobar"), """

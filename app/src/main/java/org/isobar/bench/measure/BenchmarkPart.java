@@ -9,27 +9,27 @@ import java.util.stream.Stream;
 import org.isobar.os.ProcessMemory;
 
 /**
- * One part of a benchmark, as {@code parts.tsv} has it: a line of columns with tabs between them, "-" for what is not
- * known. {@code bench/gpu.sh} writes five, {@code bench cpu} adds the memory of processes.
+ * One part of a benchmark. {@code parts.tsv} has one line for each part, with columns separated by tabs and "-" for
+ * unknown values. {@code bench/gpu.sh} writes five columns; {@code bench cpu} adds three with the memory of processes.
  *
- * @param name    also the stem of the file that it wrote
+ * @param name    name of the part and of its result file without the suffix
  * @param result  {@link #OK}, {@link #FAILED} or {@link #SKIPPED}
- * @param seconds that it took; null where not measured
- * @param peakMib most memory of the device in MiB while it ran, as nvidia-smi has it; null where nobody looked
- * @param reason  why it failed or was skipped; empty if it did not
- * @param memory  the most of the part's processes; null where nobody looked
+ * @param seconds run time; null if not measured
+ * @param peakMib peak device memory in MiB according to nvidia-smi; null if not measured
+ * @param reason  why the part failed or was skipped; otherwise empty
+ * @param memory  peak memory of the processes of the part; null if not measured
  */
 public record BenchmarkPart(String name, String result, Double seconds, Double peakMib, String reason,
     ProcessMemory memory) {
-    /** It did what it was to do. */
+    /** The part succeeded. */
     public static final String OK = "ok";
-    /** It did not, or not in time. */
+    /** The part failed or exceeded its time limit. */
     public static final String FAILED = "failed";
-    /** It was not begun. */
+    /** The part was not started. */
     public static final String SKIPPED = "skipped";
     private static final int COLUMNS = 5;
 
-    /** The part of a line. */
+    /** Parses a line. */
     public static BenchmarkPart of(String line) {
         List<String> columns = List.of(line.split("\t", -1));
         return new BenchmarkPart(columns.get(0), columns.get(1), number(columns.get(2)), number(columns.get(3)),
@@ -37,7 +37,7 @@ public record BenchmarkPart(String name, String result, Double seconds, Double p
                 : memory(columns.subList(COLUMNS, columns.size())));
     }
 
-    /** Its line. */
+    /** Formats the line of this part. */
     public String line() {
         Stream<Object> bytes = memory == null ? Stream.empty()
             : Stream.of(memory.anonymous(), memory.files(), memory.peak());

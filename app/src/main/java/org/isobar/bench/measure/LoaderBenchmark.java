@@ -14,28 +14,28 @@ import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
 
 /**
- * How fast the loader brings normalized samples into memory, from files that lie in the system's cache, beside copies
- * of as many bytes by as many threads. All ways take turns; nobody does anything with the samples.
+ * Measures how fast the data loader reads and normalizes samples from files in the page cache, and how fast the same
+ * number of threads copies the same number of bytes. The variants alternate. The samples are discarded.
  */
 public final class LoaderBenchmark {
     private static final List<Integer> WORKERS = List.of(0, 1, 2, 4);
     private static final List<Integer> COPIERS = List.of(1, 2, 4);
-    private static final int PASSES = 9; // over all samples, besides one to warm up
+    private static final int PASSES = 9; // over all samples, after one warmup pass
     private static final int SLOW_PASSES = 2;
 
     private final Device device;
     private final LoaderFiles files;
     private final Timing timing;
-    private final Map<LoaderResult.Rate, List<Double>> rates = new LinkedHashMap<>(); // bytes per second of each way
+    private final Map<LoaderResult.Rate, List<Double>> rates = new LinkedHashMap<>(); // bytes per second
 
-    /** The benchmark of files that have been made; {@code device} stays the caller's. */
+    /** Creates a benchmark of existing files. The caller closes {@code device}. */
     public LoaderBenchmark(Device device, LoaderFiles files, Timing timing) {
         this.device = device;
         this.files = files;
         this.timing = timing;
     }
 
-    /** Measures. */
+    /** Runs the benchmark. */
     public LoaderResult run() {
         try (Copies copies = new Copies(files.sampleBytes(), files.frames())) {
             for (String layout : files.layouts()) {
@@ -68,18 +68,18 @@ public final class LoaderBenchmark {
 
     private void pass(String layout, int pass, List<DataLoader> loaders, Copies copies) {
         for (int threads : COPIERS) {
-            note(pass, new LoaderResult.Rate(LoaderResult.MEMORY, "memcpy", threads, null), files.frames(),
+            record(pass, new LoaderResult.Rate(LoaderResult.MEMORY, "memcpy", threads, null), files.frames(),
                 () -> copies.run(threads));
         }
         for (int i = 0; i < loaders.size(); i++) {
             DataLoader loader = loaders.get(i);
             int workers = WORKERS.get(i);
-            note(pass, new LoaderResult.Rate(layout, workers + (workers == 1 ? " worker" : " workers"),
+            record(pass, new LoaderResult.Rate(layout, workers + (workers == 1 ? " worker" : " workers"),
                 Math.max(1, workers), null), loader.steps(), () -> read(loader, pass));
         }
     }
 
-    private void note(int pass, LoaderResult.Rate way, int samples, Runnable work) {
+    private void record(int pass, LoaderResult.Rate way, int samples, Runnable work) {
         long start = System.nanoTime();
         work.run();
         double seconds = (System.nanoTime() - start) / 1e9;
@@ -96,7 +96,7 @@ public final class LoaderBenchmark {
         }
     }
 
-    /** Copies of samples from memory as large as all of them to a place for one sample for each thread. */
+    /** Copies samples from a buffer of all samples to a buffer of one sample per thread. */
     private static final class Copies implements AutoCloseable {
         private final Arena arena = Arena.ofShared();
         private final long bytes;
@@ -112,24 +112,24 @@ public final class LoaderBenchmark {
         }
 
         void run(int threads) {
-            List<Thread> others = new ArrayList<>();
+            List<Thread> helpers = new ArrayList<>();
             for (int i = 1; i < threads; i++) {
-                int place = i;
-                others.add(Thread.ofPlatform().daemon().start(() -> copy(place, threads)));
+                int index = i;
+                helpers.add(Thread.ofPlatform().daemon().start(() -> copy(index, threads)));
             }
             copy(0, threads);
             try {
-                for (Thread other : others) {
-                    other.join();
+                for (Thread helper : helpers) {
+                    helper.join();
                 }
             } catch (InterruptedException stop) {
                 Thread.currentThread().interrupt();
             }
         }
 
-        private void copy(int place, int threads) {
-            for (int i = place; i < samples; i += threads) {
-                MemorySegment.copy(from, i * bytes, to.get(place), 0, bytes);
+        private void copy(int index, int threads) {
+            for (int i = index; i < samples; i += threads) {
+                MemorySegment.copy(from, i * bytes, to.get(index), 0, bytes);
             }
         }
 

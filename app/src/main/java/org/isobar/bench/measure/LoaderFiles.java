@@ -15,51 +15,51 @@ import org.isobar.data.synthetic.SyntheticEra5;
 import org.isobar.os.CommandResult;
 
 /**
- * One year of synthetic weather in three layouts: {@code contiguous/train}, {@code chunked} and {@code gzip}. The first
- * is written by this program, the others from it by {@code bench/loader_h5py.py}, a chunk for each field.
+ * One year of synthetic data in three HDF5 layouts: {@code contiguous/train}, {@code chunked} and {@code gzip}. This
+ * program writes the first; {@code bench/loader_h5py.py} converts it to the others, with one chunk per field.
  *
- * @param directory where they lie
+ * @param directory directory of all layouts
  * @param height    latitudes
  * @param width     longitudes
- * @param frames    of the year
+ * @param frames    times in the year
  */
 public record LoaderFiles(Path directory, int height, int width, int frames) {
     /** Names of the layouts. */
     public static final List<String> LAYOUTS = List.of("contiguous", "chunked", "gzip");
     private static final String CONTIGUOUS = LAYOUTS.getFirst();
-    private static final int COMPRESSED_SAMPLES = 4; // that are read: they take long
-    private static final Duration PATIENCE = Duration.ofSeconds(120);
+    private static final int COMPRESSED_SAMPLES = 4; // number that is read, because decompression is slow
+    private static final Duration LIMIT = Duration.ofSeconds(120);
 
-    /** Files of the size that preset {@code base} reads: with a year for validation in the first layout 0.98 GB. */
+    /** Files with the image size of preset {@code base}: 0.98 GB in the first layout, with a validation year. */
     public static LoaderFiles ofBase(Path directory) {
         return new LoaderFiles(directory, 360, 720, 12);
     }
 
-    /** Makes the first layout, if it is missing. */
+    /** Writes the contiguous layout unless it exists. */
     public void make(Consumer<String> progress) {
         SyntheticEra5.write(new SyntheticConfig(height, width, 1, 1, 0, frames, 1), directory.resolve(CONTIGUOUS),
             SyntheticEra5.Existing.KEEP, progress);
     }
 
-    /** Makes the others of the first one by the Python script. */
+    /** Converts the contiguous layout to the others with the Python script. */
     public void makeOthers(List<String> script, Consumer<String> progress) {
         List<String> command = new ArrayList<>(script);
         command.addAll(List.of("make", directory.toString()));
-        CommandResult.run(PATIENCE, command).fault().ifPresent(fault -> progress.accept(
+        CommandResult.run(LIMIT, command).fault().ifPresent(fault -> progress.accept(
             "Chunked and compressed files could not be made: " + String.join(" ", command) + ": " + fault));
     }
 
-    /** Whether all layouts are there. */
+    /** Whether all layouts exist. */
     public boolean complete() {
         return layouts().equals(LAYOUTS);
     }
 
-    /** The layouts that are there. */
+    /** The layouts that exist. */
     List<String> layouts() {
         return LAYOUTS.stream().filter(layout -> Files.isDirectory(files(layout))).toList();
     }
 
-    /** How the year is read in a layout. */
+    /** Configuration of the dataset in a layout. */
     DatasetConfig dataset(String layout) {
         Path stats = directory.resolve(CONTIGUOUS).resolve("stats");
         return new DatasetConfig(files(layout), stats.resolve("global_means.npy"), stats.resolve("global_stds.npy"),

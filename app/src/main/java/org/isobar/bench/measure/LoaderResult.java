@@ -4,24 +4,25 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How fast samples come out of files that lie in the system's cache. {@code bench/loader_h5py.py} writes the same.
+ * Result of the loader benchmark: read rates from files in the page cache. {@code bench/loader_h5py.py} writes the same
+ * format.
  *
  * @param program     isobar or h5py
- * @param sampleBytes of the two fields of a sample
- * @param rates       of each way of reading
- * @param facts       what else is worth knowing
+ * @param sampleBytes bytes of a sample, which is two frames
+ * @param rates       one for each variant
+ * @param facts       further information by name
  */
 public record LoaderResult(String program, long sampleBytes, List<Rate> rates, Map<String, String> facts) {
-    /** {@link Rate#layout} where nothing is read. */
+    /** {@link Rate#layout} of copies in memory. */
     public static final String MEMORY = "memory";
 
     /**
-     * One way of reading.
+     * Read rate of one variant.
      *
-     * @param layout  of the file: contiguous, chunked or gzip; {@code memory} where nothing is read
-     * @param way     who reads, and how
-     * @param threads that read
-     * @param bytes   of samples per second; null where not measured
+     * @param layout  layout of the file: contiguous, chunked or gzip; {@code memory} for copies in memory
+     * @param way     the variant, such as "2 workers"
+     * @param threads number of reading threads
+     * @param bytes   bytes of samples per second; null if not measured
      */
     public record Rate(String layout, String way, int threads, Spread bytes) { }
 }

@@ -12,18 +12,18 @@ import org.isobar.device.Device;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.TensorOps;
 
-/** Lets somebody learn of each operation that is issued on a device, and of the part of the step that it is in. */
+/** Wraps a device so that an observer is called before and after each operation, with its phase of the step. */
 final class ObservedDevice {
     private static final Set<String> UPDATE = Set.of("fill", "unscale", "advance", "adam");
-    private static final String TURN = "relativeL2LossBackward"; // where a step's forward half ends
+    private static final String FIRST_BACKWARD = "relativeL2LossBackward"; // first operation of backward
 
-    /** Who learns of them, on the thread that issues them. */
+    /** Receives operations on the thread that issues them. */
     interface Observer {
-        /** The next operation is about to be issued. */
-        void begins(StepOperation operation);
+        /** Called before an operation is issued. */
+        void beforeIssue(StepOperation operation);
 
-        /** It has been issued. */
-        void issued();
+        /** Called after the operation was issued. */
+        void afterIssue();
     }
 
     private final Observer observer;
@@ -33,23 +33,23 @@ final class ObservedDevice {
         this.observer = observer;
     }
 
-    /** {@code device}, which stays its owner's; {@code observer} learns of every call of its operations. */
+    /** Wraps {@code device}, which its owner closes; calls {@code observer} around every operation. */
     static Device of(Device device, Observer observer) {
         ObservedDevice observed = new ObservedDevice(observer);
         TensorOps ops = device.ops();
-        TensorOps announced = proxy(TensorOps.class, (proxy, method, arguments) -> {
-            observer.begins(observed.operation(method, arguments));
+        TensorOps observedOps = proxy(TensorOps.class, (proxy, method, arguments) -> {
+            observer.beforeIssue(observed.operation(method, arguments));
             Object result = call(ops, method, arguments);
-            observer.issued();
+            observer.afterIssue();
             return result;
         });
         return proxy(Device.class, (proxy, method, arguments) ->
-            method.getName().equals("ops") ? announced : call(device, method, arguments));
+            method.getName().equals("ops") ? observedOps : call(device, method, arguments));
     }
 
     private StepOperation operation(Method method, Object... arguments) {
         String name = method.getName();
-        if (name.equals(TURN)) {
+        if (name.equals(FIRST_BACKWARD)) {
             phase = Phase.BACKWARD;
         } else if (name.equals("adam")) {
             phase = Phase.FORWARD; // of the next step

@@ -10,17 +10,18 @@ import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Stopwatch;
 
 /**
- * The operations of a training step, one by one: what each has to do, counted in a dry run of the step, and how long it
- * took, marked before and after each. Both see the same operations in the same order.
+ * Work and time of each operation of a training step. The work is counted in a dry run of the step; the time is taken
+ * from a stopwatch that is marked before and after each operation. Both runs issue the same operations in the same
+ * order.
  */
 final class OperationTimes {
-    /** What one operation has to do. */
+    /** Work of one operation. */
     private record Work(StepOperation operation, double flops, double bytes) { }
 
     private final List<Work> works = new ArrayList<>();
     private final List<double[]> steps = new ArrayList<>(); // seconds of each operation
 
-    /** For the step that is taken over {@code device}: counts its operations. */
+    /** Returns an observer that records the work of each operation of a dry run on {@code device}. */
     ObservedDevice.Observer count(DryRunDevice device) {
         return new ObservedDevice.Observer() {
             private StepOperation operation;
@@ -28,48 +29,48 @@ final class OperationTimes {
             private double bytes;
 
             @Override
-            public void begins(StepOperation next) {
+            public void beforeIssue(StepOperation next) {
                 operation = next;
                 flops = device.flops();
                 bytes = device.bytes();
             }
 
             @Override
-            public void issued() {
+            public void afterIssue() {
                 works.add(new Work(operation, device.flops() - flops, device.bytes() - bytes));
             }
         };
     }
 
-    /** Forgets the operations that have been counted. */
-    void forget() {
+    /** Removes the operations recorded so far. */
+    void clear() {
         works.clear();
     }
 
-    /** For steps over the device of the stopwatch: marks each operation. */
+    /** Returns an observer that marks the stopwatch before and after each operation. */
     static ObservedDevice.Observer mark(Stopwatch stopwatch) {
         return new ObservedDevice.Observer() {
             @Override
-            public void begins(StepOperation next) {
+            public void beforeIssue(StepOperation next) {
                 stopwatch.mark();
             }
 
             @Override
-            public void issued() {
+            public void afterIssue() {
                 stopwatch.mark();
             }
         };
     }
 
-    /** Takes in the marks of one step. */
+    /** Adds the laps of one step. */
     void add(double[] laps) {
         if (laps.length != 2 * works.size() - 1) {
-            throw new IllegalStateException(laps.length + " laps of " + works.size() + " operations");
+            throw new IllegalStateException(laps.length + " laps for " + works.size() + " operations");
         }
         steps.add(IntStream.range(0, works.size()).mapToDouble(i -> laps[2 * i]).toArray());
     }
 
-    /** The operations by kind and part of the step, in the order of their first; medians over the steps. */
+    /** Groups operations by name and phase, in the order of their first call. Times are medians over the steps. */
     List<OperationGroup> groups(Timing timing) {
         Map<StepOperation, List<Integer>> members = new LinkedHashMap<>();
         for (int i = 0; i < works.size(); i++) {

@@ -3,11 +3,11 @@ package org.isobar.bench.measure;
 import org.isobar.device.Device;
 import org.isobar.tensor.DType;
 
-/** What matrix products take in, by the names that reports have for it. */
+/** Names in reports of the operand types of matrix products. */
 final class ProductTypes {
     private ProductTypes() { }
 
-    /** Of tensors of type {@code compute} on {@code device}: fp16, bf16, tf32 or fp32. */
+    /** Name of the operand type for tensors of type {@code compute}: fp16, bf16, tf32 or fp32. */
     static String name(Device device, DType compute) {
         return switch (compute) {
             case F16 -> "fp16";

@@ -7,9 +7,10 @@ import java.util.stream.LongStream;
 import java.util.zip.CRC32;
 
 /**
- * Weights and images that {@code bench/vit_torch.py} makes as well, to the bit: element {@code i} of the tensor of a
- * name is {@code centre + deviation sqrt(3) (h / 2^23 - 1)}, in double and then cast, where h is 24 bits of a hash of
- * {@code i} and the CRC-32 of the name. So they are uniform, look random, and need no file.
+ * Pseudorandom weights and images that {@code bench/vit_torch.py} computes with the same bits, so that no file is
+ * needed. They are uniformly distributed: element {@code i} of a named tensor is
+ * {@code centre + deviation sqrt(3) (h / 2^23 - 1)}, computed in double and then cast, where h is 24 bits of a hash of
+ * {@code i} and the CRC-32 of the name.
  */
 public final class SeededNumbers {
     /** Standard deviation of all weights. */
@@ -24,22 +25,22 @@ public final class SeededNumbers {
         CRC32 crc = new CRC32();
         crc.update(name.getBytes(StandardCharsets.UTF_8));
         int key = (int) crc.getValue();
-        double reach = deviation * Math.sqrt(3);
+        double halfWidth = deviation * Math.sqrt(3);
         long elements = host.byteSize() / Float.BYTES;
         LongStream.range(0, (elements + BLOCK - 1) / BLOCK).parallel().forEach(block -> {
             for (long i = block * BLOCK; i < Math.min(elements, (block + 1) * BLOCK); i++) {
                 double uniform = (hash((int) i * GOLDEN + key) >>> 8) * 0x1p-23 - 1;
-                host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) (centre + reach * uniform));
+                host.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) (centre + halfWidth * uniform));
             }
         });
     }
 
-    /** Weights of norms lie about 1, all others about 0. */
+    /** Mean of a weight: 1 for weights of norms, 0 for all others. */
     public static double centre(String weight) {
         return weight.contains("norm") && weight.endsWith("weight") ? 1 : 0;
     }
 
-    /** Every bit of the argument changes half of the result's (the constants are C. Wellons', "lowbias32"). */
+    /** Hash function lowbias32 by C. Wellons: each input bit flips about half of the output bits. */
     private static int hash(int value) {
         int h = value;
         h = (h ^ h >>> 16) * 0x7feb352d;

@@ -4,20 +4,20 @@ import java.util.Arrays;
 import java.util.function.DoubleUnaryOperator;
 
 /**
- * Several measurements of one thing. Quantiles lie between the two nearest measurements, as numpy has them.
+ * Median, range and quartiles of repeated measurements. Quantiles are interpolated linearly, as numpy does by default.
  *
- * @param count         how many
- * @param median        the one in the middle
- * @param low           the smallest
- * @param high          the largest
- * @param lowerQuartile a quarter of them is smaller
- * @param upperQuartile a quarter of them is larger
+ * @param count         number of measurements
+ * @param median        median
+ * @param low           minimum
+ * @param high          maximum
+ * @param lowerQuartile 25th percentile
+ * @param upperQuartile 75th percentile
  */
 public record Spread(int count, double median, double low, double high, double lowerQuartile, double upperQuartile) {
     private static final double MIDDLE = 0.5;
     private static final double QUARTER = 0.25;
 
-    /** The spread of {@code values}, at least one. */
+    /** Computes the spread of at least one value. */
     public static Spread of(double... values) {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
@@ -25,15 +25,15 @@ public record Spread(int count, double median, double low, double high, double l
             quantile(sorted, QUARTER), quantile(sorted, 1 - QUARTER));
     }
 
-    /** The spread of {@code values}, each put through {@code function}; null if they are a rehearsal's. */
+    /** Applies {@code function} to the values and computes their spread; returns null in a rehearsal. */
     static Spread of(double[] values, Timing timing, DoubleUnaryOperator function) {
         return timing == Timing.REHEARSED ? null : of(Arrays.stream(values).map(function).toArray());
     }
 
-    private static double quantile(double[] sorted, double share) {
-        double place = share * (sorted.length - 1);
-        int below = (int) place;
+    private static double quantile(double[] sorted, double fraction) {
+        double position = fraction * (sorted.length - 1);
+        int below = (int) position;
         int above = Math.min(below + 1, sorted.length - 1);
-        return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+        return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
     }
 }

@@ -30,12 +30,12 @@ import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 
 /**
- * The training step of a configuration on one device, its weights and its one batch as {@link SeededNumbers} has them,
- * both resident: the time of whole steps, then of each operation in further ones.
+ * Measures the training step of a configuration on one device: first whole steps, then each operation in further steps.
+ * Weights and the single batch come from {@link SeededNumbers} and stay in device memory.
  */
 public final class StepBenchmark {
-    private static final int LOSSES = 3; // that are told: the update is in the second
-    private static final int OBSERVED_STEPS = 20; // at most, besides one to warm up
+    private static final int LOSSES = 3; // reported; the second and third depend on updates
+    private static final int OBSERVED_STEPS = 20; // at most, after one warmup step
 
     private final RunConfig config;
     private final VitConfig model;
@@ -43,39 +43,39 @@ public final class StepBenchmark {
     private final Plan plan;
     private final Replica.Options options;
     private final int batch;
-    private final MemoryPlan needs;
+    private final MemoryPlan memoryPlan;
 
     /**
-     * How much is measured.
+     * Scope of the measurement.
      *
-     * @param warmup steps before that
-     * @param steps  steps that are
+     * @param warmup steps before the measurement
+     * @param steps  measured steps
      */
     public record Plan(int warmup, int steps, Timing timing, Detail detail) {
         public Plan {
             if (warmup < 1 || steps < 1 || warmup + steps < LOSSES) {
                 throw new UserException("--warmup_steps and --steps must be at least 1 each and " + LOSSES
-                    + " together, for so many losses are reported");
+                    + " together, because " + LOSSES + " losses are reported");
             }
         }
     }
 
-    /** How closely steps are looked at. */
+    /** What is timed. */
     public enum Detail {
-        /** Whole steps alone. */
+        /** Only whole steps. */
         STEPS,
-        /** Each operation as well, in further steps. */
+        /** Whole steps, then each operation in further steps. */
         OPERATIONS
     }
 
     /**
-     * The benchmark of a configuration of one process.
+     * Creates the benchmark of a configuration for one process.
      *
-     * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit
+     * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit in device memory
      */
     public StepBenchmark(RunConfig config, Device device, Plan plan) {
         if (config.ranks().worldSize() > 1) {
-            throw new UserException("bench step measures one process, and this is one of "
+            throw new UserException("bench step measures one process, but the world size is "
                 + config.ranks().worldSize());
         }
         this.config = config;
@@ -84,18 +84,18 @@ public final class StepBenchmark {
         model = config.model();
         batch = config.training().localBatchSize();
         options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
-        needs = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
+        memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
             MemoryCheck.Saving.NOTHING),
             device.memory().available());
     }
 
-    /** Measures; {@code partial} is told what is to be done, before anything is. */
+    /** Runs the benchmark. Passes partial results to {@code partial}: the description first, then the whole steps. */
     public StepResult run(Consumer<StepResult> partial) {
         StepResult start = description();
         partial.accept(start);
-        device.reserve(needs.footprint());
+        device.reserve(memoryPlan.footprint());
         try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
             HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
             SeededNumbers.fill(input.segment(), "input", 0, 1);
@@ -103,7 +103,8 @@ public final class StepBenchmark {
             Batch data = new Batch(input.toDevice(), target.toDevice());
             List<Double> losses = new ArrayList<>();
             Spread seconds = steps(data, losses);
-            StepResult.Memory memory = new StepResult.Memory(needs.bytes() + device.workspaceBytes(needs.footprint())
+            StepResult.Memory memory =
+                new StepResult.Memory(memoryPlan.bytes() + device.workspaceBytes(memoryPlan.footprint())
                 + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
             StepResult whole = start.with(losses, seconds, memory, List.of());
             partial.accept(whole);
@@ -115,7 +116,7 @@ public final class StepBenchmark {
     private record Batch(Tensor input, Tensor target) { }
 
     private Spread steps(Batch data, List<Double> losses) {
-        try (StepMemory memory = needs.allocate(device);
+        try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
             Replica replica = replica(device, memory, options.steps())) {
             load(replica);
@@ -128,7 +129,7 @@ public final class StepBenchmark {
             for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
                 Supplier<BatchLoss> next = replica.issue(data.input, data.target, context(step));
                 stopwatch.mark();
-                losses.add(last.get().mean()); // a step late, as in training
+                losses.add(last.get().mean()); // one step later, as in training
                 last = next;
             }
             losses.add(last.get().mean());
@@ -144,12 +145,12 @@ public final class StepBenchmark {
         }
         OperationTimes times = new OperationTimes();
         try (DryRunDevice dry = new DryRunDevice();
-            StepMemory nothing = needs.allocate(dry);
+            StepMemory nothing = memoryPlan.allocate(dry);
             Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, Replica.Steps.ISSUED)) {
-            times.forget(); // what making a replica takes
+            times.clear(); // operations of the constructor
             replica.trainStep(data.input, data.target, context(0));
         }
-        try (StepMemory memory = needs.allocate(device);
+        try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
             Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
                 Replica.Steps.ISSUED)) {
@@ -174,7 +175,7 @@ public final class StepBenchmark {
         return new Replica.StepContext(config.training().seed(), step, IndexSpan.whole(batch), config.training().lr());
     }
 
-    /** Gives a replica the weights that PyTorch has, too. */
+    /** Sets the weights that PyTorch uses. */
     private void load(Replica replica) {
         device.ops().fill(replica.parameters().values(), 0); // padding included
         replica.parameters().stateDict().forEach((name, weight) -> {
@@ -200,14 +201,13 @@ public final class StepBenchmark {
             model.inChannels(), model.outChannels(), model.embed(), model.depth(), model.heads());
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("device", device.description());
-        List<String> kernels = device.kernels(needs.footprint(), options.compute());
+        List<String> kernels = device.kernels(memoryPlan.footprint(), options.compute());
         for (int i = 0; i < kernels.size(); i++) {
             facts.put("kernels " + (i + 1), kernels.get(i));
         }
         String mode = options.steps() == Replica.Steps.CAPTURED ? "graphs" : "steps";
         return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
-            batch,
-            config.training().lr(), plan.warmup, plan.steps, needs.stepFlops(), List.of(), null,
+            batch, config.training().lr(), plan.warmup, plan.steps, memoryPlan.stepFlops(), List.of(), null,
             new StepResult.Memory(0, 0), List.of(), facts);
     }
 }

@@ -3,19 +3,19 @@ package org.isobar.bench.measure;
 import java.util.Locale;
 
 /**
- * A kind of operation at one part of a training step.
+ * An operation in one phase of a training step.
  *
- * @param name  that of its method in {@link org.isobar.device.ops.TensorOps}, and its epilogue if it has one
- * @param phase where in the step
+ * @param name  name of its method in {@link org.isobar.device.ops.TensorOps}, plus its epilogue if it has one
+ * @param phase phase of the step
  */
 public record StepOperation(String name, Phase phase) {
-    /** Parts of a training step. */
+    /** Phases of a training step. */
     public enum Phase {
-        /** From the image to the loss. */
+        /** From the images to the loss. */
         FORWARD,
         /** From the loss to the gradients. */
         BACKWARD,
-        /** The optimizer, and what it clears. */
+        /** The optimizer step, including clearing of gradients. */
         UPDATE;
 
         @Override

@@ -4,50 +4,51 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a program's training step took: Isobar's and, in the same shape, that of {@code bench/vit_torch.py}, which reads
- * from it what to do.
+ * Result of a step benchmark. {@code bench/vit_torch.py} writes the same format, and reads the settings of its own
+ * benchmark from a file of Isobar.
  *
  * @param program      isobar or pytorch
- * @param mode         how it was run: steps, graphs, eager, compiled
+ * @param mode         mode of execution: steps, graphs, eager, compiled
  * @param config       the preset
- * @param products     what products take in: bf16, fp16, tf32, fp32
- * @param model        extents
- * @param batch        samples of a step
- * @param learningRate of all steps
- * @param warmup       steps before those that are measured
- * @param steps        steps that are measured, or would be
- * @param flops        useful floating-point operations of a step
- * @param losses       of the first steps; empty before they have been taken
- * @param stepSeconds  of a step; null where nothing is measured
- * @param memory       what it took
- * @param operations   the groups of operations of a step; empty where they were not looked at
- * @param facts        what else is worth knowing
+ * @param products     operand type of matrix products: bf16, fp16, tf32, fp32
+ * @param model        sizes of the model
+ * @param batch        samples per step
+ * @param learningRate learning rate of all steps
+ * @param warmup       steps before the measurement
+ * @param steps        measured steps
+ * @param flops        useful floating-point operations per step
+ * @param losses       losses of the first steps; empty before they were run
+ * @param stepSeconds  seconds per step; null if not measured
+ * @param memory       peak memory
+ * @param operations   groups of operations of a step; empty if not measured
+ * @param facts        further information by name
  */
 public record StepResult(String program, String mode, String config, String products, Model model, int batch,
     double learningRate, int warmup, int steps, double flops, List<Double> losses, Spread stepSeconds, Memory memory,
     List<OperationGroup> operations, Map<String, String> facts) {
 
-    /** Extents of a model, under the names of the presets. */
+    /** Sizes of a model, by the keys of the presets. */
     public record Model(List<Integer> imgSize, int patchSize, int inChannels, int outChannels, int embedDim, int depth,
         int numHeads) { }
 
     /**
-     * Peaks of memory in bytes.
+     * Peak memory in bytes.
      *
-     * @param own    what the program has taken for tensors
-     * @param device what the device, or on a CPU the process, held, other users included; 0 where not known
+     * @param own    memory that the program allocated for tensors
+     * @param device memory in use on the device, by other processes too; on a CPU that of the process; 0 if unknown
      */
     public record Memory(long own, long device) { }
 
-    /** The same to be done with other numbers of steps. */
-    public StepResult withSteps(int others, int measured) {
-        return new StepResult(program, mode, config, products, model, batch, learningRate, others, measured, flops,
+    /** Returns a copy with other numbers of steps. */
+    public StepResult withSteps(int warmupSteps, int measuredSteps) {
+        return new StepResult(program, mode, config, products, model, batch, learningRate, warmupSteps, measuredSteps,
+            flops,
             losses, stepSeconds, memory, operations, facts);
     }
 
-    /** This with what came of it. */
-    StepResult with(List<Double> firstLosses, Spread seconds, Memory taken, List<OperationGroup> groups) {
+    /** Returns a copy with measured values. */
+    StepResult with(List<Double> firstLosses, Spread seconds, Memory peak, List<OperationGroup> groups) {
         return new StepResult(program, mode, config, products, model, batch, learningRate, warmup, steps, flops,
-            firstLosses, seconds, taken, groups, facts);
+            firstLosses, seconds, peak, groups, facts);
     }
 }

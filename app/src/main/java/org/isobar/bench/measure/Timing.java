@@ -1,9 +1,9 @@
 package org.isobar.bench.measure;
 
-/** Whether a clock is looked at. */
+/** Whether a benchmark records times. */
 public enum Timing {
-    /** Times are noted. */
+    /** Times are recorded. */
     MEASURED,
-    /** Everything is done as usual and no time is noted: those of the simulated machine mean nothing. */
+    /** All work is done but no times are recorded, because those of the simulated machine are meaningless. */
     REHEARSED
 }

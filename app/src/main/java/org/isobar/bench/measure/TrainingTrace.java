@@ -3,28 +3,27 @@ package org.isobar.bench.measure;
 import java.util.List;
 
 /**
- * What somebody sees who watches {@code isobar train} from outside.
+ * Times and memory of an {@code isobar train} process, observed from outside.
  *
  * @param config      the preset
- * @param split       what its ranks share: tp or cp; {@code alone} where there is one
- * @param ranks       processes
- * @param loopSeconds from the start of the process to the beginning of the training loop; null where not measured
- * @param stepSeconds from the start of the process to the end of the second training step, the first that the log
- *                    tells of; null likewise
- * @param epochs      in their order
+ * @param split       parallel axis of the ranks: tp or cp; {@code alone} for one process
+ * @param ranks       number of processes
+ * @param loopSeconds from the start of the process to the start of the training loop; null if not measured
+ * @param stepSeconds from the start of the process to the end of the second training step, the first with a log line;
+ *                    null if not measured
+ * @param epochs      epochs in order
  */
 public record TrainingTrace(String config, String split, int ranks, Double loopSeconds, Double stepSeconds,
     List<Epoch> epochs) {
-    /** {@link #split} of one process. */
+    /** {@link #split} of a single process. */
     public static final String ALONE = "alone";
 
     /**
-     * One epoch's training.
+     * Training of one epoch.
      *
-     * @param steps       of all epochs so far
-     * @param stepSeconds of a step of this epoch, on average; null where not measured
-     * @param anonymous   memory of all processes together at its end, without that of mapped files, in bytes; null
-     *                    likewise
+     * @param steps       steps of all epochs so far
+     * @param stepSeconds mean seconds per step in this epoch; null if not measured
+     * @param anonymous   memory of all processes at its end without mapped files, in bytes; null if not measured
      */
     public record Epoch(int number, long steps, Double stepSeconds, Long anonymous) { }
 }

@@ -1,2 +1,2 @@
-/** Benchmarks of this process: training steps, operations, ceilings, the loader. */
+/** Benchmarks that run in this process: training steps, operations, device ceilings, the data loader. */
 package org.isobar.bench.measure;

@@ -25,15 +25,15 @@ import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 
 /**
- * What the parts of a benchmark have left in a directory, of those that are done.
+ * Result files of a benchmark in a directory. Maps are ordered by the name of the part.
  *
- * @param facts    of the machine and the run, in the order of {@code facts.tsv}
- * @param parts    in the order in which they ran
- * @param ceilings of each program that measured them, by part
- * @param steps    training steps by part, in the order of their names
- * @param growth   training steps of models that differ in one extent, likewise
- * @param loaders  ways of reading samples, likewise
- * @param traces   runs that were watched, likewise
+ * @param facts    facts about the machine and the run, in the order of {@code facts.tsv}
+ * @param parts    parts in the order in which they ran
+ * @param ceilings measured ceilings by part
+ * @param steps    training steps by part
+ * @param growth   training steps of models that differ in one size, by part
+ * @param loaders  read rates by part
+ * @param traces   observed training runs by part
  */
 public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, Map<String, CeilingsResult> ceilings,
     Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
@@ -45,12 +45,12 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
         .enable(DeserializationFeature.READ_ENUMS_USING_TO_STRING)
         .build();
 
-    /** Writes a result, or a report, as JSON; whole or not at all. */
+    /** Writes a result or a report atomically as JSON. */
     public static void write(Path file, Object result) {
         try {
             new AtomicFile("results", file, "--json").write(JSON.writeValueAsBytes(result));
         } catch (IOException impossible) {
-            throw new IllegalStateException(impossible); // records of numbers and texts
+            throw new IllegalStateException(impossible); // records of numbers and strings
         }
     }
 
@@ -70,7 +70,7 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
     /**
      * Reads a directory.
      *
-     * @throws UserException if it cannot be read, or if a file in it is not what its name says
+     * @throws UserException if it cannot be read, or if a file does not have the format that its name implies
      */
     public static BenchFiles read(Path directory) {
         try {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.isobar.bench.measure.CeilingsResult;
 import org.isobar.bench.measure.Spread;
 
-/** The most that the machine gives, by all who measured it. */
+/** Table of the ceilings that each program measured. */
 final class CeilingsTable {
     private final List<CeilingsResult> results;
 
@@ -21,7 +21,7 @@ final class CeilingsTable {
         this.results = List.copyOf(results);
     }
 
-    /** The highest rate that anybody measured: of products of that name or, without one, of copies. */
+    /** The highest rate of all programs: of matrix products in that type, or of copies if it is null. */
     Double highest(String products) {
         return results.stream().map(result -> products == null ? result.copy() : result.products().get(products))
             .filter(Objects::nonNull).map(Spread::median).max(Double::compare).orElse(null);

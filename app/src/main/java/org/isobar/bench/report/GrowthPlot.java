@@ -9,12 +9,12 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * How a step's cost grows, as a picture (SVG 1.1): a column of panels for each thing that grows, time above, memory
- * below, both axes logarithmic and a factor as long in all panels, so that slopes can be compared. The colours can be
- * seen on white and on black.
+ * SVG 1.1 plot of the cost of a step against model sizes and the number of ranks. Each quantity has a column with two
+ * panels: time above, memory below. Both axes are logarithmic with the same scale in all panels, so that slopes can be
+ * compared. The colours are visible on white and on black.
  */
 final class GrowthPlot {
-    private static final int SIDE = 180; // pixels of a panel
+    private static final int SIDE = 180; // width and height of a panel in pixels
     private static final int LEFT = 70;
     private static final int TOP = 30;
     private static final int GAP = 70;
@@ -22,10 +22,10 @@ final class GrowthPlot {
     private static final List<String> COLORS = List.of("#3987e5", "#d95926");
 
     private final List<List<GrowthSeries>> columns;
-    private final double doubling; // pixels of a factor of two
+    private final double doubling; // pixels per factor of two
     private final StringBuilder svg = new StringBuilder();
 
-    /** Series of ranks share a column. */
+    /** Creates a plot; all series of ranks share a column. */
     GrowthPlot(List<GrowthSeries> all) {
         columns = new ArrayList<>(all.stream().filter(series -> series.split().isEmpty()).map(List::of).toList());
         List<GrowthSeries> ranks = all.stream().filter(series -> series.split().isPresent()).toList();
@@ -39,13 +39,13 @@ final class GrowthPlot {
         doubling = SIDE / (longest + 1);
     }
 
-    /** Those that are known, in order. */
+    /** Known values, sorted. */
     private static double[] values(List<GrowthSeries> lines, Function<GrowthSeries.Point, Double> quantity) {
         return lines.stream().flatMap(line -> line.points().stream()).map(quantity).filter(Objects::nonNull)
             .mapToDouble(Double::doubleValue).sorted().distinct().toArray();
     }
 
-    /** The picture; empty where nothing was measured. */
+    /** Returns the plot; empty if nothing was measured. */
     String svg() {
         if (columns.stream().flatMap(List::stream).flatMap(series -> series.points().stream())
                 .noneMatch(point -> point.seconds() != null)) {
@@ -127,13 +127,13 @@ final class GrowthPlot {
     /**
      * A logarithmic axis.
      *
-     * @param low       the power of two at its beginning
-     * @param doubling  pixels of a factor of two
-     * @param origin    where that is, in pixels
-     * @param direction in which it grows, 1 or -1
+     * @param low       base-2 logarithm of the value at the origin
+     * @param doubling  pixels per factor of two
+     * @param origin    position of the origin in pixels
+     * @param direction 1 if positions grow with values, else -1
      */
     private record LogScale(double low, double doubling, int origin, int direction) {
-        /** One that has {@code sorted} values in its middle. */
+        /** Creates an axis with the sorted values in its middle. */
         static LogScale around(double[] sorted, double doubling, int origin, int direction) {
             double middle = (log(sorted[0]) + log(sorted[sorted.length - 1])) / 2;
             return new LogScale(middle - SIDE / doubling / 2, doubling, origin, direction);

@@ -17,32 +17,31 @@ import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.os.ProcessMemory;
 
 /**
- * How a step's cost grows with one extent.
+ * Cost of a training step as a function of one quantity.
  *
- * @param axis   what grows
- * @param points in the order of that
+ * @param axis   name of the quantity
+ * @param points points sorted by that quantity
  */
 public record GrowthSeries(String axis, List<Point> points) {
     private static final String RANKS = "ranks, ";
-    private static final int SETTLED = 2; // the epoch from which on the compiler of Java is done with the step
+    private static final int SETTLED = 2; // first epoch after the JVM has compiled the step
 
     /**
-     * One model, or one number of ranks.
+     * Cost of one model or number of ranks. Numbers that were not measured are null.
      *
-     * @param value     of what grows
-     * @param seconds   of a step; null where not measured
-     * @param tensors   bytes of tensors; null where nobody counted
-     * @param anonymous the most memory of the processes, without that of mapped files, in bytes; null where nobody
-     *                  looked
+     * @param value     value of the quantity
+     * @param seconds   seconds per step
+     * @param tensors   bytes of tensors
+     * @param anonymous peak memory of the processes without mapped files, in bytes
      */
     public record Point(int value, Double seconds, Double tensors, Double anonymous) { }
 
-    /** What ranks share, if it is their number that grows; else empty. */
+    /** The parallel axis if the quantity is the number of ranks; else empty. */
     Optional<String> split() {
         return axis.startsWith(RANKS) ? Optional.of(axis.substring(RANKS.length())) : Optional.empty();
     }
 
-    /** All of a benchmark: tokens, width, depth, ranks. */
+    /** All series of a benchmark: tokens, width, depth, ranks. */
     static List<GrowthSeries> of(BenchFiles files) {
         List<GrowthSeries> all = new ArrayList<>();
         List<ToIntFunction<StepResult>> extents = List.of(GrowthSeries::tokens, step -> step.model().embedDim(),
@@ -84,7 +83,7 @@ public record GrowthSeries(String axis, List<Point> points) {
         return new Point(trace.ranks(), settled(trace), null, anonymous(files, part));
     }
 
-    /** Median over the epochs of a trace, the first one left out; null where not measured. */
+    /** Median seconds per step over the epochs of a trace without the first; null if not measured. */
     static Double settled(TrainingTrace trace) {
         double[] seconds = trace.epochs().stream().filter(epoch -> epoch.number() >= SETTLED)
             .map(TrainingTrace.Epoch::stepSeconds).filter(Objects::nonNull).mapToDouble(Double::doubleValue).toArray();
@@ -92,14 +91,13 @@ public record GrowthSeries(String axis, List<Point> points) {
     }
 
     private static Double anonymous(BenchFiles files, String part) {
-        return files.parts().stream().filter(noted -> noted.name().equals(part)).map(BenchmarkPart::memory)
+        return files.parts().stream().filter(each -> each.name().equals(part)).map(BenchmarkPart::memory)
             .filter(Objects::nonNull).map(ProcessMemory::anonymous).map(Long::doubleValue)
             .collect(Collectors.maxBy(Double::compare)).orElse(null);
     }
 
     /**
-     * By which power something grows from point {@code i - 1} to {@code i}: the slope where both axes are logarithmic.
-     * Null where it is not known.
+     * Returns the exponent of growth between two points: the slope on logarithmic axes. Null if a value is unknown.
      */
     static Double power(Point before, Point after, Double first, Double second) {
         return first == null || second == null || first <= 0 || second <= 0 ? null

@@ -7,11 +7,11 @@ import static org.isobar.bench.report.Units.MILLI;
 import java.util.List;
 import java.util.Locale;
 
-/** How a step's cost grows, in numbers. */
+/** Tables of the cost of a step by model sizes and by the number of ranks. */
 final class GrowthTable {
     private GrowthTable() { }
 
-    /** What grows with a model; empty where nobody looked. */
+    /** Cost by model sizes; empty if not measured. */
     static String models(List<GrowthSeries> all) {
         if (all.stream().noneMatch(series -> series.split().isEmpty())) {
             return "";
@@ -36,7 +36,7 @@ final class GrowthTable {
         return table.toString();
     }
 
-    /** What becomes of a step that ranks share; empty where nobody looked. */
+    /** Cost by the number of ranks; empty if not measured. */
     static String ranks(List<GrowthSeries> all) {
         MarkdownTable table = new MarkdownTable("ranks", "share", "step, ms", "/ one rank's",
             "anonymous memory of all, MB");

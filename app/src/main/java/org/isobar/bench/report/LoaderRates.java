@@ -16,15 +16,15 @@ import org.isobar.bench.measure.LoaderFiles;
 import org.isobar.bench.measure.LoaderResult;
 import org.isobar.bench.measure.Spread;
 
-/** Ways of reading samples, over all rounds. */
+/** Read rates of all variants over all rounds. */
 final class LoaderRates {
-    /** The way of the tutorial, as {@code bench/loader_h5py.py} has it. */
+    /** Name of the tutorial's variant in results of {@code bench/loader_h5py.py}. */
     static final String TUTORIAL = "the tutorial's access";
     private static final String CONTIGUOUS = LoaderFiles.LAYOUTS.getFirst();
 
     private final Map<Way, List<Spread>> rounds = new LinkedHashMap<>();
 
-    /** A way of reading. */
+    /** A variant of reading. */
     private record Way(String program, String layout, String name, int threads) { }
 
     LoaderRates(Collection<LoaderResult> results) {
@@ -38,18 +38,18 @@ final class LoaderRates {
         }
     }
 
-    /** Bytes per second of copies by that many threads, the median of the rounds; null where not measured. */
+    /** Bytes per second of copies by that many threads: median of the rounds, null if not measured. */
     Double memcpy(int threads) {
         return median(new Way("isobar", LoaderResult.MEMORY, "memcpy", threads));
     }
 
-    /** Bytes per second that Isobar reads from contiguous files with that many workers, likewise. */
+    /** Bytes per second that Isobar reads from contiguous files with that many workers; null if not measured. */
     Double isobar(int workers) {
         return rounds.keySet().stream().filter(way -> way.program.equals("isobar") && way.layout.equals(CONTIGUOUS)
             && way.name.startsWith(workers + " ")).findFirst().map(this::median).orElse(null);
     }
 
-    /** Bytes per second of the tutorial's access to contiguous files, likewise. */
+    /** Bytes per second of the tutorial's access to contiguous files; null if not measured. */
     Double tutorial() {
         return median(new Way("h5py", CONTIGUOUS, TUTORIAL, 1));
     }
@@ -60,7 +60,7 @@ final class LoaderRates {
         return known.length == 0 ? null : Double.valueOf(Spread.of(known).median());
     }
 
-    /** The table; empty where nobody looked. */
+    /** The table; empty if nothing was measured. */
     String table() {
         if (rounds.isEmpty()) {
             return "";

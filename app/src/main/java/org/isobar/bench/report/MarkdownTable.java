@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 
-/** A table of a Markdown page, row by row. */
+/** Builds a Markdown table row by row. */
 final class MarkdownTable {
     private static final String UNKNOWN = "not measured";
 
@@ -25,7 +25,7 @@ final class MarkdownTable {
         return content.replace("|", "\\|").replace('\n', ' ');
     }
 
-    /** {@code value} in units of {@code unit}; that it is not measured, if it is null. */
+    /** Formats {@code value / unit}, or returns "not measured" if the value is null. */
     static String number(String format, Double value, double unit) {
         return value == null ? UNKNOWN : String.format(Locale.ROOT, format, value / unit);
     }

@@ -13,11 +13,11 @@ import java.util.TreeMap;
 import org.isobar.bench.measure.OperationGroup;
 import org.isobar.bench.measure.StepResult;
 
-/** Isobar's operations in a step, held against what the machine gives. */
+/** Tables of the operations of a step, with their rates as a fraction of the ceilings. */
 final class OperationsTable {
     private OperationsTable() { }
 
-    /** A table for each preset and type whose operations were looked at, by these. */
+    /** Returns a table for each preset and operand type whose operations were measured. */
     static Map<String, String> all(Collection<StepResult> steps, CeilingsTable ceilings) {
         Map<String, String> tables = new TreeMap<>();
         steps.stream().filter(step -> !step.operations().isEmpty()).forEach(step ->

@@ -13,23 +13,23 @@ import java.util.stream.Collectors;
 
 import org.isobar.bench.measure.Spread;
 
-/** Ways of taking the same step, beside each other. */
+/** Tables that compare programs and modes of the same training step. */
 final class StepTables {
     private static final double MIB_PER_GB = 1e9 / (1 << 20);
 
     private StepTables() { }
 
-    /** Times and memory: of a GPU what nvidia-smi saw, of a CPU what the processes held. */
-    static String steps(List<Comparison> comparisons) {
+    /** Table of times and memory: for a GPU memory from nvidia-smi, for a CPU memory of the processes. */
+    static String steps(List<StepComparison> comparisons) {
         boolean processes = comparisons.stream().anyMatch(way -> way.memory() != null);
-        boolean slow = comparisons.stream().map(Comparison::flopsPerSecond).filter(Objects::nonNull)
+        boolean slow = comparisons.stream().map(StepComparison::flopsPerSecond).filter(Objects::nonNull)
             .allMatch(rate -> rate < TERA);
         List<String> columns = new ArrayList<>(List.of("preset", "products", "program", "step, ms",
             "quartiles of rounds, ms", "samples/s", slow ? "GFLOP/s" : "TFLOP/s", "Isobar's time / this",
             "tensors, GB"));
         columns.addAll(processes ? List.of("anonymous, GB", "resident, GB") : List.of("nvidia-smi, GB"));
         MarkdownTable table = new MarkdownTable(columns.toArray(String[]::new));
-        for (Comparison way : comparisons) {
+        for (StepComparison way : comparisons) {
             List<String> row = new ArrayList<>(List.of(way.config(), way.products(), way.name(),
                 number("%.2f", way.seconds(), MILLI), quartiles(way.rounds()),
                 number(way.samplesPerSecond() != null && way.samplesPerSecond() < 1 ? "%.3f" : "%.1f",
@@ -53,16 +53,16 @@ final class StepTables {
         return quartiles.isEmpty() ? number("", null, 1) : quartiles;
     }
 
-    private static String ratio(Comparison way) {
-        return number("%.3f", way.isobarRatio(), 1) + (way.ratioRange() == null || way.ofIsobar() ? ""
+    private static String ratio(StepComparison way) {
+        return number("%.3f", way.isobarRatio(), 1) + (way.ratioRange() == null || way.isIsobar() ? ""
             : String.format(Locale.ROOT, " (%.3f-%.3f)", way.ratioRange().low(), way.ratioRange().high()));
     }
 
-    /** Whether all compute the same. */
-    static String agreement(List<Comparison> comparisons) {
+    /** Table of the first losses and their differences. */
+    static String agreement(List<StepComparison> comparisons) {
         MarkdownTable table = new MarkdownTable("preset", "products", "program", "first losses",
             "largest relative difference", "allowed", "same");
-        for (Comparison way : comparisons) {
+        for (StepComparison way : comparisons) {
             String losses = way.losses().stream().map(loss -> String.format(Locale.ROOT, "%.7f", loss))
                 .collect(Collectors.joining(", "));
             table.row(way.config(), way.products(), way.name(), losses,

@@ -16,9 +16,9 @@ import org.isobar.bench.measure.BenchmarkPart;
 import org.isobar.bench.measure.Spread;
 import org.isobar.bench.measure.TrainingTrace;
 
-/** Runs that were watched from outside. */
+/** Tables of training runs that were observed from outside. */
 final class TraceTables {
-    private static final int STRETCHES = 10;
+    private static final int INTERVALS = 10;
 
     private final BenchFiles files;
 
@@ -26,15 +26,15 @@ final class TraceTables {
         this.files = files;
     }
 
-    /** A run's steps in stretches of equal length, to see whether the last are as the first. */
-    record Stretch(long from, long to, Double stepSeconds, Long anonymous) { }
+    /** One of several equal intervals of the steps of a long run, to see whether time or memory grows. */
+    record Interval(long from, long to, Double stepSeconds, Long anonymous) { }
 
-    /** Seconds from the start of the process to the end of the second step; null where not measured. */
+    /** Seconds from the start of the process to the end of the second step; null if not measured. */
     Spread startup() {
         return spread(startups().map(TrainingTrace::stepSeconds));
     }
 
-    /** From nothing to the first steps; empty where nobody looked. */
+    /** Table of start-up times; empty if not measured. */
     String startupTable() {
         if (startups().findAny().isEmpty()) {
             return "";
@@ -64,31 +64,31 @@ final class TraceTables {
                 : String.format(Locale.ROOT, "%.2f-%.2f", seconds.low(), seconds.high()));
     }
 
-    /** The stretches of the long run; none where there was no such run. */
-    List<Stretch> stretches() {
+    /** The intervals of the long run; empty without such a run. */
+    List<Interval> intervals() {
         TrainingTrace trace = files.traces().get("trace-flat");
-        List<Stretch> stretches = new ArrayList<>();
+        List<Interval> intervals = new ArrayList<>();
         int epochs = trace == null ? 0 : trace.epochs().size();
-        for (int i = 0; i < Math.min(STRETCHES, epochs); i++) {
-            int first = i * epochs / Math.min(STRETCHES, epochs);
+        for (int i = 0; i < Math.min(INTERVALS, epochs); i++) {
+            int first = i * epochs / Math.min(INTERVALS, epochs);
             List<TrainingTrace.Epoch> some = trace.epochs().subList(first,
-                (i + 1) * epochs / Math.min(STRETCHES, epochs));
+                (i + 1) * epochs / Math.min(INTERVALS, epochs));
             Spread seconds = spread(some.stream().map(TrainingTrace.Epoch::stepSeconds));
-            stretches.add(new Stretch(first == 0 ? 0 : trace.epochs().get(first - 1).steps(), some.getLast().steps(),
+            intervals.add(new Interval(first == 0 ? 0 : trace.epochs().get(first - 1).steps(), some.getLast().steps(),
                 seconds == null ? null : Double.valueOf(seconds.median()), some.getLast().anonymous()));
         }
-        return stretches;
+        return intervals;
     }
 
-    /** The long run; empty where there was none. */
+    /** Table of the long run; empty without such a run. */
     String flatTable() {
-        if (stretches().isEmpty()) {
+        if (intervals().isEmpty()) {
             return "";
         }
         MarkdownTable table = new MarkdownTable("steps", "step, ms", "anonymous memory at the end, MB");
         Function<Long, Double> number = bytes -> bytes == null ? null : Double.valueOf(bytes);
-        stretches().forEach(stretch -> table.row(stretch.from() + " to " + stretch.to(),
-            number("%.3f", stretch.stepSeconds(), MILLI), number("%.1f", number.apply(stretch.anonymous()), MEGA)));
+        intervals().forEach(interval -> table.row(interval.from() + " to " + interval.to(),
+            number("%.3f", interval.stepSeconds(), MILLI), number("%.1f", number.apply(interval.anonymous()), MEGA)));
         return table.toString();
     }
 }

@@ -1,6 +1,6 @@
 package org.isobar.bench.report;
 
-/** Units of reports, in those of the International System. */
+/** SI prefixes and percent as factors. */
 final class Units {
     static final double MILLI = 1e-3;
     static final double MEGA = 1e6;

@@ -16,7 +16,7 @@ import org.isobar.bench.report.BenchReport;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
-/** The benchmark of the CPU: everything in turn, in one run, and a report of it. */
+/** The CPU benchmark: runs its sections one after another and writes a report. */
 public final class CpuSuite {
     private static final Duration SHORT = Duration.ofSeconds(90);
 
@@ -24,16 +24,17 @@ public final class CpuSuite {
     private final PartRunner parts;
 
     /**
-     * The benchmark that will leave its results in {@code directory}.
+     * Creates the benchmark.
      *
-     * @param progress is told of each part
-     * @throws UserException if the directory has anything in it, or cannot be made
+     * @param directory directory for the results, which it creates
+     * @param progress  receives one line for each part
+     * @throws UserException if the directory is not empty or cannot be created
      */
     public CpuSuite(SuiteSetup setup, Path directory, Consumer<String> progress) {
         this.setup = setup;
-        Path place = directory.toAbsolutePath().normalize();
-        requireEmpty(place);
-        parts = new PartRunner(place, setup.extent().timing(), setup.budget(), progress);
+        Path results = directory.toAbsolutePath().normalize();
+        requireEmpty(results);
+        parts = new PartRunner(results, setup.size().timing(), setup.budget(), progress);
     }
 
     private static void requireEmpty(Path directory) {
@@ -50,14 +51,14 @@ public final class CpuSuite {
     }
 
     /**
-     * Measures.
+     * Runs the benchmark.
      *
-     * @param facts of the run, noted before those of the machine
-     * @return how many parts have failed
+     * @param facts facts about the run, which are written before those about the machine
+     * @return number of failed parts
      */
     public int run(Map<String, String> facts) {
         facts.forEach(parts::fact);
-        MachineFacts.all(setup.extent()).forEach(parts::fact);
+        MachineFacts.all(setup.size()).forEach(parts::fact);
         try (TemporaryDirectory scratch = new TemporaryDirectory()) {
             for (SuiteSection section : SuiteSection.values()) {
                 if (setup.sections().contains(section)) {
@@ -89,9 +90,9 @@ public final class CpuSuite {
         new BenchReport(BenchFiles.read(parts.directory())).write(parts.directory());
     }
 
-    /** Products of two sizes, for the largest may not be the fastest; copies by one thread and by all. */
+    /** Measures products of two sizes, because the larger may be slower, and copies by one thread and by all. */
     private void ceilings() {
-        boolean rehearsed = setup.extent() == SuiteSize.REHEARSED;
+        boolean rehearsed = setup.size() == SuiteSize.REHEARSED;
         ceilings("ceilings-isobar-1-thread", List.of("--threads=1", rehearsed ? "--size=32" : "--size=1024"));
         ceilings("ceilings-isobar-all-threads", List.of(rehearsed ? "--size=32" : "--size=1024"));
         ceilings("ceilings-isobar-large", List.of(rehearsed ? "--size=64" : "--size=4096"));
@@ -100,7 +101,7 @@ public final class CpuSuite {
     private void ceilings(String name, List<String> options) {
         List<String> command = new ArrayList<>(setup.isobar());
         command.addAll(List.of("bench", "ceilings", "--device=cpu", "--json=" + parts.json(name),
-            setup.extent() == SuiteSize.REHEARSED ? "--copy_mb=1" : "--copy_mb=512"));
+            setup.size() == SuiteSize.REHEARSED ? "--copy_mb=1" : "--copy_mb=512"));
         command.addAll(options);
         if (parts.timing() == Timing.REHEARSED) {
             command.add("--rehearse");

@@ -7,8 +7,8 @@ import java.util.List;
 import org.isobar.bench.measure.Timing;
 
 /**
- * Steps of models that differ from one in the middle by tokens, width or depth. Heads keep their size, and the batch is
- * one sample.
+ * Measures steps of models that differ from a middle model in tokens, width or depth. The head size is constant and the
+ * batch is one sample.
  */
 final class GrowthParts {
     private static final Duration LIMIT = Duration.ofSeconds(240);
@@ -18,7 +18,7 @@ final class GrowthParts {
     private final PartRunner parts;
     private final Model middle;
 
-    /** Extents of a model. */
+    /** Sizes of a model. */
     private record Model(int height, int patch, int embed, int depth) {
         Model withPatch(int other) {
             return new Model(height, other, embed, depth);
@@ -36,12 +36,12 @@ final class GrowthParts {
     GrowthParts(SuiteSetup setup, PartRunner parts) {
         this.setup = setup;
         this.parts = parts;
-        middle = setup.extent() == SuiteSize.REHEARSED ? new Model(32, 8, 64, 1) : new Model(128, 8, 192, 6);
+        middle = setup.size() == SuiteSize.REHEARSED ? new Model(32, 8, 64, 1) : new Model(128, 8, 192, 6);
     }
 
     void run() {
         measure("growth-middle", middle);
-        boolean all = setup.extent() == SuiteSize.WHOLE;
+        boolean all = setup.size() == SuiteSize.WHOLE;
         for (int patch : all ? new int[] {16, 4} : new int[] {16}) {
             measure("growth-patch-" + patch, middle.withPatch(patch));
         }

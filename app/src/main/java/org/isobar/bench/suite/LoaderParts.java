@@ -7,15 +7,15 @@ import java.util.List;
 
 import org.isobar.bench.measure.Timing;
 
-/** Samples from files: Isobar, h5py, and again. */
+/** Measures data loading in rounds of Isobar and h5py. */
 final class LoaderParts {
-    private static final Duration LIMIT = Duration.ofSeconds(180); // the first makes the files
+    private static final Duration LIMIT = Duration.ofSeconds(180); // the first part also writes the files
 
     private final SuiteSetup setup;
     private final PartRunner parts;
     private final Path data;
 
-    /** @param data takes the files */
+    /** @param data directory for the files */
     LoaderParts(SuiteSetup setup, PartRunner parts, Path data) {
         this.setup = setup;
         this.parts = parts;
@@ -25,7 +25,7 @@ final class LoaderParts {
     void run() {
         PythonInterpreter python = PythonInterpreter.with("h5py, numpy", setup.python());
         String script = setup.scripts().resolve("loader_h5py.py").toString();
-        for (int round = 1; round <= (setup.extent() == SuiteSize.WHOLE ? 3 : 1); round++) {
+        for (int round = 1; round <= (setup.size() == SuiteSize.WHOLE ? 3 : 1); round++) {
             String isobar = "loader-isobar-" + round;
             List<String> command = new ArrayList<>(setup.isobar());
             command.addAll(List.of("bench", "loader", "--data=" + data, "--json=" + parts.json(isobar)));

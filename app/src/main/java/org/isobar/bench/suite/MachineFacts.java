@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 
 import org.isobar.os.HostMachine;
 
-/** What the times of this machine depend on. */
+/** Facts about this machine that affect times. */
 final class MachineFacts {
     private static final List<String> FEATURES = List.of("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16");
     private static final Path SYSTEM = Path.of("/etc/os-release");
@@ -25,20 +25,20 @@ final class MachineFacts {
 
     private MachineFacts() { }
 
-    /** All, by name. */
-    static Map<String, String> all(SuiteSize extent) {
+    /** Returns all facts by name. */
+    static Map<String, String> all(SuiteSize size) {
         Map<String, String> facts = new LinkedHashMap<>();
         facts.put("date", Instant.now().truncatedTo(ChronoUnit.SECONDS).toString());
         facts.put("CPU", HostMachine.processor() + ", " + Runtime.getRuntime().availableProcessors() + " cores");
-        facts.put("of its instructions", features());
+        facts.put("instruction set extensions", features());
         facts.put("memory", String.format(Locale.ROOT, "%.1f GB", HostMachine.totalMemory() / 1e9));
         facts.put("system", system() + ", " + System.getProperty("os.name") + " " + System.getProperty("os.version"));
         facts.put("Java", System.getProperty("java.vm.name") + " " + Runtime.version());
         facts.put("oneDNN", oneDnn());
-        facts.put("programs that waited for a core when this began, on average of a minute", String.format(Locale.ROOT,
+        facts.put("load average of the minute before the start", String.format(Locale.ROOT,
             "%.1f", ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage()));
-        if (extent == SuiteSize.REHEARSED) {
-            facts.put("rehearsal", "the size of preset tiny, without times");
+        if (size == SuiteSize.REHEARSED) {
+            facts.put("rehearsal", "sizes of preset tiny, no times");
         }
         return facts;
     }
@@ -58,7 +58,7 @@ final class MachineFacts {
         }
     }
 
-    /** Of the build that JavaCPP brings. */
+    /** Version of oneDNN in the JavaCPP build. */
     private static String oneDnn() {
         Properties properties = new Properties();
         try (InputStream file = MachineFacts.class.getResourceAsStream(ONEDNN)) {

@@ -14,11 +14,11 @@ import org.isobar.bench.measure.Timing;
 import org.isobar.os.FileFault;
 
 /**
- * The parts of a benchmark, one after the other in a process each. One that fails is noted with its reason, one for
- * which no time is left is skipped, and the rest goes on.
+ * Runs the parts of a benchmark one after another, each in its own process. A part that fails is recorded with its
+ * reason; a part for which no time is left is skipped; the other parts still run.
  */
 final class PartRunner {
-    private static final Duration LEAST = Duration.ofSeconds(10); // that is worth starting a part
+    private static final Duration MIN_TIME = Duration.ofSeconds(10); // remaining, to start a part
     private static final int LONGEST_REASON = 300;
 
     private final Path directory;
@@ -29,11 +29,11 @@ final class PartRunner {
     private int failed;
 
     /**
-     * Parts without any yet.
+     * Creates a runner.
      *
-     * @param directory takes {@code parts.tsv}, and of each part a log and what else it writes
-     * @param budget    of all together
-     * @param progress  is told of each
+     * @param directory directory for {@code parts.tsv}, logs and results
+     * @param budget    time limit of all parts together
+     * @param progress  receives one line for each part
      */
     PartRunner(Path directory, Timing timing, Duration budget, Consumer<String> progress) {
         this.directory = directory;
@@ -43,9 +43,9 @@ final class PartRunner {
     }
 
     /**
-     * What is to be run.
+     * A part to run.
      *
-     * @param limit of its time
+     * @param limit time limit
      */
     record Plan(String name, List<String> command, Duration limit) { }
 
@@ -54,46 +54,46 @@ final class PartRunner {
         return directory;
     }
 
-    /** Whether times are noted. */
+    /** Whether times are recorded. */
     Timing timing() {
         return timing;
     }
 
-    /** Where a part puts what it measured. */
+    /** Result file of a part. */
     Path json(String name) {
         return directory.resolve(name + ".json");
     }
 
-    /** How many have failed. */
+    /** Number of failed parts. */
     int failed() {
         return failed;
     }
 
-    /** Whether there is time for another part. */
+    /** Whether enough time is left for another part. */
     boolean timeIsLeft() {
-        return left().compareTo(LEAST) >= 0;
+        return left().compareTo(MIN_TIME) >= 0;
     }
 
     private Duration left() {
         return budget.minusNanos(System.nanoTime() - start);
     }
 
-    /** Runs a part whose output nobody listens to. */
+    /** Runs a part without a listener. */
     boolean run(Plan plan) {
         return run(plan, (text, seconds, memory) -> { });
     }
 
-    /** Runs a part; returns whether it did what it was to do. */
+    /** Runs a part; returns whether it succeeded. */
     boolean run(Plan plan, WatchedProcess.Listener listener) {
         return run(plan, listener, BenchmarkPart.FAILED);
     }
 
-    /** Runs a part that may fail: then it counts as skipped. */
+    /** Runs a part that may fail; a failure is recorded as skipped. */
     boolean tryOut(Plan plan) {
         return run(plan, (text, seconds, memory) -> { }, BenchmarkPart.SKIPPED);
     }
 
-    private boolean run(Plan plan, WatchedProcess.Listener listener, String otherwise) {
+    private boolean run(Plan plan, WatchedProcess.Listener listener, String failure) {
         if (!timeIsLeft()) {
             skip(plan.name(), "the time budget of " + budget.toSeconds() + " s is spent; --budget gives more");
             return false;
@@ -102,34 +102,34 @@ final class PartRunner {
         Path log = directory.resolve(plan.name() + ".log");
         try (WatchedProcess child = new WatchedProcess(plan.command(), log, listener)) {
             WatchedProcess.End end = child.await(limit);
-            boolean done = end.status() == 0 && !end.late();
+            boolean done = end.status() == 0 && !end.timedOut();
             boolean timed = timing == Timing.MEASURED;
-            note(new BenchmarkPart(plan.name(), done ? BenchmarkPart.OK : otherwise, timed
+            record(new BenchmarkPart(plan.name(), done ? BenchmarkPart.OK : failure, timed
                 ? Double.valueOf(end.seconds()) : null,
                 null, done ? "" : reason(end, limit, log), timed ? end.peak() : null));
             return done;
         } catch (IOException noProcess) {
-            note(new BenchmarkPart(plan.name(), otherwise, null, null, String.valueOf(noProcess.getMessage()), null));
+            record(new BenchmarkPart(plan.name(), failure, null, null, String.valueOf(noProcess.getMessage()), null));
             return false;
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
-            note(new BenchmarkPart(plan.name(), otherwise, null, null, "interrupted", null));
+            record(new BenchmarkPart(plan.name(), failure, null, null, "interrupted", null));
             return false;
         }
     }
 
-    /** Notes that a part is not begun. */
+    /** Records that a part is not run. */
     void skip(String name, String reason) {
-        note(new BenchmarkPart(name, BenchmarkPart.SKIPPED, null, null, reason, null));
+        record(new BenchmarkPart(name, BenchmarkPart.SKIPPED, null, null, reason, null));
     }
 
-    private void note(BenchmarkPart part) {
+    private void record(BenchmarkPart part) {
         failed += part.result().equals(BenchmarkPart.FAILED) ? 1 : 0;
         append("parts.tsv", part.line());
         progress.accept(String.format("%-34s %s %s", part.name(), part.result(), part.reason()).stripTrailing());
     }
 
-    /** Notes something of the machine or the run. */
+    /** Records a fact about the machine or the run. */
     void fact(String key, String value) {
         append("facts.tsv", key + "\t" + value.replaceAll("\\s+", " "));
     }
@@ -144,14 +144,14 @@ final class PartRunner {
         }
     }
 
-    /** What a part said last, on one line: why it failed. */
+    /** Why a part failed: its exit status and the last line of its log. */
     private static String reason(WatchedProcess.End end, Duration limit, Path log) throws IOException {
-        if (end.late()) {
-            return "ended after " + limit.toSeconds() + " s, its limit";
+        if (end.timedOut()) {
+            return "stopped at its time limit of " + limit.toSeconds() + " s";
         }
-        String said = Files.readAllLines(log, StandardCharsets.UTF_8).stream()
+        String lastLine = Files.readAllLines(log, StandardCharsets.UTF_8).stream()
             .filter(line -> !line.isBlank() && !line.startsWith("WARNING")).reduce("", (before, last) -> last);
-        String text = "status " + end.status() + (said.isEmpty() ? "" : ": " + said.strip());
+        String text = "status " + end.status() + (lastLine.isEmpty() ? "" : ": " + lastLine.strip());
         return text.substring(0, Math.min(text.length(), LONGEST_REASON));
     }
 }

@@ -7,30 +7,30 @@ import java.util.Optional;
 import org.isobar.os.CommandResult;
 
 /**
- * A Python that has what a script needs, or none.
+ * A Python interpreter with the modules that a script needs.
  *
- * @param program its command; empty where there is none
- * @param answer  what it was asked for, or why there is none
+ * @param program its command; empty if there is none
+ * @param answer  value of the requested expression, or why there is no interpreter
  */
 public record PythonInterpreter(Optional<String> program, String answer) {
-    private static final Duration PATIENCE = Duration.ofSeconds(60); // PyTorch's first import from a cold disk
+    private static final Duration LIMIT = Duration.ofSeconds(60); // PyTorch's first import from a cold disk
 
-    /** The same without a question. */
-    public static PythonInterpreter with(String modules, Optional<String> users) {
-        return with(modules, "True", users);
+    /** Finds an interpreter that can import {@code modules}. */
+    public static PythonInterpreter with(String modules, Optional<String> requested) {
+        return with(modules, "True", requested);
     }
 
     /**
-     * The first of python3 and /usr/bin/python3 that can import {@code modules} ("h5py, numpy"); where the user names a
-     * Python, that one or none.
+     * Finds an interpreter that can import {@code modules} ("h5py, numpy"). Tries python3 and /usr/bin/python3, or only
+     * the one that the user named.
      *
-     * @param question an expression whose value is asked for
+     * @param question expression to evaluate
      */
-    public static PythonInterpreter with(String modules, String question, Optional<String> users) {
-        Optional<String> named = users.filter(name -> !name.isBlank());
-        String absence = "no python3 here can import " + modules;
+    public static PythonInterpreter with(String modules, String question, Optional<String> requested) {
+        Optional<String> named = requested.filter(name -> !name.isBlank());
+        String absence = "no python3 on this machine can import " + modules;
         for (String python : named.map(List::of).orElse(List.of("python3", "/usr/bin/python3"))) {
-            CommandResult asked = CommandResult.run(PATIENCE,
+            CommandResult asked = CommandResult.run(LIMIT,
                 List.of(python, "-c", "import " + modules + "; print(" + question + ")"));
             if (asked.fault().isEmpty()) {
                 return new PythonInterpreter(Optional.of(python), asked.lines().getLast());

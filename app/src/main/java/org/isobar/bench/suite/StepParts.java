@@ -11,39 +11,39 @@ import org.isobar.bench.measure.StepResult;
 import org.isobar.bench.measure.Timing;
 import org.isobar.bench.report.BenchFiles;
 
-/** Whole training steps: Isobar, PyTorch, the PyTorch of this machine's Python, and again, a process each. */
+/** Measures training steps in rounds of Isobar, current PyTorch and the PyTorch of this machine's Python. */
 final class StepParts {
-    private static final Duration READY = Duration.ofSeconds(300);
+    private static final Duration SETUP_LIMIT = Duration.ofSeconds(300);
 
     private final SuiteSetup setup;
     private final PartRunner parts;
     private final Runnable afterSetting;
-    private List<PeerProgram> peers; // known when there is a step to try them on
+    private List<PyTorchProgram> programs; // null until the first step of Isobar is there to try them on
 
     /**
-     * One preset.
+     * How a preset is measured.
      *
-     * @param batch  samples of a step
-     * @param rounds of all programs in turn
-     * @param warmup steps of each that are not measured
-     * @param steps  that are
-     * @param limit  of the time of one program in one round
-     * @param old    how a PyTorch without fused attention joins in
+     * @param batch   samples per step
+     * @param rounds  number of rounds of all programs
+     * @param warmup  steps before the measurement
+     * @param steps   measured steps
+     * @param limit   time limit of one program in one round
+     * @param unfused rounds of a PyTorch without fused attention
      */
     private record Preset(String config, int batch, int rounds, int warmup, int steps, Duration limit,
-        Participation old) { }
+        Participation unfused) { }
 
-    /** How far a program joins in. */
+    /** Rounds in which a program runs. */
     private enum Participation {
-        /** In each round. */
+        /** Every round. */
         FULL,
-        /** In the first round, with one step to warm up and one that is measured. */
+        /** The first round, with one warmup step and one measured step. */
         BRIEF,
-        /** Not at all. */
+        /** None. */
         NONE
     }
 
-    /** @param afterSetting is done when a preset has been measured in one type */
+    /** @param afterSetting runs after each preset and operand type */
     StepParts(SuiteSetup setup, PartRunner parts, Runnable afterSetting) {
         this.setup = setup;
         this.parts = parts;
@@ -61,7 +61,7 @@ final class StepParts {
 
     private List<Preset> presets() {
         Preset demo = new Preset("demo", 4, 5, 60, 60, Duration.ofSeconds(120), Participation.FULL);
-        return switch (setup.extent()) {
+        return switch (setup.size()) {
             case WHOLE -> List.of(demo,
                 new Preset("base", 1, 3, 2, 3, Duration.ofSeconds(150), Participation.BRIEF),
                 new Preset("mp", 1, 2, 1, 2, Duration.ofSeconds(240), Participation.NONE));
@@ -80,11 +80,11 @@ final class StepParts {
         for (int round = 1; round <= preset.rounds; round++) {
             isobar(preset, products, setting + "-isobar-" + round, round);
             if (!Files.exists(parts.json(first))) {
-                return; // nobody knows what to do
+                return; // PyTorch reads the settings of the step from this file
             }
-            peers = peers == null ? peers(first) : peers;
-            for (PeerProgram peer : peers) {
-                peer(preset, peer, first, setting + "-" + peer.name() + "-" + round, round);
+            programs = programs == null ? availablePrograms(first) : programs;
+            for (PyTorchProgram program : programs) {
+                pytorch(preset, program, first, setting + "-" + program.name() + "-" + round, round);
             }
         }
     }
@@ -103,35 +103,38 @@ final class StepParts {
         parts.run(new PartRunner.Plan(name, command, preset.limit));
     }
 
-    /** Those that are here and run: what they need is built and downloaded now, and not while something is measured. */
-    private List<PeerProgram> peers(String first) {
+    /** Returns the PyTorch programs after a trial run, which builds and downloads what they need before measuring. */
+    private List<PyTorchProgram> availablePrograms(String first) {
         Path like = like(first, "like-ready");
-        return Stream.of(PeerProgram.pytorch(setup), PeerProgram.python(setup)).map(peer -> {
-            String name = "ready-" + peer.name();
-            if (!peer.isHere()) {
-                parts.skip(name, peer.absence());
-                return peer;
+        return Stream.of(PyTorchProgram.pytorch(setup), PyTorchProgram.python(setup)).map(program -> {
+            String name = "ready-" + program.name();
+            if (!program.isAvailable()) {
+                parts.skip(name, program.absence());
+                return program;
             }
-            return parts.tryOut(new PartRunner.Plan(name, peer.step(like, parts.json(name), Timing.REHEARSED), READY))
-                ? peer : peer.absent(name + " tells why");
+            return parts.tryOut(new PartRunner.Plan(name, program.step(like, parts.json(name), Timing.REHEARSED),
+                SETUP_LIMIT))
+                ? program : program.absent("see " + name);
         }).toList();
     }
 
-    private void peer(Preset preset, PeerProgram peer, String first, String name, int round) {
-        Participation share = peer.attention() == PeerProgram.Attention.STORED ? preset.old : Participation.FULL;
-        if (round > 1 && (share != Participation.FULL || !peer.isHere())) {
+    private void pytorch(Preset preset, PyTorchProgram program, String first, String name, int round) {
+        Participation rounds = program.attention() == PyTorchProgram.Attention.STORED ? preset.unfused
+            : Participation.FULL;
+        if (round > 1 && (rounds != Participation.FULL || !program.isAvailable())) {
             return;
         }
-        if (!peer.isHere() || share == Participation.NONE) {
-            parts.skip(name, peer.isHere() ? "without fused attention it takes minutes a step" : peer.absence());
+        if (!program.isAvailable() || rounds == Participation.NONE) {
+            parts.skip(name, program.isAvailable() ? "a step takes minutes without fused attention"
+                : program.absence());
             return;
         }
-        Path like = share == Participation.BRIEF ? like(first, "like-" + name) : parts.json(first);
-        parts.run(new PartRunner.Plan(name, peer.step(like, parts.json(name), parts.timing()),
-            share == Participation.BRIEF ? preset.limit.multipliedBy(2) : preset.limit));
+        Path like = rounds == Participation.BRIEF ? like(first, "like-" + name) : parts.json(first);
+        parts.run(new PartRunner.Plan(name, program.step(like, parts.json(name), parts.timing()),
+            rounds == Participation.BRIEF ? preset.limit.multipliedBy(2) : preset.limit));
     }
 
-    /** The same step, to be taken twice. */
+    /** Writes the settings of the step with one warmup step and one measured step. */
     private Path like(String first, String name) {
         BenchFiles.write(parts.json(name), BenchFiles.read(parts.json(first), StepResult.class).withSteps(1, 1));
         return parts.json(name);

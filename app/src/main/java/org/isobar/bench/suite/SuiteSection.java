@@ -2,19 +2,19 @@ package org.isobar.bench.suite;
 
 import java.util.Locale;
 
-/** What the benchmark of the CPU is made of, in the order in which it is done. */
+/** Sections of the CPU benchmark, in the order in which they run. */
 public enum SuiteSection {
-    /** The most that the machine gives: copies and products. */
+    /** Throughput of copies and matrix products. */
     CEILINGS,
-    /** From nothing to the first step. */
+    /** Time from the start of the process to the first steps. */
     STARTUP,
-    /** How fast samples are read. */
+    /** Read rates of samples. */
     LOADER,
-    /** How a step's cost grows with tokens, width, depth and ranks. */
+    /** Cost of a step by tokens, width, depth and ranks. */
     GROWTH,
-    /** Whole training steps beside PyTorch's, and each operation alone. */
+    /** Training steps of Isobar and PyTorch, and each operation of Isobar. */
     STEPS,
-    /** Whether time and memory grow with the number of steps. */
+    /** Time and memory of a long run, to see whether they grow with the number of steps. */
     FLAT;
 
     @Override

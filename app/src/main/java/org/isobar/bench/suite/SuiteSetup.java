@@ -7,14 +7,15 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What the benchmark of the CPU is run with.
+ * Settings of the CPU benchmark.
  *
- * @param isobar   the command that starts this program
- * @param scripts  the directory of PyTorch's and h5py's halves
- * @param python   what the user says Python is
- * @param noBf16   why this machine does not train in bf16; empty if it does
- * @param sections what is done
- * @param budget   time that all of it may take
+ * @param isobar   command that starts this program
+ * @param scripts  directory of the scripts for PyTorch and h5py
+ * @param python   Python interpreter that the user named
+ * @param noBf16   why this machine cannot train in bf16; empty if it can
+ * @param size     how much is measured
+ * @param sections sections to run
+ * @param budget   time limit of the whole benchmark
  */
 public record SuiteSetup(List<String> isobar, Path scripts, Optional<String> python, Optional<String> noBf16,
-    SuiteSize extent, Set<SuiteSection> sections, Duration budget) { }
+    SuiteSize size, Set<SuiteSection> sections, Duration budget) { }

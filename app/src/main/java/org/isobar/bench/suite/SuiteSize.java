@@ -2,13 +2,13 @@ package org.isobar.bench.suite;
 
 import org.isobar.bench.measure.Timing;
 
-/** How much of the benchmark of the CPU is done. */
+/** How much the CPU benchmark measures. */
 public enum SuiteSize {
-    /** All presets, with all their rounds. */
+    /** All presets with all rounds. */
     WHOLE,
-    /** Preset {@code demo} alone. */
+    /** Only preset {@code demo}. */
     QUICK,
-    /** All of it at the size of preset {@code tiny}, without times. */
+    /** Everything with the sizes of preset {@code tiny}, without times. */
     REHEARSED;
 
     Timing timing() {

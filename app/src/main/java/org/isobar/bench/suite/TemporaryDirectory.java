@@ -10,14 +10,14 @@ import java.util.stream.Stream;
 
 import org.isobar.os.FileFault;
 
-/** A temporary directory for what nobody needs afterwards: it goes with the benchmark, however that ends. */
+/** A temporary directory that is deleted on closing or, at the latest, when the JVM exits. */
 public final class TemporaryDirectory implements AutoCloseable {
-    private static final int ATTEMPTS = 5; // programs that are just being ended may write meanwhile
+    private static final int ATTEMPTS = 5; // stopped programs may still be writing
 
     private final Path directory;
-    private final Thread hook = new Thread(this::delete, "end of the scratch directory");
+    private final Thread hook = new Thread(this::delete, "temporary directory removal");
 
-    /** Makes the directory. */
+    /** Creates the directory. */
     public TemporaryDirectory() {
         try {
             directory = Files.createTempDirectory("isobar-bench");
@@ -43,8 +43,8 @@ public final class TemporaryDirectory implements AutoCloseable {
         try (Stream<Path> tree = Files.walk(directory)) {
             List<Path> deepestFirst = tree.sorted(Comparator.reverseOrder()).toList();
             deepestFirst.forEach(path -> path.toFile().delete());
-        } catch (IOException | UncheckedIOException gone) {
-            // A file has gone while they were listed, or somebody else holds it: the next attempt shows.
+        } catch (IOException | UncheckedIOException incomplete) {
+            // A file vanished while the tree was listed, or is in use. The next attempt retries.
         }
     }
 
@@ -54,7 +54,7 @@ public final class TemporaryDirectory implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException endingAlready) {
-            // The hook does what has just been done.
+            // The JVM is exiting: the hook repeats the deletion.
         }
     }
 }

@@ -11,7 +11,7 @@ import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.os.ProcessMemory;
 import org.isobar.telemetry.TutorialLines;
 
-/** Reads the log of a run as it is written. */
+/** Extracts times and memory from the log of a run while it is written. */
 final class TraceReader implements WatchedProcess.Listener {
     private static final Pattern EPOCH = Pattern.compile("Time taken for epoch (\\d+) is [\\d.]+ sec, avg ([\\d.]+) ");
     private static final String SECOND_STEP = " Memory usage after forward pass: ";
@@ -23,11 +23,11 @@ final class TraceReader implements WatchedProcess.Listener {
     private Double stepSeconds;
 
     /**
-     * What is known of a run beforehand.
+     * Settings of a run.
      *
-     * @param split what its ranks share
-     * @param batch samples of a step
-     * @param steps of an epoch
+     * @param split parallel axis of the ranks
+     * @param batch samples per step
+     * @param steps steps per epoch
      */
     record Run(String config, String split, int ranks, int batch, int steps) { }
 
@@ -46,10 +46,10 @@ final class TraceReader implements WatchedProcess.Listener {
         Matcher epoch = EPOCH.matcher(text);
         if (epoch.find()) {
             int number = Integer.parseInt(epoch.group(1));
-            boolean noted = timing == Timing.MEASURED;
+            boolean isMeasured = timing == Timing.MEASURED;
             epochs.add(new TrainingTrace.Epoch(number, (long) number * run.steps,
                 measured(run.batch / Double.parseDouble(epoch.group(2))),
-                noted ? Long.valueOf(memory.get().anonymous()) : null));
+                isMeasured ? Long.valueOf(memory.get().anonymous()) : null));
         }
     }
 
@@ -57,7 +57,7 @@ final class TraceReader implements WatchedProcess.Listener {
         return timing == Timing.MEASURED ? Double.valueOf(seconds) : null;
     }
 
-    /** What has been read so far. */
+    /** The trace so far. */
     synchronized TrainingTrace trace() {
         return new TrainingTrace(run.config, run.split, run.ranks, loopSeconds, stepSeconds, List.copyOf(epochs));
     }

@@ -8,12 +8,12 @@ import java.util.List;
 import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.bench.report.BenchFiles;
 
-/** Runs of {@code isobar train} that are watched from outside, on synthetic data. */
+/** Measures runs of {@code isobar train} on synthetic data from outside. */
 final class TrainingParts {
     private static final Duration SHORT = Duration.ofSeconds(60);
     private static final Duration MEDIUM = Duration.ofSeconds(120);
     private static final Duration LONG = Duration.ofSeconds(600);
-    private static final int TINY_EPOCH = 12; // steps: it has two years of 12 samples
+    private static final int TINY_EPOCH = 12; // steps: two years of 12 samples
     private static final int TINY_BATCH = 2;
     private static final int FLAT_EPOCHS = 834; // 10,008 steps
 
@@ -24,17 +24,17 @@ final class TrainingParts {
     private final String config;
     private final int batch;
 
-    /** @param scratch takes data and what the runs write */
+    /** @param scratch directory for data and run directories */
     TrainingParts(SuiteSetup setup, PartRunner parts, Path scratch) {
         this.setup = setup;
         this.parts = parts;
         this.scratch = scratch;
-        rehearsed = setup.extent() == SuiteSize.REHEARSED;
+        rehearsed = setup.size() == SuiteSize.REHEARSED;
         config = rehearsed ? "tiny" : "demo";
         batch = rehearsed ? TINY_BATCH : 4;
     }
 
-    /** From the start of the process to the first steps, the data being there; and of a process that does nothing. */
+    /** Measures the time to the first steps with existing data, and that of {@code isobar --version}. */
     void startup() {
         if (!data()) {
             return;
@@ -48,7 +48,7 @@ final class TrainingParts {
         }
     }
 
-    /** One, two and four ranks. Heads must be shared evenly, so there are four. */
+    /** Measures one, two and four ranks. The model has four heads, so that every number of ranks divides them. */
     void ranks() {
         if (!data()) {
             return;
@@ -68,13 +68,13 @@ final class TrainingParts {
         }
     }
 
-    /** Ten thousand steps of preset {@code tiny}, of all that training does but for checkpoints on the disk. */
+    /** Runs ten thousand steps of preset {@code tiny} without checkpoints. */
     void flat() {
         train("trace-flat", new TraceReader.Run("tiny", TrainingTrace.ALONE, 1, TINY_BATCH, TINY_EPOCH),
             rehearsed ? 2 : FLAT_EPOCHS, List.of(), LONG);
     }
 
-    /** Whether there are data; they are made by the first run that needs them. */
+    /** Generates the data with a first run unless they exist; returns whether they exist. */
     private boolean data() {
         return scratch.resolve(config).toFile().isDirectory()
             || run("data-" + config, new TraceReader.Run(config, TrainingTrace.ALONE, 1, batch, 2), 1, List.of(), LONG,
@@ -85,7 +85,7 @@ final class TrainingParts {
         TraceReader reader = new TraceReader(run, parts.timing());
         boolean done = run(name, run, epochs, options, limit, reader);
         TrainingTrace trace = reader.trace();
-        if (done || trace.epochs().size() > 1) { // one that was ended has steps to show after Java's compiler
+        if (done || trace.epochs().size() > 1) { // a stopped run has epochs after the JVM compiled its steps
             BenchFiles.write(parts.json(name), trace);
         }
     }

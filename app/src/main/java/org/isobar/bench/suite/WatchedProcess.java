@@ -17,45 +17,46 @@ import java.util.stream.Stream;
 import org.isobar.os.ProcessMemory;
 
 /**
- * A process, and those that it starts, watched from start to end: its lines as they come, and its memory twenty times a
- * second. Whom it has started is looked for once a second, for that means reading all of {@code /proc}; so a child that
- * lives for less can be missed. It is ended at its time limit, and with this process.
+ * A child process with a time limit whose output lines and memory are observed. Memory is sampled twenty times a second
+ * and includes descendants. These are listed only once a second, because that reads all of {@code /proc}, so a
+ * descendant that lives for less than a second can be missed. The process is stopped when this JVM exits.
  */
 final class WatchedProcess implements AutoCloseable {
     private static final long SAMPLE_MILLIS = 50;
-    private static final Duration LOOK = Duration.ofSeconds(1);
+    private static final Duration LIST_INTERVAL = Duration.ofSeconds(1);
     private static final Duration GRACE = Duration.ofSeconds(5);
     private static final ProcessMemory NONE = new ProcessMemory(0, 0, 0);
 
     private final long start = System.nanoTime();
     private final Process process;
     private final Thread reader;
-    private final Thread hook = new Thread(this::kill, "end of a part");
-    private volatile List<Long> members; // that were there when somebody looked
+    private final Thread hook = new Thread(this::kill, "part termination");
+    private volatile List<Long> members; // process ids, as last listed
     private ProcessMemory peak = NONE;
 
-    /** Who hears each line that the process writes, how many seconds after its start, and can ask for its memory. */
+    /** Receives each output line with the seconds since the start of the process, and can query its memory. */
     interface Listener {
-        /** Called on a thread of its own, in order. */
+        /** Called in order, on a separate thread. */
         void line(String text, double seconds, Supplier<ProcessMemory> memory);
     }
 
     /**
      * How a process ended.
      *
-     * @param status  exit code; 128 + n upon signal n
-     * @param late    whether that was because its time was up
-     * @param seconds it ran
-     * @param peak    most memory of it and its children together, looked at twenty times a second; of {@code peak},
-     *                what the kernel kept
+     * @param status   exit code; 128 + n after signal n
+     * @param timedOut whether it was stopped at its time limit
+     * @param seconds  run time
+     * @param peak     largest sampled memory of the process and its descendants; field {@code peak} is the peak that
+     * the
+     *                 kernel recorded
      */
-    record End(int status, boolean late, double seconds, ProcessMemory peak) { }
+    record End(int status, boolean timedOut, double seconds, ProcessMemory peak) { }
 
     /**
      * Starts a command.
      *
-     * @param log takes its output
-     * @throws IOException if there is no such command, or no place for the log
+     * @param log file for its output
+     * @throws IOException if the command does not exist or the log cannot be written
      */
     WatchedProcess(List<String> command, Path log, Listener listener) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -70,12 +71,12 @@ final class WatchedProcess implements AutoCloseable {
         }
         try {
             Runtime.getRuntime().addShutdownHook(hook);
-        } catch (IllegalStateException endingAlready) { // nobody would end it any more
+        } catch (IllegalStateException endingAlready) { // no hook would stop the process
             process.destroyForcibly();
             file.close();
             throw endingAlready;
         }
-        reader = Thread.ofPlatform().daemon().name("output of a part").start(() -> relay(file, listener));
+        reader = Thread.ofPlatform().daemon().name("part output").start(() -> relay(file, listener));
     }
 
     private void relay(PrintWriter log, Listener listener) {
@@ -85,33 +86,33 @@ final class WatchedProcess implements AutoCloseable {
                 log.println(line);
             }
         } catch (IOException | UncheckedIOException ended) {
-            // The process is gone, and so is what it had not written.
+            // The process has exited.
         }
     }
 
-    /** Memory of the process and its children now. */
+    /** Current memory of the process and its descendants. */
     ProcessMemory memory() {
         return members.stream().map(ProcessMemory::of).flatMap(Optional::stream)
             .reduce(NONE, ProcessMemory::plus);
     }
 
-    /** Waits for the process to end, and ends it after {@code limit}. */
+    /** Waits for the process to exit and stops it after {@code limit}. */
     End await(Duration limit) throws InterruptedException {
         long deadline = start + limit.toNanos();
         boolean ended = false;
-        long look = start;
+        long nextListing = start;
         while (!ended && System.nanoTime() < deadline) {
-            if (System.nanoTime() >= look) {
+            if (System.nanoTime() >= nextListing) {
                 members = Stream.concat(Stream.of(process.toHandle()), process.descendants())
                     .map(ProcessHandle::pid).toList();
-                look += LOOK.toNanos();
+                nextListing += LIST_INTERVAL.toNanos();
             }
             peak = peak.max(memory());
             ended = process.waitFor(SAMPLE_MILLIS, TimeUnit.MILLISECONDS);
         }
         double seconds = seconds();
         if (!ended) {
-            end();
+            stop();
         }
         reader.join(GRACE);
         return new End(process.isAlive() ? -1 : process.exitValue(), !ended, seconds, peak);
@@ -121,8 +122,8 @@ final class WatchedProcess implements AutoCloseable {
         return (System.nanoTime() - start) / 1e9;
     }
 
-    /** Asks all to end, then makes them. */
-    private void end() throws InterruptedException {
+    /** Sends SIGTERM to all processes, then SIGKILL to those still alive after the grace period. */
+    private void stop() throws InterruptedException {
         List<ProcessHandle> members = Stream.concat(process.descendants(), Stream.of(process.toHandle())).toList();
         members.forEach(ProcessHandle::destroy);
         long deadline = System.nanoTime() + GRACE.toNanos();
@@ -140,14 +141,14 @@ final class WatchedProcess implements AutoCloseable {
         process.destroyForcibly();
     }
 
-    /** Ends what still runs. */
+    /** Kills all processes that still run. */
     @Override
     public void close() {
         kill();
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException endingAlready) {
-            // The hook does what has just been done.
+            // The JVM is exiting: the hook repeats the kill.
         }
     }
 }

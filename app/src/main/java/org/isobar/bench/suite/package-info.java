@@ -1,2 +1,2 @@
-/** The benchmark of the CPU, part by part, each in a process of its own. */
+/** The CPU benchmark. Each part runs in its own process. */
 package org.isobar.bench.suite;

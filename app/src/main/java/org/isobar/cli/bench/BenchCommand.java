@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
-import org.isobar.bench.measure.Ceilings;
+import org.isobar.bench.measure.CeilingsBenchmark;
 import org.isobar.bench.measure.StepBenchmark;
 import org.isobar.bench.report.BenchFiles;
 import org.isobar.bench.report.BenchReport;
@@ -120,7 +120,8 @@ public final class BenchCommand implements Runnable {
                 launch.environment()), RankEnvironment.of(launch.environment()), CommBackend.AUTO,
                 launch.environment());
             try (Device device = backend.open(options, spec.commandLine().getOut()::println)) {
-                BenchFiles.write(outcome.json(), new Ceilings(device, outcome.timing()).run(megabytes * MIB, size));
+                BenchFiles.write(outcome.json(), new CeilingsBenchmark(device, outcome.timing())
+                    .run(megabytes * MIB, size));
             }
         }
     }

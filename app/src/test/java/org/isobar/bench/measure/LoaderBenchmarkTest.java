@@ -19,13 +19,13 @@ import org.isobar.device.Device;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The loader's benchmark on small files. */
+/** Runs the loader benchmark on small files. */
 class LoaderBenchmarkTest {
     @TempDir
     private Path directory;
 
     @Test
-    void itMeasuresCopiesAndEachNumberOfWorkers() {
+    void measuresCopiesAndEachNumberOfWorkers() {
         LoaderFiles files = new LoaderFiles(directory, 16, 32, 4);
         files.make(line -> { });
         try (Device device = new CpuDevice(1)) {
@@ -39,7 +39,7 @@ class LoaderBenchmarkTest {
     }
 
     @Test
-    void layoutsThatWereBegunAreMadeAnew() throws IOException {
+    void incompleteLayoutsAreReplaced() throws IOException {
         PythonInterpreter python = PythonInterpreter.with("h5py, numpy", Optional.empty());
         assumeTrue(python.program().isPresent(), python.answer());
         LoaderFiles files = new LoaderFiles(directory, 16, 32, 4);
@@ -47,9 +47,9 @@ class LoaderBenchmarkTest {
         Files.createDirectories(directory.resolve("gzip.tmp"));
         Files.writeString(directory.resolve("gzip.tmp/1979.h5"), "not HDF5");
         assertFalse(files.complete());
-        List<String> told = new ArrayList<>();
-        files.makeOthers(List.of(python.program().get(), Path.of("../bench/loader_h5py.py").toString()), told::add);
-        assertEquals(List.of(), told);
+        List<String> progress = new ArrayList<>();
+        files.makeOthers(List.of(python.program().get(), Path.of("../bench/loader_h5py.py").toString()), progress::add);
+        assertEquals(List.of(), progress);
         assertTrue(files.complete());
         for (String layout : files.layouts()) {
             try (Era5Dataset dataset = Era5Dataset.open(files.dataset(layout))) {
@@ -59,9 +59,9 @@ class LoaderBenchmarkTest {
     }
 
     @Test
-    void aScriptThatFailsIsToldOf() {
-        List<String> told = new ArrayList<>();
-        new LoaderFiles(directory, 16, 32, 4).makeOthers(List.of("ls", "--no-such-option"), told::add);
-        assertTrue(told.getFirst().contains("could not be made: ls --no-such-option make"), told::toString);
+    void failingScriptIsReported() {
+        List<String> progress = new ArrayList<>();
+        new LoaderFiles(directory, 16, 32, 4).makeOthers(List.of("ls", "--no-such-option"), progress::add);
+        assertTrue(progress.getFirst().contains("could not be made: ls --no-such-option make"), progress::toString);
     }
 }

@@ -10,11 +10,11 @@ import java.util.Arrays;
 
 import org.junit.jupiter.api.Test;
 
-/** The numbers that both programs start from. */
+/** Tests the initial values that Isobar and PyTorch share. */
 class SeededNumbersTest {
-    /** What bench/vit_torch.py makes, as PyTorch printed it. */
+    /** The expected values are the output of bench/vit_torch.py. */
     @Test
-    void theyAreThoseOfPyTorch() {
+    void valuesEqualThoseOfPyTorch() {
         assertArrayEquals(new float[] {-0.024847925f, -0.0021905096f, 0.0066743665f, -0.030815996f, -0.00083624653f},
             numbers("head.weight", 5, SeededNumbers.centre("head.weight")));
         assertArrayEquals(new float[] {1.0197616f, 1.0055847f, 0.98418915f},
@@ -22,7 +22,7 @@ class SeededNumbersTest {
     }
 
     @Test
-    void meanAndDeviationAreThoseAskedFor() {
+    void meanAndDeviationAreAsRequested() {
         float[] numbers = numbers("blocks.0.attn.q.weight", 100_000, 0);
         double mean = 0;
         double square = 0;

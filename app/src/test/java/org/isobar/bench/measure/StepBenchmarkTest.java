@@ -20,12 +20,12 @@ import org.isobar.tensor.DType;
 import org.isobar.train.memory.MemoryPlan;
 import org.junit.jupiter.api.Test;
 
-/** The benchmark of preset {@code tiny} on the CPU. */
+/** Runs the step benchmark of preset {@code tiny} on the CPU. */
 class StepBenchmarkTest {
     private static final int STEPS = 2;
 
     @Test
-    void itTellsOfTheStepAndOfEachOperation() {
+    void measuresTheStepAndEachOperation() {
         List<StepResult> partial = new ArrayList<>();
         StepResult result = run(Timing.MEASURED, partial);
         assertEquals(STEPS, result.stepSeconds().count());
@@ -40,9 +40,9 @@ class StepBenchmarkTest {
         assertEquals(List.of(List.of(), result.losses()), partial.stream().map(StepResult::losses).toList());
     }
 
-    /** Of the model's 2 blocks: 3 products in attention (keys and values are one) and 2 in the MLP each. */
+    /** The model has 2 blocks, each with 3 products in attention (one for keys and values) and 2 in the MLP. */
     @Test
-    void operationsAreToldApartByTheirPartOfTheStep() {
+    void operationsAreGroupedByPhase() {
         List<OperationGroup> groups = run(Timing.REHEARSED, new ArrayList<>()).operations();
         assertEquals(1 + 2 * 4, calls(groups, "linear + Bias", StepOperation.Phase.FORWARD));
         assertEquals(2, calls(groups, "linear + BiasGelu", StepOperation.Phase.FORWARD));
@@ -54,7 +54,7 @@ class StepBenchmarkTest {
     }
 
     @Test
-    void aRehearsalNotesNoTimes() {
+    void rehearsalHasNoTimes() {
         StepResult result = run(Timing.REHEARSED, new ArrayList<>());
         assertNull(result.stepSeconds());
         assertTrue(result.operations().stream().allMatch(group -> group.seconds() == null));
@@ -62,7 +62,7 @@ class StepBenchmarkTest {
     }
 
     @Test
-    void tooFewStepsToTellLossesOf() {
+    void tooFewStepsForTheLossesAreRefused() {
         UserException refused = assertThrows(UserException.class,
             () -> new StepBenchmark.Plan(1, 1, Timing.MEASURED, StepBenchmark.Detail.STEPS));
         assertTrue(refused.getMessage().startsWith("--warmup_steps and --steps must be at least 1 each and 3"),

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.w3c.dom.Document;
 
-/** Reports of results that are made up. */
+/** Tests reports of invented results. */
 class BenchReportTest {
     private static final double MILLI = 1e-3;
 
@@ -35,7 +35,7 @@ class BenchReportTest {
     private Path directory;
 
     @Test
-    void waysOfOneStepStandBesideEachOther() throws IOException {
+    void programsOfOneSettingAreCompared() throws IOException {
         write("step-a-isobar-1", step("isobar", "steps", Spread.of(10 * MILLI), List.of(1.0, 0.9), List.of()));
         write("step-a-isobar-2", step("isobar", "steps", Spread.of(12 * MILLI), List.of(1.0, 0.9), List.of()));
         write("step-a-pytorch-eager", step("pytorch", "eager", Spread.of(22 * MILLI), List.of(1.0, 0.909), List.of()));
@@ -52,7 +52,7 @@ class BenchReportTest {
     }
 
     @Test
-    void operationsAreHeldAgainstTheHighestCeiling() throws IOException {
+    void operationsAreComparedWithTheHighestCeiling() throws IOException {
         write("ceilings-isobar", new CeilingsResult("isobar", null, 1 << 30, Spread.of(2e12), 8192,
             Map.of("bf16", Spread.of(400e12))));
         write("ceilings-pytorch", new CeilingsResult("pytorch", null, 1 << 30, Spread.of(1e12), 8192,
@@ -67,7 +67,7 @@ class BenchReportTest {
     }
 
     @Test
-    void whatFailedIsNamedWithItsReason() throws IOException {
+    void failedPartsHaveTheirReason() throws IOException {
         write("step-a-isobar-1", step("isobar", "steps", null, List.of(), List.of()));
         Files.writeString(directory.resolve("facts.tsv"), "date\ttoday\n");
         log("step-a-isobar-1\tfailed\t7\t-\tstatus 1: out of | memory");
@@ -78,9 +78,9 @@ class BenchReportTest {
         assertTrue(page.contains("| isobar steps |  | unknown | 1.2e-04 | NO |"), page);
     }
 
-    /** On a CPU, where processes have been watched. */
+    /** On a CPU, with memory of the processes. */
     @Test
-    void goalsAreHeldAgainstTheFastestPyTorch() throws IOException {
+    void goalsCompareWithTheFastestPyTorch() throws IOException {
         for (int round = 1; round <= 2; round++) {
             write("step-a-isobar-" + round, cpuStep("isobar", Map.of(), 5 * round));
             write("step-a-pytorch-" + round, cpuStep("pytorch", Map.of("torch", "2.13.0"), 10 * round));
@@ -114,7 +114,7 @@ class BenchReportTest {
     }
 
     @Test
-    void aLongRunThatWasEndedMeetsNoGoal() throws IOException {
+    void stoppedLongRunHasNoGoals() throws IOException {
         write("trace-flat", new TrainingTrace("tiny", TrainingTrace.ALONE, 1, 1.0, 1.5, IntStream.range(0, 19)
             .mapToObj(i -> new TrainingTrace.Epoch(i + 1, 500L * i + 500, MILLI, 100_000_000L)).toList()));
         String page = report();
@@ -123,7 +123,7 @@ class BenchReportTest {
     }
 
     @Test
-    void loadersAreHeldAgainstMemory() throws IOException {
+    void loadersAreComparedWithMemcpy() throws IOException {
         write("loader-isobar-1", loader("isobar", rate(LoaderResult.MEMORY, "memcpy", 1, 12e9),
             rate(LoaderResult.MEMORY, "memcpy", 2, 20e9), rate("contiguous", "0 workers", 1, 6e9),
             rate("contiguous", "2 workers", 2, 15e9)));
@@ -139,7 +139,7 @@ class BenchReportTest {
     }
 
     @Test
-    void runsThatWereWatched() throws IOException {
+    void tracesHaveStartTimesAndIntervals() throws IOException {
         write("trace-startup-1", new TrainingTrace("demo", TrainingTrace.ALONE, 1, 1.0, 1.5, List.of()));
         write("trace-startup-2", new TrainingTrace("demo", TrainingTrace.ALONE, 1, 1.2, 1.9, List.of()));
         write("trace-flat", new TrainingTrace("tiny", TrainingTrace.ALONE, 1, 1.0, 1.5, IntStream.range(0, 20)
@@ -153,7 +153,7 @@ class BenchReportTest {
     }
 
     @Test
-    void growthIsTheSlopeOfLogarithms() throws Exception {
+    void growthIsTheSlopeOnLogarithmicAxes() throws Exception {
         write("growth-middle", grown(8, 192, 6, 10));
         write("growth-patch-4", grown(4, 192, 6, 80));
         write("growth-embed-384", grown(8, 384, 6, 40));
@@ -196,7 +196,7 @@ class BenchReportTest {
     }
 
     @Test
-    void aDirectoryThatHoldsSomethingElse() throws IOException {
+    void directoryWithOtherFilesIsRefused() throws IOException {
         Files.writeString(directory.resolve("step-x.json"), "{\"other\": 1}");
         String message = assertThrows(UserException.class, () -> BenchFiles.read(directory)).getMessage();
         assertTrue(message.contains("name a directory that bench cpu or bench/gpu.sh has written"), message);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The whole benchmark of the CPU. */
+/** Tests the CPU benchmark as a whole. */
 class CpuSuiteTest {
     @TempDir
     private Path directory;
@@ -29,7 +29,7 @@ class CpuSuiteTest {
     /** Takes a minute. */
     @Test
     @Tag("slow")
-    void aRehearsalDoesEverythingAndNotesNoTime() throws IOException {
+    void rehearsalRunsEverythingWithoutTimes() throws IOException {
         List<String> isobar = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "@" + Path.of("jvm.options").toAbsolutePath(), "-ea", "-XX:TieredStopAtLevel=1",
             "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-cp", System.getProperty("java.class.path"),
@@ -41,7 +41,7 @@ class CpuSuiteTest {
                 "trace-ranks-tp-2", "trace-ranks-cp-2", "step-tiny-fp32-isobar-2", "trace-flat")) {
             assertTrue(page.contains("| " + part + " | ok | not measured |  |\n"), page);
         }
-        assertTrue(page.startsWith("# Isobar beside PyTorch\n\n- why: a test\n- date: "), page);
+        assertTrue(page.startsWith("# Isobar and PyTorch\n\n- why: a test\n- date: "), page);
         assertFalse(page.matches("(?s).*\\d (ms|GB/s|GFLOP/s|TFLOP/s) \\|.*"), page);
         JsonNode report = new ObjectMapper().readTree(directory.resolve("report.json").toFile());
         for (JsonNode way : report.get("comparisons")) {
@@ -52,7 +52,7 @@ class CpuSuiteTest {
     }
 
     @Test
-    void everyPartMayFail() throws IOException {
+    void failedPartsAreReported() throws IOException {
         CpuSuite suite =
             suite(List.of("false"), EnumSet.complementOf(EnumSet.of(SuiteSection.LOADER, SuiteSection.STEPS)));
         int failed = suite.run(Map.of());
@@ -63,7 +63,7 @@ class CpuSuiteTest {
     }
 
     @Test
-    void resultsOfAnotherRunAreLeftAlone() throws IOException {
+    void directoryWithResultsIsRefused() throws IOException {
         Files.writeString(directory.resolve("parts.tsv"), "");
         String message =
             assertThrows(UserException.class, () -> suite(List.of("false"), EnumSet.allOf(SuiteSection.class)))

@@ -19,16 +19,16 @@ import org.isobar.bench.report.BenchFiles;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Parts that are shell scripts. */
+/** Runs shell scripts as parts. */
 class PartRunnerTest {
     private static final Duration LONG = Duration.ofSeconds(60);
 
     @TempDir
     private Path directory;
-    private final List<String> told = new ArrayList<>();
+    private final List<String> progress = new ArrayList<>();
 
     @Test
-    void aPartThatFailsIsNotedWithWhatItSaidLast() {
+    void failedPartIsRecordedWithItsLastLine() {
         PartRunner parts = parts(Timing.MEASURED, LONG);
         assertFalse(parts.run(plan("one", "echo first; echo 'out of\tmemory' >&2; echo WARNING: x; exit 3", LONG)));
         assertTrue(parts.run(plan("two", "sleep 0.2", LONG)));
@@ -39,29 +39,29 @@ class PartRunnerTest {
         assertEquals(BenchmarkPart.OK, noted.get(1).result());
         assertTrue(noted.get(1).seconds() >= 0.2, noted::toString);
         assertTrue(noted.get(1).memory().peak() > 0, noted::toString);
-        assertEquals(2, told.size());
+        assertEquals(2, progress.size());
     }
 
     @Test
-    void aPartThatHangsIsEndedWithItsChildren() throws IOException {
+    void hangingPartIsStoppedWithItsChildren() throws IOException {
         PartRunner parts = parts(Timing.MEASURED, LONG);
         long start = System.nanoTime();
         assertFalse(parts.run(plan("one", "sleep 100 & echo $!; wait", Duration.ofSeconds(1))));
         assertTrue(System.nanoTime() - start < LONG.toNanos());
-        assertEquals("ended after 1 s, its limit", BenchFiles.read(directory).parts().getFirst().reason());
+        assertEquals("stopped at its time limit of 1 s", BenchFiles.read(directory).parts().getFirst().reason());
         long child = Long.parseLong(Files.readString(directory.resolve("one.log")).strip());
         assertFalse(ProcessHandle.of(child).map(ProcessHandle::isAlive).orElse(false));
     }
 
     @Test
-    void whatCannotBeStarted() {
+    void missingProgramIsRecorded() {
         PartRunner parts = parts(Timing.MEASURED, LONG);
         assertFalse(parts.run(new PartRunner.Plan("one", List.of("/no/such/program"), LONG)));
         assertTrue(BenchFiles.read(directory).parts().getFirst().reason().contains("/no/such/program"));
     }
 
     @Test
-    void nothingIsBegunWhenTheBudgetIsSpent() {
+    void partIsSkippedWhenTheBudgetIsSpent() {
         PartRunner parts = parts(Timing.MEASURED, Duration.ofSeconds(1));
         assertFalse(parts.run(plan("one", "true", LONG)));
         BenchmarkPart part = BenchFiles.read(directory).parts().getFirst();
@@ -71,14 +71,14 @@ class PartRunnerTest {
     }
 
     @Test
-    void aRehearsalNotesNeitherTimeNorMemory() {
+    void rehearsalRecordsNeitherTimeNorMemory() {
         assertTrue(parts(Timing.REHEARSED, LONG).run(plan("one", "true", LONG)));
         BenchmarkPart part = BenchFiles.read(directory).parts().getFirst();
         assertNull(part.seconds());
         assertNull(part.memory());
     }
 
-    /** They are looked for once a second. */
+    /** Children are listed once a second, so they run longer than that. */
     @Test
     void memoryOfChildrenCounts() {
         PartRunner parts = parts(Timing.MEASURED, LONG);
@@ -90,7 +90,7 @@ class PartRunnerTest {
     }
 
     private PartRunner parts(Timing timing, Duration budget) {
-        return new PartRunner(directory, timing, budget, told::add);
+        return new PartRunner(directory, timing, budget, progress::add);
     }
 
     private static PartRunner.Plan plan(String name, String script, Duration limit) {

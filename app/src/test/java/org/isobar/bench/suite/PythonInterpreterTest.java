@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Whom the user names is asked alone. */
+/** Tests the choice of a Python interpreter. */
 class PythonInterpreterTest {
     @BeforeEach
     void requirePython() {
@@ -18,7 +18,7 @@ class PythonInterpreterTest {
     }
 
     @Test
-    void itTellsWhatItIsAskedFor() {
+    void answersWithTheValueOfTheExpression() {
         assertEquals(new PythonInterpreter(Optional.of("python3"), "6"),
             PythonInterpreter.with("sys, math", "math.prod((2, 3))",
             Optional.of("python3")));
@@ -26,14 +26,14 @@ class PythonInterpreterTest {
     }
 
     @Test
-    void theUsersIsNotReplaced() {
+    void requestedInterpreterIsNotReplaced() {
         PythonInterpreter absent = PythonInterpreter.with("sys", Optional.of("/no/such/python"));
         assertEquals(Optional.empty(), absent.program());
         assertTrue(absent.answer().startsWith("PYTHON=/no/such/python cannot import sys: "), absent.answer());
         assertEquals("PYTHON=python3 cannot import no_such_module: status 1: ModuleNotFoundError: "
             + "No module named 'no_such_module'", PythonInterpreter.with("no_such_module", Optional.of("python3"))
             .answer());
-        assertEquals("no python3 here can import no_such_module",
+        assertEquals("no python3 on this machine can import no_such_module",
             PythonInterpreter.with("no_such_module", Optional.empty()).answer());
     }
 }

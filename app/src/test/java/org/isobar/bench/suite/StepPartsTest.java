@@ -18,33 +18,33 @@ import org.isobar.bench.report.BenchFiles;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who takes part in which round. The programs are shell scripts, which copy a result that is there. */
+/** Tests which programs run in which rounds. The programs are shell scripts that copy a result file. */
 class StepPartsTest {
     @TempDir
     private Path directory;
 
     @Test
-    void aPyTorchWithFusedAttentionIsInEachRound() throws IOException {
+    void fusedAttentionRunsInEachRound() throws IOException {
         assertEquals(List.of("step-tiny-fp32-isobar-1 ok", "ready-pytorch ok", "ready-python ok",
             "step-tiny-fp32-pytorch-1 ok", "step-tiny-fp32-python-1 ok", "step-tiny-fp32-isobar-2 ok",
             "step-tiny-fp32-pytorch-2 ok", "step-tiny-fp32-python-2 ok", "step-tiny-bf16 skipped"), parts("echo True"));
     }
 
     @Test
-    void anOldOneIsInTheFirstAlone() throws IOException {
+    void unfusedAttentionRunsInTheFirstRoundOnly() throws IOException {
         List<String> parts = parts("echo False");
         assertEquals(List.of("step-tiny-fp32-python-1 ok"),
             parts.stream().filter(part -> part.startsWith("step-tiny-fp32-python")).toList());
     }
 
     @Test
-    void noneIsTried() throws IOException {
+    void missingPyTorchIsSkipped() throws IOException {
         List<String> parts = parts("exit 1");
         assertEquals(List.of("ready-python skipped", "step-tiny-fp32-python-1 skipped"),
             parts.stream().filter(part -> part.contains("python")).toList());
     }
 
-    /** Parts and how they ended, where Python answers so. */
+    /** Runs the parts with a Python that runs {@code answer}; returns their names and results. */
     private List<String> parts(String answer) throws IOException {
         Path results = Files.createDirectories(directory.resolve("results"));
         Path result = directory.resolve("result.json");

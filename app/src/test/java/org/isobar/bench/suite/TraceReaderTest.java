@@ -11,12 +11,12 @@ import org.isobar.os.ProcessMemory;
 import org.isobar.telemetry.TutorialLines;
 import org.junit.jupiter.api.Test;
 
-/** Logs as {@code isobar train} writes them. */
+/** Reads logs in the format of {@code isobar train}. */
 class TraceReaderTest {
     private static final String STAMP = "2026-01-01 00:00:00,000 - root - INFO - ";
 
     @Test
-    void itTellsWhenTheStepsBeganAndHowLongTheyTook() {
+    void readsStartTimesAndStepTimes() {
         TrainingTrace trace = read(Timing.MEASURED);
         assertEquals(1, trace.loopSeconds());
         assertEquals(2, trace.stepSeconds(), "of the first epoch");
@@ -25,7 +25,7 @@ class TraceReaderTest {
     }
 
     @Test
-    void aRehearsalNotesNothing() {
+    void rehearsalHasNoTimes() {
         TrainingTrace trace = read(Timing.REHEARSED);
         assertNull(trace.stepSeconds());
         assertEquals(List.of(1, 2), trace.epochs().stream().map(TrainingTrace.Epoch::number).toList());

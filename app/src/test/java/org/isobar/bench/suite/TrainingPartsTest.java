@@ -17,13 +17,13 @@ import org.isobar.telemetry.TutorialLines;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs that do not get far: the program is a shell script. */
+/** Tests runs that are stopped early. The program is a shell script. */
 class TrainingPartsTest {
     @TempDir
     private Path directory;
 
     @Test
-    void aRunThatWasEndedTellsOfTheEpochsThatItHasDone() throws IOException {
+    void stoppedRunHasATraceOfItsEpochs() throws IOException {
         BenchFiles files = ranks(2);
         assertEquals(List.of("failed", "failed", "failed"), files.parts().stream().map(part -> part.result()).toList());
         assertEquals(Set.of("trace-ranks-1", "trace-ranks-tp-2", "trace-ranks-cp-2"), files.traces().keySet());
@@ -31,13 +31,13 @@ class TrainingPartsTest {
     }
 
     @Test
-    void theFirstEpochAloneTellsNothing() throws IOException {
+    void firstEpochAloneGivesNoTrace() throws IOException {
         assertEquals(Set.of(), ranks(1).traces().keySet());
     }
 
     private BenchFiles ranks(int epochs) throws IOException {
         Path results = Files.createDirectories(directory.resolve("results"));
-        Files.createDirectories(directory.resolve("tiny")); // data that nobody reads
+        Files.createDirectories(directory.resolve("tiny")); // data, which the script does not read
         Path log = Files.write(directory.resolve("log"), IntStream.rangeClosed(1, epochs)
             .mapToObj(epoch -> TutorialLines.epochTime(epoch, 1, 8)).toList());
         SuiteSetup setup =

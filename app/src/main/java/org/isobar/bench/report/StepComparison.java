@@ -16,56 +16,59 @@ import org.isobar.bench.measure.StepResult;
 import org.isobar.os.ProcessMemory;
 
 /**
- * One way of taking the same step, beside Isobar's ordinary one in the same run.
+ * A program and mode that ran a training step, compared with Isobar's default mode in the same benchmark. Numbers that
+ * were not measured are null.
  *
  * @param config          the preset
- * @param products        what products take in
+ * @param products        operand type of matrix products
  * @param program         isobar or pytorch
- * @param mode            how it was run
- * @param version         the program's, where it has told; else empty
- * @param rounds          seconds of a step: median and spread of each round; empty where nothing was measured
- * @param seconds         the median of the rounds' medians; null likewise
- * @param isobarRatio     Isobar's ordinary step over this one: below 1 where Isobar is faster; null likewise
- * @param ratioRange      the same of each round that both have, by itself; null where that is one or none
- * @param samplesPerSecond what the step comes to; null likewise
- * @param flopsPerSecond  useful ones; null likewise
- * @param ownBytes        most that the program took for tensors
- * @param peakMib         most of the device's memory, as nvidia-smi has it; null where nobody looked
- * @param memory          most of the program's processes; null where nobody looked
- * @param losses          of the first steps
- * @param lossDifference  largest relative difference of the first losses from Isobar's; null where there are none
- * @param lossTolerance   most that it may be, by what products take in
+ * @param mode            mode of execution
+ * @param version         version of the program; empty if unknown
+ * @param rounds          seconds per step of each round; empty if not measured
+ * @param seconds         median of the rounds' medians
+ * @param isobarRatio     time of Isobar's default mode / time of this one: below 1 if Isobar is faster
+ * @param ratioRange      range of that ratio over the rounds that both ran; null for fewer than two rounds
+ * @param samplesPerSecond samples per second
+ * @param flopsPerSecond  useful floating-point operations per second
+ * @param ownBytes        peak memory that the program allocated for tensors
+ * @param peakMib         peak device memory according to nvidia-smi
+ * @param memory          peak memory of the program's processes
+ * @param losses          losses of the first steps
+ * @param lossDifference  largest relative difference of the first losses from Isobar's
+ * @param lossTolerance   largest difference allowed for that operand type
  */
-public record Comparison(String config, String products, String program, String mode, String version,
+public record StepComparison(String config, String products, String program, String mode, String version,
     List<Spread> rounds, Double seconds, Double isobarRatio, Spread ratioRange, Double samplesPerSecond,
     Double flopsPerSecond, long ownBytes, Double peakMib, ProcessMemory memory, List<Double> losses,
     Double lossDifference, double lossTolerance) {
     private static final String ISOBAR = "isobar";
     private static final String VERSION = "torch";
 
-    /** Who took the step, and how. */
+    /** Program, version and mode. */
     public String name() {
         return version.isEmpty() ? program + " " + mode : program + " " + version + " " + mode;
     }
 
-    /** Whether it is Isobar. */
-    boolean ofIsobar() {
+    /** Whether the program is Isobar. */
+    boolean isIsobar() {
         return program.equals(ISOBAR);
     }
 
-    /** Whether both computed the same; false, too, where one has not told its losses. */
+    /** Whether the losses agree with Isobar's; false if losses are missing. */
     public boolean agrees() {
         return lossDifference != null && lossDifference <= lossTolerance;
     }
 
-    /** All of a benchmark, the ways of one preset and type together, Isobar's ordinary one first. */
-    static List<Comparison> of(BenchFiles files) {
+    /**
+     * Compares all steps of a benchmark, grouped by preset and type, with Isobar's default mode first in each group.
+     */
+    static List<StepComparison> of(BenchFiles files) {
         Map<List<String>, Map<List<String>, List<String>>> settings = new LinkedHashMap<>();
         files.steps().forEach((part, step) -> settings
             .computeIfAbsent(List.of(step.config(), step.products()), setting -> new LinkedHashMap<>())
             .computeIfAbsent(List.of(step.program(), step.mode(), version(step), series(part)),
                 way -> new ArrayList<>()).add(part));
-        List<Comparison> comparisons = new ArrayList<>();
+        List<StepComparison> comparisons = new ArrayList<>();
         settings.values().forEach(ways -> {
             List<String> base = ways.entrySet().stream()
                 .filter(way -> way.getKey().subList(0, 2).equals(List.of(ISOBAR, "steps"))).map(Map.Entry::getValue)
@@ -76,22 +79,23 @@ public record Comparison(String config, String products, String program, String 
         return comparisons;
     }
 
-    private static Comparison of(BenchFiles files, List<String> parts, List<String> base) {
+    private static StepComparison of(BenchFiles files, List<String> parts, List<String> base) {
         StepResult step = files.steps().get(parts.getFirst());
         List<Spread> rounds = rounds(files, parts);
         Double seconds = median(rounds);
         Double isobar = median(rounds(files, base));
-        List<BenchmarkPart> noted = files.parts().stream().filter(part -> parts.contains(part.name())).toList();
-        OptionalDouble peak = noted.stream().map(BenchmarkPart::peakMib).filter(Objects::nonNull)
+        List<BenchmarkPart> measuredParts = files.parts().stream().filter(part -> parts.contains(part.name())).toList();
+        OptionalDouble peak = measuredParts.stream().map(BenchmarkPart::peakMib).filter(Objects::nonNull)
             .mapToDouble(Double::doubleValue).max();
-        return new Comparison(step.config(), step.products(), step.program(), step.mode(), version(step), rounds,
+        return new StepComparison(step.config(), step.products(), step.program(), step.mode(), version(step), rounds,
             seconds, seconds == null || isobar == null ? null : Double.valueOf(isobar / seconds),
             range(files, base, parts),
             seconds == null ? null : Double.valueOf(step.batch() / seconds),
             seconds == null ? null : Double.valueOf(step.flops() / seconds),
             parts.stream().mapToLong(part -> files.steps().get(part).memory().own()).max().orElseThrow(),
             peak.isPresent() ? Double.valueOf(peak.getAsDouble()) : null,
-            noted.stream().map(BenchmarkPart::memory).filter(Objects::nonNull).reduce(ProcessMemory::max).orElse(null),
+            measuredParts.stream().map(BenchmarkPart::memory).filter(Objects::nonNull).reduce(ProcessMemory::max)
+            .orElse(null),
             step.losses(),
             base.isEmpty() ? null : difference(step.losses(), files.steps().get(base.getFirst()).losses()),
             tolerance(step.products()));
@@ -105,12 +109,12 @@ public record Comparison(String config, String products, String program, String 
         return step.facts().getOrDefault(VERSION, "");
     }
 
-    /** A part's name without the number of the round. */
+    /** Name of a part without the number of the round. */
     private static String series(String part) {
         return part.replaceFirst("-\\d+$", "");
     }
 
-    /** Rounds have the same number in the names of both parts: one of them may lack some. */
+    /** Pairs rounds by the number in the names of the parts, because some rounds may be missing. */
     private static Spread range(BenchFiles files, List<String> base, List<String> others) {
         double[] ratios = others.stream().flatMap(other -> base.stream()
             .filter(part -> round(part).equals(round(other)))
@@ -133,7 +137,7 @@ public record Comparison(String config, String products, String program, String 
             : Double.valueOf(Spread.of(rounds.stream().mapToDouble(Spread::median).toArray()).median());
     }
 
-    /** Of those that both have told. */
+    /** Compares the losses that both programs reported. */
     private static Double difference(List<Double> losses, List<Double> expected) {
         int both = Math.min(losses.size(), expected.size());
         if (both == 0) {
@@ -145,9 +149,9 @@ public record Comparison(String config, String products, String program, String 
     }
 
     /**
-     * A sixteenth of the largest relative error of a rounded operand: in a loss, errors of many operands cancel out.
-     * (For base in bf16 against fp32, the three first losses differ by 1.6e-5 at most.) For fp32, what sums of another
-     * order come to.
+     * Returns 1/16 of the largest relative error of a rounded operand, because errors of many operands cancel in a
+     * loss. (With base in bf16 and fp32, the first three losses differ by at most 1.6e-5.) The tolerance of fp32 allows
+     * for another order of summation.
      */
     private static double tolerance(String products) {
         return switch (products) {

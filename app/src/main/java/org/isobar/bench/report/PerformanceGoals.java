@@ -8,17 +8,17 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
-/** What Isobar is to reach on a CPU, and whether it does. */
-final class Goals {
-    private static final double GROWTH = 1.05; // that is taken for none: times differ by as much from run to run
+/** Performance goals on a CPU, and whether they are met. */
+final class PerformanceGoals {
+    private static final double GROWTH = 1.05; // tolerance: times vary that much between runs
     private static final long LONG_RUN = 10_000; // steps
 
-    private final List<Comparison> comparisons;
+    private final List<StepComparison> comparisons;
     private final LoaderRates loader;
     private final TraceTables traces;
     private final List<Goal> goals = new ArrayList<>();
 
-    Goals(List<Comparison> comparisons, LoaderRates loader, TraceTables traces) {
+    PerformanceGoals(List<StepComparison> comparisons, LoaderRates loader, TraceTables traces) {
         this.comparisons = comparisons;
         this.loader = loader;
         this.traces = traces;
@@ -27,16 +27,16 @@ final class Goals {
     /**
      * One goal.
      *
-     * @param measured the value; null where it was not measured
-     * @param shown    how numbers are written
-     * @param side     of {@code bound} on which a value is good
+     * @param measured the value; null if not measured
+     * @param format   format of the numbers
+     * @param side     side of {@code bound} on which the goal is met
      */
-    private record Goal(String what, Double measured, String shown, Side side, double bound) {
+    private record Goal(String what, Double measured, String format, Side side, double bound) {
         /** At most, or at least, the bound. */
         private enum Side { AT_MOST, AT_LEAST }
 
-        String wanted() {
-            return (side == Side.AT_MOST ? "<= " : ">= ") + String.format(Locale.ROOT, shown, bound);
+        String boundText() {
+            return (side == Side.AT_MOST ? "<= " : ">= ") + String.format(Locale.ROOT, format, bound);
         }
 
         String verdict() {
@@ -45,7 +45,7 @@ final class Goals {
         }
     }
 
-    /** The goals as a table; empty where none of them was measured. */
+    /** The goals as a table; empty if none was measured. */
     String table() {
         goals.clear();
         step("demo", "fp32", 0.60);
@@ -62,57 +62,58 @@ final class Goals {
         atMost("start of the process to the end of demo's second step, s", traces.startup() == null ? null
             : Double.valueOf(traces.startup().median()), "%.2f", 2);
         atMost("time of the last tenth of 10,000 steps of tiny / of the second tenth",
-            growth(TraceTables.Stretch::stepSeconds), "%.2f", GROWTH);
+            growth(TraceTables.Interval::stepSeconds), "%.2f", GROWTH);
         atMost("anonymous memory after the last tenth / after the second tenth",
-            growth(stretch -> stretch.anonymous() == null ? null : Double.valueOf(stretch.anonymous())), "%.2f",
+            growth(interval -> interval.anonymous() == null ? null : Double.valueOf(interval.anonymous())), "%.2f",
             GROWTH);
         if (goals.stream().allMatch(goal -> goal.measured == null)) {
             return "";
         }
         MarkdownTable table = new MarkdownTable("what", "goal", "measured", "");
-        goals.forEach(goal -> table.row(goal.what, goal.wanted(), MarkdownTable.number(goal.shown, goal.measured, 1),
+        goals.forEach(goal ->
+            table.row(goal.what, goal.boundText(), MarkdownTable.number(goal.format, goal.measured, 1),
             goal.verdict()));
         return table.toString();
     }
 
-    private void atMost(String what, Double measured, String shown, double bound) {
-        goals.add(new Goal(what, measured, shown, Goal.Side.AT_MOST, bound));
+    private void atMost(String what, Double measured, String format, double bound) {
+        goals.add(new Goal(what, measured, format, Goal.Side.AT_MOST, bound));
     }
 
-    private void atLeast(String what, Double measured, String shown, double bound) {
-        goals.add(new Goal(what, measured, shown, Goal.Side.AT_LEAST, bound));
+    private void atLeast(String what, Double measured, String format, double bound) {
+        goals.add(new Goal(what, measured, format, Goal.Side.AT_LEAST, bound));
     }
 
-    /** Against the fastest PyTorch. */
+    /** Compares with the fastest PyTorch. */
     private void step(String config, String products, double bound) {
-        Double ratio = pytorch(config, products).map(Comparison::isobarRatio).filter(Objects::nonNull)
+        Double ratio = pytorch(config, products).map(StepComparison::isobarRatio).filter(Objects::nonNull)
             .max(Double::compare).orElse(null);
         atMost("step of " + config + " in " + products + " / PyTorch's", ratio, "%.2f", bound);
     }
 
-    private Stream<Comparison> pytorch(String config, String products) {
-        return ways(config, products).filter(way -> !way.ofIsobar());
+    private Stream<StepComparison> pytorch(String config, String products) {
+        return ways(config, products).filter(way -> !way.isIsobar());
     }
 
-    private Stream<Comparison> ways(String config, String products) {
+    private Stream<StepComparison> ways(String config, String products) {
         return comparisons.stream().filter(way -> way.config().equals(config) && way.products().equals(products));
     }
 
-    /** Against the most frugal PyTorch. */
+    /** Compares with the PyTorch that uses the least memory. */
     private Double memory(String config, String products) {
-        ToDoubleFunction<Comparison> anonymous = way -> way.memory().anonymous();
+        ToDoubleFunction<StepComparison> anonymous = way -> way.memory().anonymous();
         Double other = pytorch(config, products).filter(way -> way.memory() != null).map(anonymous::applyAsDouble)
             .min(Double::compare).orElse(null);
-        Double own = ways(config, products).filter(way -> way.ofIsobar() && way.memory() != null)
+        Double own = ways(config, products).filter(way -> way.isIsobar() && way.memory() != null)
             .map(anonymous::applyAsDouble).max(Double::compare).orElse(null);
         return quotient(own, other);
     }
 
-    /** From the second stretch, when Java has compiled what it will, to the last. */
-    private Double growth(Function<TraceTables.Stretch, Double> quantity) {
-        List<TraceTables.Stretch> stretches = traces.stretches();
-        return stretches.size() < 3 || stretches.getLast().to() < LONG_RUN ? null
-            : quotient(quantity.apply(stretches.getLast()), quantity.apply(stretches.get(1)));
+    /** Growth from the second to the last interval. The first is left out, because the JVM compiles during it. */
+    private Double growth(Function<TraceTables.Interval, Double> quantity) {
+        List<TraceTables.Interval> intervals = traces.intervals();
+        return intervals.size() < 3 || intervals.getLast().to() < LONG_RUN ? null
+            : quotient(quantity.apply(intervals.getLast()), quantity.apply(intervals.get(1)));
     }
 
     private static Double quotient(Double one, Double other) {

@@ -16,24 +16,24 @@ import org.isobar.device.ops.Epilogue;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** What operations are held against: copies within a device's memory, and products of large square matrices. */
-public final class Ceilings {
+/** Measures the throughput of copies in device memory and of large square matrix products, as upper bounds. */
+public final class CeilingsBenchmark {
     private static final int WARMUP = 3;
     private static final int REPETITIONS = 10;
 
     private final Device device;
     private final Timing timing;
 
-    /** Ceilings of {@code device}, which stays the caller's. */
-    public Ceilings(Device device, Timing timing) {
+    /** Creates a benchmark of {@code device}, which the caller closes. */
+    public CeilingsBenchmark(Device device, Timing timing) {
         this.device = device;
         this.timing = timing;
     }
 
     /**
-     * Measures.
+     * Runs the benchmark.
      *
-     * @param bytes of the copied range
+     * @param bytes size of the copied range
      * @param size  rows and columns of the matrices
      */
     public CeilingsResult run(long bytes, int size) {
@@ -67,7 +67,7 @@ public final class Ceilings {
         }
     }
 
-    /** Numbers that look random: how much power a product takes, and so its clock, depends on them. */
+    /** Fills a matrix with pseudorandom numbers. The values affect power draw and therefore the clock of a device. */
     private Tensor matrix(DeviceArena arena, DType dtype, int size, String name) {
         Tensor single = arena.f32(size, size);
         try (java.lang.foreign.Arena host = java.lang.foreign.Arena.ofShared()) {
@@ -83,7 +83,7 @@ public final class Ceilings {
         return matrix;
     }
 
-    /** How much is done per second when {@code operation} does {@code work}. */
+    /** Measures the rate of an operation: {@code work} per second. */
     private Spread repeat(Runnable operation, double work) {
         try (Stopwatch stopwatch = device.stopwatch()) {
             for (int i = 0; i < WARMUP; i++) {
