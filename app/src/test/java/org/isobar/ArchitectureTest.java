@@ -47,8 +47,7 @@ class ArchitectureTest {
         "backend.cpu.attention.AttentionBackward", "backend.cpu.attention.AttentionGradients",
         "backend.cuda.ops.MatmulAlgorithm",
         "backend.cuda.ops.MatmulPlan", "train.TrainingRun", "train.TrainingSession", "train.step.Replica",
-        "train.step.StepLauncher", "verify.layout.LayoutCheck", "verify.layout.TwinLayers",
-        "verify.layout.TwinModels");
+        "train.step.StepLauncher");
     private static final String ROOT = "org.isobar.";
     /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -8,14 +8,15 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.NumberFormats;
 
 /**
- * How far a golden case may be from gold, as ||difference|| / ||gold||. In full single precision, 1e-5 for what comes
- * out and 1e-4 for gradients and weights. Where products take in less, {@value #FACTOR} times as far as PyTorch is from
- * gold in the same type, tensor by tensor, but never less than in single precision. PyTorch's errors, and that two
- * computations which round at the same places differ by no more, are measured by tools/reference/precision.py.
+ * Error bounds of a golden case, as ||difference|| / ||reference||. In full single precision they are 1e-5 for
+ * predictions, scores and losses and 1e-4 for gradients and weights. If matrix products round their operands to fewer
+ * bits, the bound of a tensor is {@value #FACTOR} times PyTorch's own error in the same type, but at least that of
+ * single precision. tools/reference/precision.py measures PyTorch's errors, and shows that two computations that round
+ * at the same places do not differ by more.
  *
- * @param output   of prediction, scores and losses
- * @param gradient of a parameter's gradient
- * @param weight   of a parameter after some steps
+ * @param output   bound of prediction, scores and losses
+ * @param gradient bound of a parameter's gradient, by the parameter's name
+ * @param weight   bound of a parameter after training steps, by its name
  */
 record GoldenBounds(double output, ToDoubleFunction<String> gradient, ToDoubleFunction<String> weight) {
     private static final double FACTOR = 2;
@@ -23,9 +24,9 @@ record GoldenBounds(double output, ToDoubleFunction<String> gradient, ToDoubleFu
     private static final double PARAMETER = 1e-4;
 
     /**
-     * Those of a device that computes its products in that type.
+     * Returns the bounds for a device that computes matrix products in that type.
      *
-     * @param precision PyTorch's errors in the case, by type
+     * @param precision PyTorch's errors in this case, by type
      */
     static GoldenBounds of(Device device, DType compute, JsonNode precision) {
         double roundoff = Math.max(NumberFormats.roundoff(compute), device.operandRoundoff(compute));
@@ -42,7 +43,7 @@ record GoldenBounds(double output, ToDoubleFunction<String> gradient, ToDoubleFu
         return Math.max(FACTOR * error.asDouble(), least);
     }
 
-    /** A parameter's name without its block. */
+    /** The name of a parameter without its block. */
     private static String kind(String parameter) {
         return parameter.replaceFirst("^blocks\\.\\d+\\.", "");
     }

@@ -34,39 +34,39 @@ import org.isobar.train.step.StepMemory;
 import org.isobar.vit.VitConfig;
 
 /**
- * A case that PyTorch has computed in double precision (tools/reference): losses, scores, the prediction, every
- * gradient, and the weights after some steps of Adam, from weights and images given by formulas. Running it measures
- * how far a device is from them.
+ * Reference results of a model, computed by PyTorch in double precision (tools/reference): losses, scores, prediction,
+ * all gradients, and the weights after some steps of Adam. Initial weights and images are given by formulas. Running
+ * the case measures the errors of a device against these results.
  */
 public final class GoldenCase {
     private final String name;
-    private final JsonNode gold;
+    private final JsonNode reference;
     private final VitConfig config;
     private final int batch;
 
     /**
-     * How far something is from gold.
+     * Error of one result.
      *
-     * @param what      "gradient of norm.weight", say
-     * @param error     ||difference|| / ||gold||
-     * @param tolerance the most that is allowed
+     * @param what      what was compared, such as "gradient of norm.weight"
+     * @param error     ||difference|| / ||reference||
+     * @param tolerance the largest error allowed
      */
     public record Deviation(String what, double error, double tolerance) {
         /** Whether the error is within the tolerance. */
-        public boolean isAcceptable() {
+        public boolean isWithinTolerance() {
             return error <= tolerance;
         }
 
-        /** The part of the tolerance that the error takes. */
-        public double share() {
+        /** The error as a fraction of the tolerance. */
+        public double fractionOfTolerance() {
             return error / tolerance;
         }
     }
 
-    private GoldenCase(String name, JsonNode gold) {
+    private GoldenCase(String name, JsonNode reference) {
         this.name = name;
-        this.gold = gold;
-        JsonNode c = gold.get("config");
+        this.reference = reference;
+        JsonNode c = reference.get("config");
         int embed = c.get("embed_dim").asInt();
         config = new VitConfig(c.get("img_size").get(0).asInt(), c.get("img_size").get(1).asInt(),
             c.get("patch_size").asInt(), c.get("n_in_channels").asInt(), c.get("n_out_channels").asInt(), embed,
@@ -74,7 +74,7 @@ public final class GoldenCase {
         batch = c.get("batch").asInt();
     }
 
-    /** All cases. */
+    /** Loads all cases. */
     public static List<GoldenCase> all() {
         List<GoldenCase> cases = new ArrayList<>();
         for (JsonNode name : json("index").get("cases")) {
@@ -83,14 +83,14 @@ public final class GoldenCase {
         return cases;
     }
 
-    /** The case's name. */
+    /** The name of the case. */
     public String name() {
         return name;
     }
 
     /**
-     * Runs the case, its products in {@code compute}, on a device that nothing else has reserved memory on. Losses are
-     * scaled as training would.
+     * Runs the case with matrix products in {@code compute}, on a device without other memory reservations. The loss is
+     * scaled as in training.
      */
     public List<Deviation> run(Device device, DType compute) {
         MemoryPlan plan = MemoryPlan.of(config, batch, compute);
@@ -111,12 +111,14 @@ public final class GoldenCase {
         }
     }
 
-    /** Element i of parameter j is base + 0.02 sin(0.37 i + 1.3 (j + 1)), with base 1 for the norms' weights. */
+    /**
+     * Sets element i of parameter j to base + 0.02 sin(0.37 i + 1.3 (j + 1)); base is 1 for weights of norms, else 0.
+     */
     private void initialize(Replica replica) {
         replica.initialize(0);
         Map<String, Tensor> weights = replica.parameters().stateDict();
         int j = 0;
-        for (JsonNode parameter : gold.get("parameters")) {
+        for (JsonNode parameter : reference.get("parameters")) {
             double phase = 1.3 * ++j;
             String weight = parameter.asText();
             double base = weight.contains("norm") && weight.endsWith("weight") ? 1 : 0;
@@ -159,23 +161,24 @@ public final class GoldenCase {
             compare("score of channel ", evaluation.rmse());
             replica.gradients(input, target, new Pass.None());
             compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds.gradient());
-            int steps = gold.get("losses").size();
-            JsonNode c = gold.get("config");
+            int steps = reference.get("losses").size();
+            JsonNode c = reference.get("config");
             LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
                 c.get("num_iters").asLong(), c.get("warmup").asLong());
             for (int step = 0; step < steps; step++) {
                 double loss = replica.trainStep(input, target,
                     new Replica.StepContext(0, step, IndexSpan.whole(batch), schedule.at(step)));
-                compare("loss of step " + step, loss, gold.get("losses").get(step).asDouble());
+                compare("loss of step " + step, loss, reference.get("losses").get(step).asDouble());
             }
-            compare("loss afterwards", replica.evaluate(input, target).loss(), gold.get("loss_after").asDouble());
+            compare("loss after the last step", replica.evaluate(input, target).loss(), reference.get("loss_after")
+                .asDouble());
             compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(), bounds.weight());
             return deviations;
         }
 
         private void compare(String what, double[] scores) {
             for (int i = 0; i < scores.length; i++) {
-                compare(what + i, scores[i], gold.get("rmse").get(i).asDouble());
+                compare(what + i, scores[i], reference.get("rmse").get(i).asDouble());
             }
         }
 
@@ -223,7 +226,7 @@ public final class GoldenCase {
         }
     }
 
-    /** The tensors of a case; a resource of a jar must be a file of its own to be mapped. */
+    /** Opens the tensors of a case. A resource of a jar cannot be mapped, so it is copied to a temporary file. */
     private static SafeTensorsFile tensors(String resource) {
         try (InputStream stream = GoldenCase.class.getResourceAsStream("golden/" + resource + ".safetensors")) {
             Path file = Files.createTempFile("isobar-" + resource, ".safetensors");
@@ -231,7 +234,7 @@ public final class GoldenCase {
                 Files.copy(stream, file, StandardCopyOption.REPLACE_EXISTING);
                 return SafeTensorsFile.open(file);
             } finally {
-                Files.delete(file); // the mapping keeps it alive
+                Files.delete(file); // the mapping stays valid
             }
         } catch (IOException e) {
             throw new UncheckedIOException(e);

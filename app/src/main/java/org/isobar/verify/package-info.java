@@ -1,2 +1,2 @@
-/** The checks that ship: what a back end must do, asserted on the machine at hand without a test framework. */
+/** Checks that ship with the program: they run on the present machine without a test framework. */
 package org.isobar.verify;

@@ -18,19 +18,19 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** The contract itself, in all types: right operations pass every case, spoiled ones fail. */
+/** Tests the contract itself in all types: correct operations pass every case, wrong ones fail. */
 class ContractTest {
     private static final double TF32 = 0x1p-11;
 
     @TestFactory
-    Stream<DynamicTest> rightOperationsPass() {
+    Stream<DynamicTest> correctOperationsPass() {
         Device device = new ReferenceDevice(new ReferenceTensorOps());
         return TensorOpsContract.cases(device).stream().map(one -> dynamicTest(one.name(), () ->
             assertTrue(one.run(device) != 0)));
     }
 
     @TestFactory
-    Stream<DynamicTest> spoiledOperationsFail() {
+    Stream<DynamicTest> wrongOperationsFail() {
         return SpoiledOps.all().stream().flatMap(spoiled -> spoiled.operations().stream().map(operation ->
             dynamicTest(operation + " that " + spoiled.what(), () ->
                 assertEquals(EnumSet.copyOf(spoiled.types()),
@@ -38,7 +38,7 @@ class ContractTest {
     }
 
     @Test
-    void aDeviceMayRoundItsOperandsIfItSaysSo() {
+    void declaredOperandRoundingPasses() {
         Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(11), TF32);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertEquals(Set.of(), failing(device, operation), operation);
@@ -46,7 +46,7 @@ class ContractTest {
     }
 
     @Test
-    void butNotMoreThanItSays() {
+    void coarserOperandRoundingThanDeclaredFails() {
         Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(8), TF32);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertTrue(failing(device, operation).contains(DType.F32), operation);

@@ -17,11 +17,11 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** The whole model against PyTorch: on the CPU, and in every type where each result is rounded once. */
+/** Compares a model with PyTorch: on the CPU, and on the reference device in every type. */
 class GoldenCaseTest {
 
     @TestFactory
-    Stream<DynamicTest> theCpuAgreesWithPyTorch() {
+    Stream<DynamicTest> cpuAgreesWithPyTorch() {
         return GoldenCase.all().stream().map(golden -> dynamicTest(golden.name(), () -> {
             try (Device device = new CpuDevice(2)) {
                 List<GoldenCase.Deviation> deviations = golden.run(device, DType.F32);
@@ -39,9 +39,9 @@ class GoldenCaseTest {
                 assertEquals(List.of(), tooLarge(golden.run(device, compute))))));
     }
 
-    /** The bounds are tight enough to see one of 64 tokens lose its gradient on the way. */
+    /** The bounds are tight enough to find a missing gradient of one of 64 tokens. */
     @Test
-    void aGradientWithAHoleIsSeen() {
+    void aMissingPartOfAGradientIsFound() {
         Device device = new ReferenceDevice(new ReferenceTensorOps() {
             @Override
             public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
@@ -55,11 +55,11 @@ class GoldenCaseTest {
     }
 
     @Test
-    void aNumberThatIsNotOneIsNotAcceptable() {
-        assertTrue(!new GoldenCase.Deviation("x", Double.NaN, 1).isAcceptable());
+    void nanIsNotWithinTolerance() {
+        assertTrue(!new GoldenCase.Deviation("x", Double.NaN, 1).isWithinTolerance());
     }
 
     private static List<GoldenCase.Deviation> tooLarge(List<GoldenCase.Deviation> deviations) {
-        return deviations.stream().filter(d -> !d.isAcceptable()).toList();
+        return deviations.stream().filter(d -> !d.isWithinTolerance()).toList();
     }
 }

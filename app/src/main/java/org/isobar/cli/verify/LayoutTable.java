@@ -4,16 +4,16 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-import org.isobar.verify.layout.LayoutCheck;
+import org.isobar.verify.layout.LayoutDeviation;
 
-/** What a {@link LayoutCheck} has found, as a table: a line for each comparison, under the name of what it is about. */
-record LayoutTable(List<LayoutCheck.Result> results) {
+/** Table of the results of a layout check: one line for each comparison, grouped by the layer. */
+record LayoutTable(List<LayoutDeviation> results) {
     private static final String SEPARATOR = ": "; // between group and comparison
     private static final String HEADER = "||difference|| / ||whole||";
 
     /** Whether every comparison holds. */
     boolean holds() {
-        return results.stream().allMatch(LayoutCheck.Result::holds);
+        return results.stream().allMatch(LayoutDeviation::isWithinTolerance);
     }
 
     void print(PrintWriter out) {
@@ -21,22 +21,22 @@ record LayoutTable(List<LayoutCheck.Result> results) {
         String row = "  %-" + width + "s  %-7s  %-7s  %s";
         out.println(row.formatted(HEADER, "error", "allowed", "").stripTrailing());
         String group = "";
-        for (LayoutCheck.Result result : results) {
+        for (LayoutDeviation result : results) {
             String next = result.what().substring(0, result.what().indexOf(SEPARATOR));
             if (!next.equals(group)) {
                 out.println(next);
                 group = next;
             }
             out.println(row.formatted(inner(result), number(result.error()), number(result.tolerance()),
-                result.holds() ? "ok" : "FAILED"));
+                result.isWithinTolerance() ? "ok" : "FAILED"));
         }
         out.printf("%d comparisons, %d failed%n", results.size(),
-            results.stream().filter(result -> !result.holds()).count());
+            results.stream().filter(result -> !result.isWithinTolerance()).count());
         out.flush();
     }
 
     /** What is compared, without the group. */
-    private static String inner(LayoutCheck.Result result) {
+    private static String inner(LayoutDeviation result) {
         return result.what().substring(result.what().indexOf(SEPARATOR) + SEPARATOR.length());
     }
 

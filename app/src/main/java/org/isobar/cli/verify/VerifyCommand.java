@@ -33,6 +33,7 @@ import org.isobar.verify.contract.ContractCase;
 import org.isobar.verify.contract.ContractViolation;
 import org.isobar.verify.contract.TensorOpsContract;
 import org.isobar.verify.layout.LayoutCheck;
+import org.isobar.verify.layout.LayoutDeviation;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -122,7 +123,7 @@ public final class VerifyCommand implements Callable<Integer> {
             Integer.toString(steps));
         JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
             TimeLimits.DEFAULT, carrier);
-        List<LayoutCheck.Result> results;
+        List<LayoutDeviation> results;
         try (Device device = backend.open(options.with(EXACT), out::println)) {
             out.println("Layout: " + grid);
             results = member.run(device,
@@ -195,12 +196,12 @@ public final class VerifyCommand implements Callable<Integer> {
         for (GoldenCase golden : GoldenCase.all()) {
             for (GoldenCase.Deviation deviation : golden.run(device, compute)) {
                 comparisons++;
-                if (!deviation.isAcceptable()) {
+                if (!deviation.isWithinTolerance()) {
                     failed++;
                     out.printf("FAILED golden case %s in %s, %s: error %.1e, allowed %.1e%n", golden.name(), compute,
                         deviation.what(), deviation.error(), deviation.tolerance());
                 }
-                worst = deviation.share() > worst.share() ? deviation : worst;
+                worst = deviation.fractionOfTolerance() > worst.fractionOfTolerance() ? deviation : worst;
             }
         }
         out.printf("Golden cases in %-4s %4d comparisons, %d failed; nearest to its bound: %s, error %.1e of %.1e%n",

@@ -14,11 +14,11 @@ import org.isobar.nn.TransformerBlock;
 import org.isobar.vit.VitConfig;
 
 /**
- * Compares, on the ranks and devices at hand, what a model computes when it is cut with what it computes whole: every
- * rank compares its own slices. All ranks call {@link #run} together.
+ * Compares layers and models that are partitioned over the present ranks with the same layers and models on one rank.
+ * Each rank compares its own slices. All ranks call {@link #run} together.
  *
- * <p>Errors are ||difference|| / ||whole|| of a tensor and |difference / whole| of a loss, the largest of all ranks.
- * Gradients of the keys' bias are left out: they are zero but for rounding.
+ * <p>The error of a tensor is ||difference|| / ||whole||, that of a loss |difference / whole|; the largest of all ranks
+ * counts. Gradients of the key bias are not compared, because they are zero except for rounding.
  */
 public final class LayoutCheck {
     private static final double TOLERANCE = 1e-5;
@@ -30,24 +30,10 @@ public final class LayoutCheck {
     private final int batch;
 
     /**
-     * What one comparison found.
-     *
-     * @param what      "attention: gradient of attn.q.weight", say
-     * @param error     the largest relative error of any rank
-     * @param tolerance the most that is allowed
-     */
-    public record Result(String what, double error, double tolerance) {
-        /** Whether the error is within the tolerance. */
-        public boolean holds() {
-            return error <= tolerance;
-        }
-    }
-
-    /**
-     * A check of the layout of {@code communicators}.
+     * Creates a check of the layout of {@code communicators}.
      *
      * @param dropout probability of dropout, and of drop-path in the last block
-     * @param batch   samples of each replica of the whole model
+     * @param batch   samples per data-parallel replica
      */
     public LayoutCheck(Device device, Communicators communicators, double dropout, int batch) {
         this.device = device;
@@ -57,9 +43,10 @@ public final class LayoutCheck {
     }
 
     /**
-     * The model of the check: 65 tokens, which no number of ranks but 5, 13 and 65 cuts evenly.
+     * Returns the configuration of the model that is checked. It has 65 tokens, which only 5, 13 or 65 ranks divide
+     * evenly.
      *
-     * @throws UserException if the grid has more context-parallel ranks than that
+     * @throws UserException if the grid has more context-parallel ranks than tokens
      */
     public static VitConfig model(ProcessGrid grid, double dropout) {
         int tensor = grid.size(Axis.TP);
@@ -73,25 +60,25 @@ public final class LayoutCheck {
     }
 
     /**
-     * Runs all comparisons: MLP, attention, block, and {@code steps} training steps of a whole model. Every rank gets
-     * the same results.
+     * Compares an MLP, attention, a block, and {@code steps} training steps of a model. Every rank gets the same
+     * results.
      *
      * @throws org.isobar.distributed.CommunicationException if another rank has failed
      */
-    public List<Result> run(int steps) {
+    public List<LayoutDeviation> run(int steps) {
         VitConfig config = model(communicators.grid(), dropout);
-        List<Result> results = new ArrayList<>();
-        try (TwinLayers twins = new TwinLayers(device, communicators, config)) {
-            results.addAll(twins.compare("mlp",
-                here -> new Mlp(here.child("mlp"), config.embed(), config.hidden(), dropout, config.recompute()),
+        List<LayoutDeviation> results = new ArrayList<>();
+        try (LayerComparison layers = new LayerComparison(device, communicators, config)) {
+            results.addAll(layers.compare("mlp",
+                scope -> new Mlp(scope.child("mlp"), config.embed(), config.hidden(), dropout, config.recompute()),
                 TOLERANCE));
-            results.addAll(twins.compare("attention",
-                here -> new SelfAttention(here.child("attn"), config.embed(), config.heads(), dropout), TOLERANCE));
-            results.addAll(twins.compare("block", here -> new TransformerBlock(here.child("block"), config.embed(),
+            results.addAll(layers.compare("attention",
+                scope -> new SelfAttention(scope.child("attn"), config.embed(), config.heads(), dropout), TOLERANCE));
+            results.addAll(layers.compare("block", scope -> new TransformerBlock(scope.child("block"), config.embed(),
                 config.heads(), config.hidden(), dropout, dropout, config.recompute()), TOLERANCE));
         }
-        try (TwinModels twins = new TwinModels(device, communicators, config, batch)) {
-            results.addAll(twins.compare(steps, LOSS_TOLERANCE, TOLERANCE));
+        try (ModelComparison models = new ModelComparison(device, communicators, config, batch)) {
+            results.addAll(models.compare(steps, LOSS_TOLERANCE, TOLERANCE));
         }
         return results;
     }

@@ -12,7 +12,7 @@ import org.isobar.random.Philox;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** Tensors on the host, whole and in the slices of a rank. */
+/** Moves whole tensors and slices of a rank between host and device. */
 final class RankSlices {
     private final Device device;
 
@@ -20,7 +20,7 @@ final class RankSlices {
         this.device = device;
     }
 
-    /** Standard normal values that depend on the purpose and the place alone. */
+    /** Normal values of mean 0 that depend only on the purpose and the index. */
     static float[] random(String purpose, long elements, double std) {
         Philox.Key key = Philox.Key.of(17, purpose);
         float[] values = new float[Math.toIntExact(elements)];
@@ -30,7 +30,7 @@ final class RankSlices {
         return values;
     }
 
-    /** Gives all weights the same lively values in every layout: biases too, and norms around 1. */
+    /** Sets all weights, biases too, to random values that are equal in every layout; those of norms are around 1. */
     void fill(ParameterStore parameters) {
         Map<String, Tensor> weights = parameters.stateDict();
         for (Parameter.Part part : parts(parameters)) {
@@ -45,12 +45,12 @@ final class RankSlices {
         parameters.refresh(device.ops());
     }
 
-    /** All weights of the {@code state_dict}, as they are cut. */
+    /** All tensors of the {@code state_dict} with their shards. */
     static List<Parameter.Part> parts(ParameterStore parameters) {
         return parameters.parameters().stream().flatMap(parameter -> parameter.parts().stream()).toList();
     }
 
-    /** A rank's slice of a whole tensor. */
+    /** Cuts the slice of a shard out of a whole tensor. */
     static float[] slice(float[] whole, Shape shape, Shard shard) {
         Shard.Runs runs = shard.runs(shape);
         int length = Math.toIntExact(runs.length());
@@ -61,7 +61,7 @@ final class RankSlices {
         return slice;
     }
 
-    /** Entries {@code first, first + step, ...} of the outermost dimension: a replica's samples. */
+    /** Takes entries {@code first, first + step, ...} of the outermost dimension: the samples of a replica. */
     static float[] strided(float[] whole, int entries, int first, int step) {
         int size = whole.length / entries;
         float[] picked = new float[entries / step * size];
@@ -81,7 +81,7 @@ final class RankSlices {
         return values;
     }
 
-    /** ||actual - expected|| / ||expected||. */
+    /** Returns ||actual - expected|| / ||expected||. */
     static double error(float[] actual, float[] expected) {
         double difference = 0;
         double norm = 0;

@@ -8,14 +8,14 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 
-import org.isobar.verify.layout.LayoutCheck;
+import org.isobar.verify.layout.LayoutDeviation;
 import org.junit.jupiter.api.Test;
 
 /** The table of {@code isobar verify} on several processes. */
 class LayoutTableTest {
-    private static final LayoutCheck.Result OUTPUT = new LayoutCheck.Result("mlp: output", 2.5e-7, 1e-5);
-    private static final LayoutCheck.Result GRADIENT = new LayoutCheck.Result("mlp: gradient of fc1.bias", 0.02, 1e-5);
-    private static final LayoutCheck.Result SAME = new LayoutCheck.Result("model: replicas differ", 0, 0);
+    private static final LayoutDeviation OUTPUT = new LayoutDeviation("mlp: output", 2.5e-7, 1e-5);
+    private static final LayoutDeviation GRADIENT = new LayoutDeviation("mlp: gradient of fc1.bias", 0.02, 1e-5);
+    private static final LayoutDeviation SAME = new LayoutDeviation("model: replicas differ", 0, 0);
 
     @Test
     void groupsAndMarksWhatFails() {
@@ -36,6 +36,6 @@ class LayoutTableTest {
     void holdsIfEveryComparisonDoes() {
         assertTrue(new LayoutTable(List.of(OUTPUT, SAME)).holds());
         assertFalse(new LayoutTable(List.of(OUTPUT, GRADIENT)).holds());
-        assertFalse(new LayoutTable(List.of(new LayoutCheck.Result("mlp: output", Double.NaN, 1))).holds());
+        assertFalse(new LayoutTable(List.of(new LayoutDeviation("mlp: output", Double.NaN, 1))).holds());
     }
 }

@@ -24,9 +24,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every layout against one rank, with ranks as threads. */
+/** Compares every layout with one rank. Ranks are threads. */
 class LayoutTest {
-    private static final int STEPS = 11; // so that the last loss is that after ten
+    private static final int STEPS = 11; // the last loss is that after ten updates
 
     /** All factorizations of 1, 2, 4 and 8 ranks into tp x cp x dp. */
     static Stream<Arguments> layouts() {
@@ -48,12 +48,12 @@ class LayoutTest {
         check(grid("tp-cp-dp", tp, cp, dp), 0, 2);
     }
 
-    /** One sample takes another way through the collectives of a sequence than several do. */
+    /** A batch of one sample uses other collectives over the sequence than a larger batch. */
     @ParameterizedTest
     @CsvSource({"cp-tp-dp, 2, 2, 1, 1", "tp-dp-cp, 2, 2, 2, 1", "dp-cp-tp, 2, 1, 2, 1", "tp-cp-dp, 1, 3, 1, 1",
         "tp-cp-dp, 1, 3, 1, 2", "tp-cp-dp, 1, 5, 1, 2", "cp-tp-dp, 2, 3, 1, 3", "tp-cp-dp, 3, 1, 1, 1",
         "tp-cp-dp, 1, 1, 3, 1"})
-    void otherOrdersSizesAndBatches(String order, int tp, int cp, int dp, int batch) throws Exception {
+    void otherRankOrdersSizesAndBatchesAgree(String order, int tp, int cp, int dp, int batch) throws Exception {
         check(grid(order, tp, cp, dp), 0, batch);
     }
 
@@ -63,48 +63,48 @@ class LayoutTest {
         check(grid(order, tp, cp, dp), 0.2, batch);
     }
 
-    /** The sequence of the tutorial's images; over 4 ranks, 1013, 1013, 1013 and 1011 tokens. */
+    /** The sequence length of the tutorial: 4050 tokens; 4 ranks have 1013, 1013, 1013 and 1011. */
     @ParameterizedTest
     @CsvSource({"4, 1", "1, 4", "2, 2"})
-    void asManyTokensAsTheTutorial(int tp, int cp) throws Exception {
+    void theSequenceOfTheTutorialAgrees(int tp, int cp) throws Exception {
         VitConfig config = new VitConfig(360, 720, 8, 1, 1, 16, 1, 4, 16, 0);
         assertEquals(4050, config.tokens());
-        List<LayoutCheck.Result> results = GridRanks.run(grid("tp-cp-dp", tp, cp, 1), (device, communicators) -> {
-            try (TwinModels twins = new TwinModels(device, communicators, config, 1)) {
-                return twins.compare(2, 1e-6, 1e-5);
+        List<LayoutDeviation> results = GridRanks.run(grid("tp-cp-dp", tp, cp, 1), (device, communicators) -> {
+            try (ModelComparison models = new ModelComparison(device, communicators, config, 1)) {
+                return models.compare(2, 1e-6, 1e-5);
             }
         }).getFirst();
         assertEquals(List.of(), misses(results));
         assertTrue(results.size() > 30, "comparisons: " + results.size());
     }
 
-    /** The tutorial's mistake: gradients of the final norm are left unsummed over the ranks that share a sequence. */
+    /** A mistake of the tutorial: gradients of the final norm are not reduced over the context-parallel ranks. */
     @Test
-    void aMissingReductionIsSeen() throws Exception {
+    void aMissingGradientReductionIsFound() throws Exception {
         ProcessGrid grid = grid("tp-cp-dp", 1, 2, 1);
         VitConfig config = LayoutCheck.model(grid, 0);
-        List<LayoutCheck.Result> results = GridRanks.run(grid,
-            communicator -> new ForgetsTheFinalNorm(communicator, 2L * config.embed()),
+        List<LayoutDeviation> results = GridRanks.run(grid,
+            communicator -> new SkipsTheFinalNorm(communicator, 2L * config.embed()),
             (device, communicators) -> {
-                try (TwinModels twins = new TwinModels(device, communicators, config, 2)) {
-                    return twins.compare(2, 1e-6, 1e-5);
+                try (ModelComparison models = new ModelComparison(device, communicators, config, 2)) {
+                    return models.compare(2, 1e-6, 1e-5);
                 }
             }).getFirst();
-        List<String> misses = misses(results).stream().map(LayoutCheck.Result::what).toList();
+        List<String> misses = misses(results).stream().map(LayoutDeviation::what).toList();
         assertEquals(List.of("model: gradient of norm.weight", "model: gradient of norm.bias"),
             misses.stream().filter(miss -> miss.contains("gradient")).toList());
         assertTrue(misses.containsAll(List.of("model: loss of step 1", "model: replicas differ after step 0",
             "model: replicas differ after step 1")), misses::toString);
     }
 
-    /** Leaves out the first weights of the first bucket reduced over cp: backward comes to the final norm first. */
-    private static final class ForgetsTheFinalNorm extends ForwardingCommunicator {
-        private final long forgotten; // elements
+    /** Skips the first weights of the first bucket reduced over cp: backward reaches the final norm first. */
+    private static final class SkipsTheFinalNorm extends ForwardingCommunicator {
+        private final long skipped; // elements
         private long first = -1;
 
-        ForgetsTheFinalNorm(Communicator inner, long forgotten) {
+        SkipsTheFinalNorm(Communicator inner, long skipped) {
             super(inner);
-            this.forgotten = forgotten;
+            this.skipped = skipped;
         }
 
         @Override
@@ -113,7 +113,7 @@ class LayoutTest {
                 first = tensor.offset();
             }
             boolean holdsNorm = tensor.dtype() == DType.F32 && tensor.offset() == first;
-            return super.allReduce(holdsNorm ? tensor.slice(forgotten, tensor.elements() - forgotten) : tensor,
+            return super.allReduce(holdsNorm ? tensor.slice(skipped, tensor.elements() - skipped) : tensor,
                 reduction);
         }
     }
@@ -123,17 +123,17 @@ class LayoutTest {
     }
 
     private static void check(ProcessGrid grid, double dropout, int batch) throws Exception {
-        List<List<LayoutCheck.Result>> all = GridRanks.run(grid,
+        List<List<LayoutDeviation>> all = GridRanks.run(grid,
             (device, communicators) -> new LayoutCheck(device, communicators, dropout, batch).run(STEPS));
-        List<LayoutCheck.Result> results = all.getFirst();
+        List<LayoutDeviation> results = all.getFirst();
         assertEquals(List.of(), misses(results));
         assertTrue(results.size() > 100, "comparisons: " + results.size());
-        for (List<LayoutCheck.Result> others : all) {
+        for (List<LayoutDeviation> others : all) {
             assertEquals(results, others);
         }
     }
 
-    private static List<LayoutCheck.Result> misses(List<LayoutCheck.Result> results) {
-        return results.stream().filter(result -> !result.holds()).toList();
+    private static List<LayoutDeviation> misses(List<LayoutDeviation> results) {
+        return results.stream().filter(result -> !result.isWithinTolerance()).toList();
     }
 }

@@ -74,7 +74,7 @@ class CudaContractTest {
             for (GoldenCase golden : GoldenCase.all()) {
                 for (DType compute : TensorOpsContract.types(device)) {
                     tests.add(dynamicTest(golden.name() + " in " + compute + how, () -> assertEquals(List.of(),
-                        golden.run(device, compute).stream().filter(d -> !d.isAcceptable()).toList())));
+                        golden.run(device, compute).stream().filter(d -> !d.isWithinTolerance()).toList())));
                 }
             }
         }

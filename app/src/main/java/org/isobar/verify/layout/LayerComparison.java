@@ -1,6 +1,5 @@
 package org.isobar.verify.layout;
 
-import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -11,21 +10,19 @@ import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
-import org.isobar.distributed.Reduction;
 import org.isobar.nn.Layer;
 import org.isobar.nn.Layout;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterScope;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
-import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync;
 import org.isobar.vit.VitConfig;
 
-/** One layer twice on the same weights and input: whole, and cut as a layout has it. */
-final class TwinLayers implements AutoCloseable {
+/** Runs a layer whole and partitioned, on the same weights and input, and compares the results. */
+final class LayerComparison implements AutoCloseable {
     private static final int BATCH = 2;
 
     private final Device device;
@@ -36,7 +33,7 @@ final class TwinLayers implements AutoCloseable {
     private final DeviceArena kept;
     private final DeviceArena scratch;
 
-    TwinLayers(Device device, Communicators communicators, VitConfig config) {
+    LayerComparison(Device device, Communicators communicators, VitConfig config) {
         this.device = device;
         this.communicators = communicators;
         this.config = config;
@@ -45,27 +42,28 @@ final class TwinLayers implements AutoCloseable {
         device.reserve(MemoryPlan.of(config, BATCH).footprint());
         device.reserve(MemoryPlan.of(config, BATCH, communicators.grid(), rank).footprint());
         long width = config.embed() + config.hidden();
-        long room = 64 * Float.BYTES * (BATCH * config.tokens() * width + width * config.embed()); // for any of these
-        state = device.arena("state", room);
-        kept = device.arena("kept", room);
-        scratch = device.arena("scratch", room);
+        // Enough for any of the layers.
+        long capacity = 64 * Float.BYTES * (BATCH * config.tokens() * width + width * config.embed());
+        state = device.arena("state", capacity);
+        kept = device.arena("kept", capacity);
+        scratch = device.arena("scratch", capacity);
     }
 
-    /** What forward and backward of a layer yield on this rank. */
-    private record Outcome(ParameterStore parameters, float[] y, float[] dx) { }
+    /** Results of forward and backward on this rank. */
+    private record LayerResult(ParameterStore parameters, float[] y, float[] dx) { }
 
-    /** Compares outputs, the input's gradient and every weight's. */
-    List<LayoutCheck.Result> compare(String name, Function<ParameterScope, Layer> build, double tolerance) {
+    /** Compares the output, the gradient of the input, and the gradients of all weights. */
+    List<LayoutDeviation> compare(String name, Function<ParameterScope, Layer> build, double tolerance) {
         try (DeviceArena.Scope scope = state.scope()) {
             Communicators alone = Communicators.alone(device.ops()::copy);
-            Outcome whole = run(build, alone, scope);
-            Outcome cut = run(build, communicators, scope);
-            List<LayoutCheck.Result> results = new ArrayList<>();
-            results.add(result(name + ": output", cut.y(), tokens(whole.y()), tolerance));
-            results.add(result(name + ": gradient of the input", cut.dx(), tokens(whole.dx()), tolerance));
-            Map<String, Tensor> gradients = cut.parameters().gradientDict();
+            LayerResult whole = run(build, alone, scope);
+            LayerResult partitioned = run(build, communicators, scope);
+            List<LayoutDeviation> results = new ArrayList<>();
+            results.add(result(name + ": output", partitioned.y(), tokens(whole.y()), tolerance));
+            results.add(result(name + ": gradient of the input", partitioned.dx(), tokens(whole.dx()), tolerance));
+            Map<String, Tensor> gradients = partitioned.parameters().gradientDict();
             Map<String, Tensor> expected = whole.parameters().gradientDict();
-            for (Parameter.Part part : RankSlices.parts(cut.parameters())) {
+            for (Parameter.Part part : RankSlices.parts(partitioned.parameters())) {
                 if (!part.name().endsWith("k.bias")) {
                     float[] slice =
                         RankSlices.slice(slices.read(expected.get(part.name())), part.shape(), part.shard());
@@ -77,7 +75,7 @@ final class TwinLayers implements AutoCloseable {
         }
     }
 
-    private Outcome run(Function<ParameterScope, Layer> build, Communicators ranks, DeviceArena.Scope scope) {
+    private LayerResult run(Function<ParameterScope, Layer> build, Communicators ranks, DeviceArena.Scope scope) {
         ParameterStore parameters = new ParameterStore();
         Layout layout = Layout.of(ranks, config.tokens());
         Layer layer = build.apply(ParameterScope.root(parameters, layout).onSequenceShard());
@@ -87,11 +85,11 @@ final class TwinLayers implements AutoCloseable {
         device.ops().fill(parameters.gradients(), 0);
         slices.fill(parameters);
         long elements = BATCH * config.tokens() * config.embed();
-        long here = layout.sequence().here();
-        Tensor x = scope.f32(BATCH, here, config.embed());
-        Tensor dy = scope.f32(BATCH, here, config.embed());
-        Tensor y = scope.f32(BATCH, here, config.embed());
-        Tensor dx = scope.f32(BATCH, here, config.embed());
+        long localTokens = layout.sequence().here();
+        Tensor x = scope.f32(BATCH, localTokens, config.embed());
+        Tensor dy = scope.f32(BATCH, localTokens, config.embed());
+        Tensor y = scope.f32(BATCH, localTokens, config.embed());
+        Tensor dx = scope.f32(BATCH, localTokens, config.embed());
         slices.write(x, tokens(RankSlices.random("x", elements, 1), layout));
         slices.write(dy, tokens(RankSlices.random("dy", elements, 1), layout));
         GradientSync sync = new GradientSync(parameters, ranks,
@@ -101,41 +99,29 @@ final class TwinLayers implements AutoCloseable {
         layer.backward(dx, dy, x, pass);
         pass.finish();
         sync.await();
-        return new Outcome(parameters, slices.read(y), slices.read(dx));
+        return new LayerResult(parameters, slices.read(y), slices.read(dx));
     }
 
-    private float[] tokens(float[] whole) {
-        return tokens(whole, Layout.of(communicators, config.tokens()));
+    private float[] tokens(float[] all) {
+        return tokens(all, Layout.of(communicators, config.tokens()));
     }
 
-    /** This rank's tokens of every sample. */
-    private float[] tokens(float[] whole, Layout layout) {
+    /** The tokens of this rank, of every sample. */
+    private float[] tokens(float[] all, Layout layout) {
         IndexSpan span = layout.sequence().span();
-        int here = Math.toIntExact(layout.sequence().here()) * config.embed();
-        int all = Math.toIntExact(config.tokens()) * config.embed();
-        float[] part = new float[BATCH * here];
+        int localSize = Math.toIntExact(layout.sequence().here()) * config.embed();
+        int size = Math.toIntExact(config.tokens()) * config.embed();
+        float[] part = new float[BATCH * localSize];
         for (int sample = 0; sample < BATCH; sample++) {
-            System.arraycopy(whole, sample * all + Math.toIntExact(span.start()) * config.embed(), part,
-                sample * here, here);
+            System.arraycopy(all, sample * size + Math.toIntExact(span.start()) * config.embed(), part,
+                sample * localSize, localSize);
         }
         return part;
     }
 
-    private LayoutCheck.Result result(String what, float[] actual, float[] expected, double tolerance) {
+    private LayoutDeviation result(String what, float[] actual, float[] expected, double tolerance) {
         double error = RankSlices.error(actual, expected);
-        return new LayoutCheck.Result(what, largest(device, communicators, error, scratch), tolerance);
-    }
-
-    /** The largest of all ranks' values. */
-    static double largest(Device device, Communicators communicators, double value, DeviceArena room) {
-        try (DeviceArena.Scope scope = room.scope()) {
-            Tensor all = scope.allocate(DType.F64, 1);
-            device.upload(all, MemorySegment.ofArray(new double[] {value}));
-            communicators.along(Axis.values()).allReduce(all, Reduction.MAX).await();
-            double[] largest = new double[1];
-            device.download(MemorySegment.ofArray(largest), all);
-            return largest[0];
-        }
+        return new LayoutDeviation(what, RankMaximum.of(device, communicators, error, scratch), tolerance);
     }
 
     @Override
