@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Measures Isobar's training step on this machine's GPU, beside the same model in PyTorch, in one run.
+# Measures the training step of Isobar and of the same model in PyTorch on this machine's GPU.
 #
 #   bench/gpu.sh [--rehearse] [--budget SECONDS] [DIR]
 #
-#   --rehearse   do all of it at the size of preset tiny and note no times: on the simulated machine, PyTorch on the CPU
-#   --budget     seconds that all of it may take (default 470); parts that do not fit are skipped, the last ones first
-#   DIR          where results go (default: bench-DATE): report.md, report.json, and what each part said and wrote
+#   --rehearse   run everything with the sizes of preset tiny on the simulated machine, PyTorch on the CPU; no times
+#   --budget     time limit of all parts together in seconds (default 470); parts that do not fit are skipped
+#   DIR          directory for report.md, report.json, and the log and result of each part (default: bench-DATE)
 #
-#   ISOBAR       the launcher (default: the one beside this directory)
-#   PYTHON       a Python that has PyTorch (default: the first of python3 and /usr/bin/python3 that has)
+#   ISOBAR       the launcher (default: the one in the parent directory)
+#   PYTHON       a Python with PyTorch (default: the first of python3 and /usr/bin/python3 that has it)
 #
-# A part that fails is named in the report with its reason, and the rest goes on; then this ends with 1. Without PyTorch
-# Isobar is measured alone. What the columns mean stands in docs/benchmarks/README.md.
+# A failed part is listed in the report with its reason. The other parts still run, and the script exits with 1. Without
+# PyTorch only Isobar is measured. docs/benchmarks/README.md explains the columns.
 set -uo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -32,7 +32,7 @@ done
 [[ $budget =~ ^[0-9]+$ ]] || { echo "gpu.sh: --budget takes a number of seconds" >&2; exit 2; }
 mkdir -p "$directory" || exit 2
 directory=$(readlink -f "$directory")
-[ -z "$(ls -A "$directory")" ] || { echo "gpu.sh: $directory is not empty: name a new directory" >&2; exit 2; }
+[ -z "$(ls -A "$directory")" ] || { echo "gpu.sh: $directory is not empty; name a new directory" >&2; exit 2; }
 
 if [ ${#rehearse[@]} -gt 0 ]; then
     settings=(tiny:bf16 tiny:none)
@@ -46,7 +46,7 @@ else
     torch_device=cuda
 fi
 failed=0
-export CUDA_DEVICE_ORDER=PCI_BUS_ID # as nvidia-smi counts
+export CUDA_DEVICE_ORDER=PCI_BUS_ID # numbers of GPUs as in nvidia-smi
 gpu=${CUDA_VISIBLE_DEVICES:-0}
 gpu=${gpu%%,*}
 
@@ -54,33 +54,33 @@ fact() { # KEY VALUE
     printf '%s\t%s\n' "$1" "$2" >>"$directory/facts.tsv"
 }
 
-note() { # PART RESULT SECONDS MIB REASON
+record() { # PART RESULT SECONDS MIB REASON
     [ ${#rehearse[@]} -eq 0 ] || set -- "$1" "$2" - - "$5"
     printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$directory/parts.tsv"
     printf '%-32s %s %s\n' "$1" "$2" "$5"
 }
 
-# The most memory of the GPU that nvidia-smi saw, in MiB.
+# Peak memory of the GPU according to nvidia-smi, in MiB.
 peak() { # FILE
     sort -n "$1" 2>/dev/null | tail -1 | grep -x '[0-9]*' || echo -
 }
 
-# What a part said last, on one line: why it failed.
+# Why a part failed: its exit status and the last line of its log.
 reason() { # STATUS LIMIT LOG
     if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
-        echo "ended after $2 s, its limit"
+        echo "stopped at its time limit of $2 s"
     else
         printf 'status %s: %s' "$1" "$(grep -v '^[[:space:]]*$' "$3" | grep -v '^WARNING' | tail -1 | tr -d '\t\r\n' | cut -c -300)"
     fi
 }
 
-# Runs one part within its limit and the budget; its output goes to PART.log.
+# Runs one part within its time limit and the budget; writes its output to PART.log.
 part() { # PART LIMIT COMMAND...
     local name=$1 limit=$2 left status start watcher=
     shift 2
     left=$((budget - SECONDS))
     if [ "$left" -lt 15 ]; then
-        note "$name" skipped - - "the time budget of $budget s is spent; --budget gives more"
+        record "$name" skipped - - "the time budget of $budget s is spent; --budget gives more"
         return 1
     fi
     [ "$limit" -le "$left" ] || limit=$left
@@ -93,10 +93,10 @@ part() { # PART LIMIT COMMAND...
     status=$?
     [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher"; } 2>/dev/null
     if [ $status -eq 0 ]; then
-        note "$name" ok $((SECONDS - start)) "$(peak "$directory/$name.mib")" ""
+        record "$name" ok $((SECONDS - start)) "$(peak "$directory/$name.mib")" ""
     else
         failed=1
-        note "$name" failed $((SECONDS - start)) "$(peak "$directory/$name.mib")" "$(reason $status "$limit" "$directory/$name.log")"
+        record "$name" failed $((SECONDS - start)) "$(peak "$directory/$name.mib")" "$(reason $status "$limit" "$directory/$name.log")"
     fi
     return $status
 }
@@ -105,28 +105,28 @@ report() {
     "${on_gpu[@]}" "$isobar" bench report "$directory" >"$directory/report.log" 2>&1 || { cat "$directory/report.log" >&2; failed=1; }
 }
 
-# ---- what there is ----
+# ---- what is installed ----
 
 python=
 usable='import torch; assert torch.cuda.is_available()'
 [ ${#rehearse[@]} -eq 0 ] || usable='import torch'
-absence="no python3 here has a PyTorch that can use this device"
+absence="no python3 on this machine has a PyTorch that can use this device"
 candidates=(python3 /usr/bin/python3)
 [ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
 for candidate in "${candidates[@]}"; do
-    if said=$("$candidate" -c "$usable" 2>&1); then
+    if output=$("$candidate" -c "$usable" 2>&1); then
         python=$candidate
         break
     elif [ -n "${PYTHON:-}" ]; then
-        absence="PYTHON=$PYTHON has no PyTorch that can use this device: ${said##*$'\n'}"
+        absence="PYTHON=$PYTHON has no PyTorch that can use this device: ${output##*$'\n'}"
     fi
 done
 
-# Isobar's libraries: the system's, else those that came with PyTorch. PyTorch itself finds its own.
+# CUDA libraries for Isobar: those of the system, else those of the PyTorch installation.
 libraries=${LD_LIBRARY_PATH:-}
 has_library() { # NAME
     local place
-    # Not grep -q: it leaves early, and then the end of ldconfig counts as failure.
+    # Not grep -q: it exits early, and then pipefail reports the SIGPIPE of ldconfig as a failure.
     PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null && return
     local IFS=:
     for place in $libraries; do
@@ -143,14 +143,14 @@ for place in package.submodule_search_locations if package else []:
     print(*sorted(glob.glob(place + "/*/lib")), sep="\n")' 2>/dev/null | paste -sd:)
     [ -n "$borrowed" ] || return
     libraries=${libraries:+$libraries:}$borrowed
-    fact "CUDA libraries" "some of $borrowed"
+    fact "CUDA libraries" "from $borrowed"
 }
 fact date "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 fact command "$command"
 fact Isobar "$("$isobar" --version 2>/dev/null | paste -sd, | sed 's/,/, /g')"
 fact CPU "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
 if [ ${#rehearse[@]} -gt 0 ]; then
-    fact GPU "none: a rehearsal on the simulated machine, without times"
+    fact GPU "none: rehearsal on the simulated machine, no times"
 elif command -v nvidia-smi >/dev/null; then
     fact "GPU (name, driver, memory, power limit, highest clock)" \
         "$(nvidia-smi -i "$gpu" --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm --format=csv,noheader 2>&1 | head -1)"
@@ -179,11 +179,11 @@ isobar_step() { # PRESET PRODUCTS PART OPTION...
 
 torch_step() { # LIKE MODE PART
     if [ -z "$python" ]; then
-        note "$3" skipped - - "$absence"
+        record "$3" skipped - - "$absence"
     elif [ "$2" = compiled ] && ! "$python" -c 'import torch; torch.compile' 2>/dev/null; then
-        note "$3" skipped - - "this PyTorch has no torch.compile"
+        record "$3" skipped - - "this PyTorch has no torch.compile"
     elif [ ! -e "$directory/$1.json" ]; then
-        note "$3" skipped - - "$1 has not said what to do"
+        record "$3" skipped - - "$1 has no result to read the settings from"
     else
         part "$3" 150 "$python" "$here/vit_torch.py" step --device "$torch_device" --like "$directory/$1.json" \
             --mode "$2" "${rehearse[@]}" --json "$directory/$3.json"
@@ -192,11 +192,11 @@ torch_step() { # LIKE MODE PART
 
 if ! part verify 180 "${on_gpu[@]}" "$isobar" verify --device=cuda; then
     report
-    echo "gpu.sh: the arithmetic does not hold here, so nothing is measured: see $directory/verify.log" >&2
+    echo "gpu.sh: isobar verify failed, so nothing is measured; see $directory/verify.log" >&2
     exit 1
 fi
 if [ ${#rehearse[@]} -eq 0 ] && grep -q '^Device: Simulated GPU' "$directory/verify.log"; then
-    echo "gpu.sh: times of the simulated machine mean nothing: take --rehearse" >&2
+    echo "gpu.sh: times of the simulated machine are meaningless; use --rehearse" >&2
     exit 2
 fi
 part ceilings-isobar 60 "${on_gpu[@]}" "$isobar" bench ceilings --device=cuda "${sizes[@]}" "${rehearse[@]}" \
@@ -217,5 +217,5 @@ for setting in "${settings[@]}"; do
     report
 done
 sed -n '/^## Training steps/,/^## Ceilings/{/^## Ceilings/!p}' "$directory/report.md"
-echo "The whole report: $directory/report.md"
+echo "Full report: $directory/report.md"
 exit $failed

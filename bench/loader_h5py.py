@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Samples out of HDF5 files by h5py, beside Isobar's loader.
+"""Measures h5py reading samples from HDF5 files, to compare with Isobar's data loader.
 
-    loader_h5py.py make DIR                          chunked and compressed copies of DIR/contiguous
+    loader_h5py.py make DIR                          writes chunked and compressed copies of DIR/contiguous
     loader_h5py.py measure DIR --json FILE [--rehearse]
 
-A sample is two frames, (channels, latitudes, longitudes) in single precision. It is read in two ways: into a buffer
-that is used again, and as the tutorial does: both frames into new arrays, cropped, then (x - mean) / std. FILE gets
-what `isobar bench loader` writes.
+A sample is two frames, (channels, latitudes, longitudes) in single precision. It is read in two ways: into a reused
+buffer, and like the tutorial: both frames into new arrays, cropped, then (x - mean) / std. FILE has the format of
+`isobar bench loader`.
 """
 import argparse
 import glob
@@ -19,8 +19,8 @@ import time
 import h5py
 import numpy
 
-PASSES = {"contiguous": 5, "chunked": 2, "gzip": 2}  # besides one to warm up
-COMPRESSED_SAMPLES = 4  # of a pass: they take long
+PASSES = {"contiguous": 5, "chunked": 2, "gzip": 2}  # after one warmup pass
+COMPRESSED_SAMPLES = 4  # per pass, because decompression is slow
 
 
 def paths(directory, layout):
@@ -28,7 +28,7 @@ def paths(directory, layout):
 
 
 def make(directory):
-    """A layout has its name when all of it is there."""
+    """Writes each layout under a temporary name and renames it when it is complete."""
     for layout, compression in (("chunked", None), ("gzip", "gzip")):
         whole = os.path.join(directory, layout)
         if os.path.isdir(whole):
@@ -44,13 +44,13 @@ def make(directory):
 
 
 def spread(values):
-    """Quantiles lie between the two nearest values, as numpy and Isobar have them."""
+    """Quantiles with linear interpolation, as in numpy and Isobar."""
     low, lower, median, upper, high = numpy.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
     return dict(count=len(values), median=median, low=low, high=high, lower_quartile=lower, upper_quartile=upper)
 
 
 class Reused:
-    """Frames into a buffer that is used again."""
+    """Reads frames into a reused buffer."""
     name = "h5py into a reused buffer"
 
     def __init__(self, fields, means, stds):
@@ -62,7 +62,7 @@ class Reused:
 
 
 class Tutorial:
-    """As the tutorial's __getitem__, but for the tensors that it makes of the arrays."""
+    """Reads like the tutorial's __getitem__, without converting the arrays to tensors."""
     name = "the tutorial's access"
 
     def __init__(self, fields, means, stds):
@@ -96,7 +96,7 @@ def measure(directory, json_file, rehearse):
 
 
 def measured(ways, samples, passes):
-    """Seconds of each pass over all samples in random order, the ways in turn."""
+    """Seconds of each pass over all samples in random order; the ways alternate."""
     order = numpy.random.default_rng(1).permutation(samples)
     times = [[] for _ in ways]
     for number in range(passes + 1):
@@ -110,11 +110,11 @@ def measured(ways, samples, passes):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="h5py's half of Isobar's loader benchmark.")
+    parser = argparse.ArgumentParser(description="Isobar's loader benchmark with h5py.")
     parser.add_argument("command", choices=("make", "measure"))
     parser.add_argument("directory")
     parser.add_argument("--json")
-    parser.add_argument("--rehearse", action="store_true", help="note no times")
+    parser.add_argument("--rehearse", action="store_true", help="record no times")
     args = parser.parse_args()
     if args.command == "make":
         make(args.directory)

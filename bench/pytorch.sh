@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Takes the CPU training step that Isobar has measured with PyTorch, in the environment in which PyTorch is fastest.
+# Measures the CPU training step of Isobar's benchmark in PyTorch, in the environment in which PyTorch is fastest.
 #
 #   bench/pytorch.sh step --like ISOBAR.json --json FILE [--rehearse]      PyTorch 2.13 (LibTorch from Maven Central)
-#   bench/pytorch.sh --python PYTHON ARGUMENT...                           bench/vit_torch.py, by a PyTorch of Python's
+#   bench/pytorch.sh --python PYTHON ARGUMENT...                           bench/vit_torch.py with that Python
 #
-# ISOBAR.json is what `isobar bench step --device=cpu --json=ISOBAR.json` wrote; FILE gets the same fields.
+# ISOBAR.json is the output of `isobar bench step --device=cpu --json=ISOBAR.json`; FILE has the same format.
 #
-#   ISOBAR_JAVA   the java of a JDK 25 or newer (default: JAVA_HOME's, the PATH's or one in /usr/lib/jvm)
-#   OPENBLAS      the OpenMP build of OpenBLAS (default: Debian's libopenblas0-openmp)
-#   LD_PRELOAD, OMP_NUM_THREADS, MALLOC_*_THRESHOLD_ that are set already stay as they are.
+#   ISOBAR_JAVA   java of a JDK 25 or newer (default: from JAVA_HOME, the PATH or /usr/lib/jvm)
+#   OPENBLAS      OpenMP build of OpenBLAS (default: Debian's libopenblas0-openmp)
+# LD_PRELOAD, OMP_NUM_THREADS and MALLOC_*_THRESHOLD_ keep their values if they are set.
 set -euo pipefail
 shopt -s nullglob
 
@@ -23,13 +23,13 @@ fail() { # LINE...
     exit 2
 }
 
-# PyTorch's threads are OpenMP's. An OpenBLAS with threads of its own fights with them over the cores.
+# PyTorch uses OpenMP threads. The threads of another build of OpenBLAS would compete with them for the cores.
 environment() {
     local openblas=${OPENBLAS:-/usr/lib/$(uname -m)-linux-gnu/openblas-openmp/libopenblas.so.0}
     if [ -z "${LD_PRELOAD:-}" ] && [ -r "$openblas" ]; then
         export LD_PRELOAD=$openblas
     fi
-    # First what somebody has set for other programs. Debian 12's OpenBLAS takes AMD's cores with AVX-512 for others.
+    # Drop settings for other programs. OpenBLAS of Debian 12 does not recognize AMD cores with AVX-512.
     unset OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS OPENBLAS_L2_SIZE
     if grep -q AuthenticAMD /proc/cpuinfo && grep -qw avx512f /proc/cpuinfo; then
         OPENBLAS_CORETYPE=SkylakeX
@@ -37,12 +37,12 @@ environment() {
         export OPENBLAS_CORETYPE
     fi
     export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(nproc)}
-    # Memory that malloc gives back to the system is cleared each time that it is taken again.
+    # Keep memory in malloc: the system clears pages each time that they are allocated again.
     export MALLOC_MMAP_THRESHOLD_=${MALLOC_MMAP_THRESHOLD_:-1099511627776}
     export MALLOC_TRIM_THRESHOLD_=${MALLOC_TRIM_THRESHOLD_:-1099511627776}
 }
 
-# Sets jdk to the home of the first JDK that will do.
+# Sets jdk to the home of the first suitable JDK.
 find_jdk() {
     local java home version
     for java in ${ISOBAR_JAVA:-"${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java)" /usr/lib/jvm/*/bin/java}; do
@@ -54,18 +54,18 @@ find_jdk() {
             return
         fi
     done
-    fail "this needs a JDK $oldest_java or newer, and none was found; set ISOBAR_JAVA to its java."
+    fail "no JDK $oldest_java or newer was found; set ISOBAR_JAVA to its java."
 }
 
 stale() {
-    local shared=$here/../app/src/main/java/org/isobar # of which the peer has some classes, too
+    local shared=$here/../app/src/main/java/org/isobar # some classes of it are compiled into the jar
     [ ! -f "$jar" ] || [ -n "$(find "$here/pom.xml" "$here/src/main" "$here/../pom.xml" "$shared/bench" "$shared/os" \
         "$shared/fault" -newer "$jar" -print -quit)" ]
 }
 
-# One of several first starts builds; the others wait at the lock and then find a build.
+# If several processes start at once, one builds and the others wait at the lock.
 build() {
-    command -v mvn >/dev/null || fail "the PyTorch peer must be built, and Maven (mvn) is not on the PATH."
+    command -v mvn >/dev/null || fail "the PyTorch benchmark must be built, and Maven (mvn) is not on the PATH."
     mkdir -p "$target"
     (
         flock 9
@@ -74,19 +74,19 @@ build() {
         rm -f "$jar"
         cd "$here/.."
         output=$(JAVA_HOME=$jdk mvn -q -B -Pbench,program -pl bench package 2>&1 </dev/null) ||
-            fail "the PyTorch peer cannot be built:" "$output"
+            fail "the PyTorch benchmark cannot be built:" "$output"
     ) 9>"$target/build.lock"
 }
 
 if [ "${1:-}" = --python ]; then
-    [ $# -gt 1 ] || fail "--python needs the name of a Python."
+    [ $# -gt 1 ] || fail "--python needs the path of a Python."
     environment
     exec "$2" "$here/vit_torch.py" "${@:3}"
 fi
 find_jdk
 if stale; then build; fi
 environment
-# No library path: JavaCPP would take a PyTorch that the system has for its own.
+# Empty library path: else JavaCPP could load a PyTorch of the system instead of its own.
 exec "$jdk/bin/java" --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow -Xmx512m \
     -XX:+UseSerialGC -Djava.library.path= -Dorg.bytedeco.javacpp.nopointergc=true -Dorg.bytedeco.javacpp.maxbytes=0 \
     -Dorg.bytedeco.javacpp.maxphysicalbytes=0 "-Dorg.bytedeco.javacpp.cachedir=$target/javacpp" \

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The step that Isobar has measured, taken by PyTorch: the same model, weights, images, batch and types.
+"""Measures the training step of Isobar's benchmark in PyTorch, with the same model, weights, images, batch and types.
 
     vit_torch.py step --like ISOBAR.json --mode eager|compiled --json FILE [--device cuda|cpu] [--rehearse]
     vit_torch.py ceilings --json FILE [--copy_mb MIB] [--size N] [--device cuda|cpu] [--rehearse]
 
-ISOBAR.json is what `isobar bench step` wrote; FILE gets the same fields. PyTorch is given its best: fused Adam,
-gradients set to None, TF32 where fp32 is asked for, the fastest attention that it has for these heads, no wait for the
-device between steps. On a GPU PyTorch 2.9 or newer is meant, on a CPU any that is there, in the environment that
-`bench/pytorch.sh --python PYTHON step ...` makes for it; one without fused attention (1.13) stores T x T scores.
-Shapes stand behind the lines: B samples, C channels, T tokens, E embedding, h heads, D = E / h.
+ISOBAR.json is the output of `isobar bench step`; FILE has the same format. PyTorch runs in its fastest configuration:
+fused Adam, gradients set to None, TF32 for fp32, its fastest attention kernel for this shape, no synchronization
+between steps. It needs PyTorch 2.9 or newer on a GPU and any version on a CPU. On a CPU,
+`bench/pytorch.sh --python PYTHON step ...` sets up the environment; a PyTorch without fused attention (1.13) stores
+T x T scores.
+Comments give shapes: B samples, C channels, T tokens, E embedding, h heads, D = E / h.
 """
 import argparse
 import contextlib
@@ -29,7 +30,7 @@ HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 WEIGHT_DEVIATION = 0.02
 MASK = 0xFFFFFFFF
 CHUNK = 1 << 24
-TOLD = ("LD_PRELOAD", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")
+REPORTED = ("LD_PRELOAD", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_")
 
 
 # ---- the model: pre-norm blocks, GELU by erf, a head without bias; docs/numerics.md has the mathematics ----
@@ -46,7 +47,7 @@ class Attention(nn.Module):
 
 
 def attend(q, k, v):  # (B, h, T, D)
-    if q.device.type == "cpu":  # in fp32: PyTorch's bf16 attention takes many times as long there
+    if q.device.type == "cpu":  # in fp32, because PyTorch's bf16 attention is many times slower on a CPU
         with torch.autocast("cpu", enabled=False):
             return attention(q.float(), k.float(), v.float())
     return attention(q, k, v)
@@ -55,7 +56,7 @@ def attend(q, k, v):  # (B, h, T, D)
 def attention(q, k, v):
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v)
-    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-1, -2)  # the only other tensor of T x T is what comes of it
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-1, -2)  # the softmax is the only other T x T tensor
     return scores.softmax(-1) @ v
 
 
@@ -92,7 +93,7 @@ class PatchEmbed(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Names of weights are those of the tutorial's state_dict."""
+    """Weights have the names of the tutorial's state_dict."""
 
     def __init__(self, img_size, patch_size, in_channels, out_channels, embed_dim, depth, num_heads):
         super().__init__()
@@ -121,15 +122,15 @@ def relative_l2_loss(prediction, target):
 
 
 def norms(samples):
-    if samples.device.type == "cpu":  # there, vector_norm's sum of 20 million fp32 squares is off by 1e-5
+    if samples.device.type == "cpu":  # on a CPU, vector_norm over 20 million fp32 values has an error of 1e-5
         return samples.square().sum(1).sqrt()
     return torch.linalg.vector_norm(samples, dim=1)
 
 
-# ---- weights and images, as org.isobar.bench.measure.SeededNumbers has them ----
+# ---- weights and images, the same values as org.isobar.bench.measure.SeededNumbers ----
 
 def seeded(shape, name, centre, deviation, device):
-    """Numbers by a hash of the CRC-32 of `name` and the index of each, uniform about `centre`."""
+    """Uniform values around `centre`, from a hash of the CRC-32 of `name` and the index."""
     numbers = torch.empty(shape, device=device)
     flat = numbers.view(-1)
     key = zlib.crc32(name.encode())
@@ -155,7 +156,7 @@ def seeded_model(extents, device):
 # ---- measuring ----
 
 class Stopwatch:
-    """Marks on the device's stream, or on the host's clock where it computes at once."""
+    """Records times: CUDA events on a GPU, else the host's clock."""
 
     def __init__(self, device):
         self.cuda = device == "cuda"
@@ -169,21 +170,21 @@ class Stopwatch:
             self.marks.append(time.perf_counter())
 
     def laps(self):
-        """Seconds from each mark to the next."""
+        """Seconds between successive marks."""
         if self.cuda:
             torch.cuda.synchronize()
         return [a.elapsed_time(b) / 1e3 if self.cuda else b - a for a, b in zip(self.marks, self.marks[1:])]
 
 
 def spread(values):
-    """Quantiles lie between the two nearest values, as numpy and Isobar have them."""
+    """Quantiles with linear interpolation, as in numpy and Isobar."""
     values = sorted(values)
 
-    def quantile(share):
-        place = share * (len(values) - 1)
-        below = int(place)
+    def quantile(fraction):
+        position = fraction * (len(values) - 1)
+        below = int(position)
         above = min(below + 1, len(values) - 1)
-        return values[below] + (place - below) * (values[above] - values[below])
+        return values[below] + (position - below) * (values[above] - values[below])
     return dict(count=len(values), median=quantile(0.5), low=values[0], high=values[-1],
                 lower_quartile=quantile(0.25), upper_quartile=quantile(0.75))
 
@@ -200,7 +201,7 @@ def repeat(operation, warmup, count, device):
 
 
 def fastest_attention(like, dtype, device):
-    """The fastest of PyTorch's fused kernels for these extents, as a context, and what there was to choose from."""
+    """Returns a context with PyTorch's fastest fused kernel for this shape, and the time of each kernel."""
     if device == "cpu":
         fused = hasattr(F, "scaled_dot_product_attention")
         return contextlib.nullcontext, {"attention": "fp32, fused" if fused else "fp32, T x T scores stored"}
@@ -222,8 +223,8 @@ def fastest_attention(like, dtype, device):
                               2, 3, device)
             times[backend] = statistics.median(laps)
             facts[name.lower()] = "%.3f ms forward and backward" % (1e3 * times[backend])
-        except Exception as failure:  # each says in its own way that it does not do these extents
-            facts[name.lower()] = "not for these extents: " + str(failure).strip().split("\n")[0]
+        except Exception as failure:  # kernels that do not support this shape raise different exceptions
+            facts[name.lower()] = "unsupported shape: " + str(failure).strip().split("\n")[0]
     if not times:
         return contextlib.nullcontext, {**facts, "attention": "PyTorch's choice"}
     best = min(times, key=times.get)
@@ -241,7 +242,7 @@ def has_fused_adam(device):
 
 
 def trainer(like, mode, device):
-    """A function that takes one step and returns its loss, still on the device."""
+    """Returns a function that runs one step and returns its loss on the device."""
     half = HALF.get(like["products"])
     model = seeded_model(like["model"], device)
     batch, channels = like["batch"], like["model"]
@@ -261,7 +262,7 @@ def trainer(like, mode, device):
             raise RuntimeError("PyTorch %s has no torch.compile" % torch.__version__)
         forward = torch.compile(forward, dynamic=False)
     if device == "cuda":
-        torch.cuda.empty_cache()  # what making the numbers took
+        torch.cuda.empty_cache()  # frees the buffers of the initialization
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -277,7 +278,7 @@ def measure_step(args):
     with open(args.like) as file:
         like = json.load(file)
     if args.device == "cpu" and like["products"] == "fp16":
-        raise RuntimeError("PyTorch's CPU back end trains in fp32 and bf16 alone")
+        raise RuntimeError("PyTorch's CPU back end trains only in fp32 and bf16")
     context, facts = fastest_attention(like, HALF.get(like["products"], torch.float32), args.device)
     if args.device == "cuda":
         torch.cuda.empty_cache()
@@ -286,7 +287,7 @@ def measure_step(args):
         step = trainer(like, args.mode, args.device)
         losses = [step() for _ in range(like["warmup"])]
         laps = repeat(lambda: losses.append(step()), 0, like["steps"], args.device)
-    told = len(like["losses"]) or 3
+    reported = len(like["losses"]) or 3
     memory = dict(own=0, device=0)
     if args.device == "cuda":
         free, total = torch.cuda.mem_get_info()
@@ -294,7 +295,7 @@ def measure_step(args):
         facts["reserved by PyTorch's allocator, GB"] = "%.2f" % (torch.cuda.max_memory_reserved() / 1e9)
     else:
         memory = dict(own=0, device=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
-    return dict(like, program="pytorch", mode=args.mode, losses=[loss.item() for loss in losses[:told]],
+    return dict(like, program="pytorch", mode=args.mode, losses=[loss.item() for loss in losses[:reported]],
                 step_seconds=None if args.rehearse else spread(laps), memory=memory, operations=[],
                 facts={**versions(args.device), **({} if args.rehearse else facts)})
 
@@ -322,26 +323,26 @@ def versions(device):
         facts.update(device=torch.cuda.get_device_name(), cuda=str(torch.version.cuda),
                      cudnn=str(torch.backends.cudnn.version()))
     else:
-        facts.update(threads=str(torch.get_num_threads()), **{name: os.environ.get(name, "not set") for name in TOLD})
+        facts.update(threads=str(torch.get_num_threads()), **{name: os.environ.get(name, "not set") for name in REPORTED})
     return facts
 
 
 def main():
-    parser = argparse.ArgumentParser(description="PyTorch's half of Isobar's benchmarks.")
+    parser = argparse.ArgumentParser(description="Isobar's benchmarks with PyTorch.")
     commands = parser.add_subparsers(dest="command", required=True)
     step = commands.add_parser("step")
-    step.add_argument("--like", required=True, help="what isobar bench step wrote")
+    step.add_argument("--like", required=True, help="output of isobar bench step")
     step.add_argument("--mode", choices=("eager", "compiled"), required=True)
     ceilings = commands.add_parser("ceilings")
     ceilings.add_argument("--copy_mb", type=int, default=2048)
     ceilings.add_argument("--size", type=int, default=8192)
     for command in (step, ceilings):
-        command.add_argument("--json", required=True, help="where the results go")
+        command.add_argument("--json", required=True, help="result file")
         command.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-        command.add_argument("--rehearse", action="store_true", help="note no times")
+        command.add_argument("--rehearse", action="store_true", help="record no times")
     args = parser.parse_args()
     if args.device == "cuda":
-        torch.set_float32_matmul_precision("high")  # TF32, as Isobar
+        torch.set_float32_matmul_precision("high")  # TF32, as in Isobar
     else:
         torch.set_flush_denormal(True)
     torch.backends.cudnn.allow_tf32 = True

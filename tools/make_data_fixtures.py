@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the HDF5 and NumPy files that the data tests read: variants that only other writers make.
+"""Write the HDF5 and NumPy files of the data tests: variants that Isobar itself does not write.
 
 Usage: tools/make_data_fixtures.py   (needs h5py and numpy; writes app/src/test/resources/org/isobar/data)
 """

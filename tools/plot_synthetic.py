@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw variables of one frame of a data set, one of them also as it is a day later.
+"""Plot variables of one frame of a data set, and one variable a day later.
 
 Usage: tools/plot_synthetic.py FILE.h5 FRAME OUT.png   (needs h5py, numpy, matplotlib and Pillow)
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the golden files: small training runs whose numbers every back end of Isobar must reproduce.
+"""Writes the golden files: results of small training runs that every back end of Isobar must reproduce.
 
   make_golden.py            writes the files
-  make_golden.py --check    makes them in memory and compares; exits with 1 if anything differs
-  make_golden.py --report   tells how far single precision, and noise in the gradients, move the numbers
+  make_golden.py --check    computes them in memory and compares; exits with 1 if anything differs
+  make_golden.py --report   prints how much single precision, and noise in the gradients, change the results
 
-Gold is computed in double precision from weights and fields that were rounded to single precision. README.md says
-what the files hold.
+The reference results are computed in double precision from weights and fields that were rounded to single precision.
+README.md describes the files.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread: sums have one order
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread, so that the order of summation is fixed
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -26,7 +26,7 @@ import vit_reference as vit
 from tutorial_numbers import compare_with_tutorial
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "app/src/main/resources/org/isobar/verify/golden"
-PRECISION = "precision.json"  # made by precision.py
+PRECISION = "precision.json"  # written by precision.py
 TOLERANCE = 1e-6  # of --check
 STEPS, LR, NUM_ITERS = 5, 1e-3, 20
 
@@ -39,7 +39,7 @@ CASES = {
     "wide": (vit.Config((20, 52), 4, 1, 1, 144, 1, 3), 2, 0,
              "head dimension 48; 65 tokens, one more than a block of keys; softmax far from uniform"),
 }
-GRADIENTS_ONLY = {"wide"}  # weights after the steps would take another megabyte
+GRADIENTS_ONLY = {"wide"}  # weights after the steps would add a megabyte
 SCHEDULES = [(5e-4, 20, 0), (1e-3, 20, 5), (1e-3, 12, 12), (1e-3, 10, 40)]  # lr, num_iters, warm-up
 
 
@@ -50,7 +50,7 @@ def wave(function, frequency, phase, shape, base=0.0, amplitude=1.0):
 
 
 def set_weights(model):
-    """Weights without a random number: a sine, of another phase in each parameter, about 1 for the norms' scales."""
+    """Sets weights without random numbers: a sine with its own phase per parameter, around 1 for weights of norms."""
     with torch.no_grad():
         for j, (name, parameter) in enumerate(model.named_parameters()):
             base = 1.0 if "norm" in name and name.endswith("weight") else 0.0
@@ -58,12 +58,12 @@ def set_weights(model):
 
 
 def compared(name):
-    """Whether a parameter's gradient is more than noise; see README.md on the keys' bias."""
+    """Whether a parameter is compared: the gradient of the key bias is only rounding noise, see README.md."""
     return not name.endswith("attn.k.bias")
 
 
 def run(config, batch, warmup, dtype, noise=0.0, wrap=lambda model: model):
-    """Trains for five steps what `wrap` makes of the model; `noise` is the relative error given to every gradient."""
+    """Trains the model, as returned by `wrap`, for five steps. `noise` is a relative error added to every gradient."""
     model = vit.VisionTransformer(config).to(dtype)
     set_weights(model)
     if noise:
@@ -88,7 +88,7 @@ def run(config, batch, warmup, dtype, noise=0.0, wrap=lambda model: model):
 
 
 def golden(name):
-    """The JSON document and the tensors of a case."""
+    """Returns the JSON document and the tensors of a case."""
     config, batch, warmup, about = CASES[name]
     gold = run(config, batch, warmup, torch.float64)
     single = run(config, batch, warmup, torch.float32)
@@ -151,7 +151,7 @@ def distance(actual, expected):
 
 
 def parts(name, content):
-    """What a file holds, flat: texts, numbers and lists of numbers, or tensors."""
+    """Contents of a file as a flat dict of strings, numbers, lists of numbers, or tensors."""
     def flatten(value, path):
         if isinstance(value, list) and value and isinstance(value[0], dict):
             value = dict(enumerate(value))
@@ -166,11 +166,11 @@ def is_text(value):
 
 
 def differences(name, actual, expected):
-    """One line for each part of the file `name` in which two contents differ."""
+    """Yields one line for each part of the file `name` that differs between two contents."""
     actual, expected = parts(name, actual), parts(name, expected)
     for key in actual.keys() | expected.keys():
         if key not in actual or key not in expected:
-            yield f"{key} stands in one of the two only"
+            yield f"{key} is in only one of the two"
         elif is_text(actual[key]) or is_text(expected[key]):
             if actual[key] != expected[key]:
                 yield f"{key} is {actual[key]!r}, not {expected[key]!r}"
@@ -179,12 +179,12 @@ def differences(name, actual, expected):
 
 
 def check(contents):
-    """Compares with the files that stand; returns whether they agree."""
+    """Compares with the existing files; returns whether they agree."""
     lines, identical = [], 0
     for name in sorted(contents.keys() | {path.name for path in DIRECTORY.glob("*")} - {PRECISION}):
         path = DIRECTORY / name
         if name not in contents or not path.exists():
-            lines.append(f"{name} is {'missing' if name in contents else 'not made by this script'}")
+            lines.append(f"{name} is {'missing' if name in contents else 'not written by this script'}")
         elif path.read_bytes() == contents[name]:
             identical += 1
         else:
@@ -194,7 +194,7 @@ def check(contents):
 
 
 def report():
-    """Prints each case's largest distance from gold, over tensors and seeds of the noise, when computed otherwise."""
+    """Prints the largest error of each case in single precision and with noise, over tensors and seeds of the noise."""
     print("case    computed with        output   gradients  weights after five steps (worst tensor)")
     for name, (config, batch, warmup, _) in CASES.items():
         gold = run(config, batch, warmup, torch.float64)
@@ -216,8 +216,8 @@ def report():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--check", action="store_true", help="compare with the files that stand")
-    mode.add_argument("--report", action="store_true", help="print how sensitive the numbers are")
+    mode.add_argument("--check", action="store_true", help="compare with the existing files")
+    mode.add_argument("--report", action="store_true", help="print how sensitive the results are")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.report:

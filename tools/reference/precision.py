@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how far PyTorch itself is from gold in mixed precision: the yardstick of Isobar's bounds there.
+"""Measures PyTorch's own errors in mixed precision. Isobar's error bounds there are multiples of them.
 
-  precision.py            writes precision.json beside the golden files
+  precision.py            writes precision.json to the directory of the golden files
   precision.py --check    measures and compares; exits with 1 if anything differs
-  precision.py --report   prints the largest errors, and how near the emulation is to PyTorch's autocast
+  precision.py --report   prints the largest errors, and compares the emulation with PyTorch's autocast
 
-Each golden case is trained under PyTorch's own autocast in bf16, with single-precision weights. On a CPU autocast
-knows no fp16, no TF32 and no fused attention: these are emulated, by rounding in single precision where autocast, or
-a tensor core, rounds. README.md says what is in the file.
+Each golden case is trained under PyTorch's autocast in bf16, with single-precision weights. On a CPU autocast supports
+neither fp16 nor TF32 nor fused attention: these are emulated in single precision, by rounding where autocast or a
+tensor core rounds. README.md describes the file.
 """
 import argparse
 import json
@@ -26,18 +26,18 @@ import safetensors_io
 import vit_reference as vit
 
 PATH = golden.DIRECTORY / golden.PRECISION
-TOLERANCE = 0.01  # of --check, relative: three digits are written
-SHARES = [1 - i / 32 for i in range(16)]  # factors that change all roundings and, in exact arithmetic, no result
+TOLERANCE = 0.01  # of --check, relative; three digits are written
+SHARES = [1 - i / 32 for i in range(16)]  # factors that change all roundings but, in exact arithmetic, no result
 PRODUCTS = {F.linear, torch.conv2d, torch.Tensor.matmul, torch.Tensor.__matmul__}
-IN_HALF = {F.gelu, torch.Tensor.softmax, torch.Tensor.div, torch.Tensor.__truediv__}  # autocast leaves their type be
+IN_HALF = {F.gelu, torch.Tensor.softmax, torch.Tensor.div, torch.Tensor.__truediv__}  # autocast keeps their input type
 WITHIN_ATTENTION = (PRODUCTS | IN_HALF) - {F.linear, torch.conv2d, F.gelu}
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """A type by what it does to numbers in single precision."""
-    operand: Callable  # to what products take in
-    result: Callable  # to what they, and what follows them in the type, give out
+    """Emulates a type by rounding numbers in single precision."""
+    operand: Callable  # rounds operands of products
+    result: Callable  # rounds results of products and of operations that follow in the type
     loss_scale: int = 1
 
 
@@ -46,7 +46,7 @@ def through(dtype):
 
 
 def to_tf32(x):
-    """The nearest numbers of ten bits of fraction, ties away from zero (PTX's cvt.rna.tf32)."""
+    """Rounds to ten fraction bits, ties away from zero (PTX's cvt.rna.tf32)."""
     return (x.contiguous().view(torch.int32) + 0x1000 & ~0x1fff).view(torch.float32)
 
 
@@ -62,7 +62,7 @@ ROUNDINGS = {
 
 
 class Rounded(torch.autograd.Function):
-    """Rounds values forward and gradients backward, each in its own way."""
+    """Rounds values in forward and gradients in backward, each with its own function."""
 
     @staticmethod
     def forward(ctx, x, forward, backward):
@@ -75,10 +75,10 @@ class Rounded(torch.autograd.Function):
 
 
 class Emulation(TorchFunctionMode):
-    """Autocast, as eager PyTorch has it: each operation of the type rounds its result, and the gradients it returns."""
+    """Emulates eager autocast: each operation in the type rounds its result and the gradients that it returns."""
 
     def __init__(self, rounding, elsewhere=frozenset()):
-        """`elsewhere` are functions whose rounding is somebody else's."""
+        """Functions in `elsewhere` are not rounded here."""
         self.operand, self.result, self.elsewhere = rounding.operand, rounding.result, elsewhere
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -95,7 +95,7 @@ class Emulation(TorchFunctionMode):
         a, b = (Rounded.apply(x, self.operand, self.result) for x in (a, b))
         biased = function in (F.linear, torch.conv2d)
         y = function(a, b, None, *others) if biased else function(a, b)
-        y = Rounded.apply(y, unchanged, self.operand)  # dy is an operand of the products that make da and db
+        y = Rounded.apply(y, unchanged, self.operand)  # dy is an operand of the products for da and db
         if bias is not None:
             y = y + self.rounded(bias).reshape((-1, 1, 1) if function is torch.conv2d else (-1,))
         return self.rounded(y)
@@ -105,10 +105,10 @@ class Emulation(TorchFunctionMode):
 
 
 class FusedAttention(torch.autograd.Function):
-    """FlashAttention's roundings (Dao, 2023, algorithms 1 and 2): of operands and results, nothing between.
+    """Rounds like FlashAttention (Dao, 2023, algorithms 1 and 2): operands and results, nothing in between.
 
-    Probabilities are rounded before they are divided by their sum, relative to the largest score of the blocks so far:
-    `share` stands for what that makes of them.
+    Probabilities are rounded before the division by their sum, relative to the largest score of the blocks so far.
+    Factor `share` emulates the effect of that reference value.
     """
 
     @staticmethod
@@ -128,7 +128,7 @@ class FusedAttention(torch.autograd.Function):
         operand, result = ctx.rounding.operand, ctx.rounding.result
         q, k, v, p, out = ctx.saved_tensors
         d_out = result(d_out)
-        delta = (d_out * out).sum(-1, keepdim=True)  # of the rounded output, which is what was kept
+        delta = (d_out * out).sum(-1, keepdim=True)  # from the rounded output, which forward stores
         ds = p * (operand(d_out) @ operand(v).mT - delta)
         dq = result(operand(ds) @ operand(k) * ctx.scale)
         dk = result(operand(ds).mT @ operand(q) * ctx.scale)
@@ -136,7 +136,7 @@ class FusedAttention(torch.autograd.Function):
 
 
 class Scaled(torch.autograd.Function):
-    """Passes a number on, and its gradient times a factor: the loss scale, applied behind the model."""
+    """Identity whose gradient is multiplied by a factor: the loss scale, applied after the model."""
 
     @staticmethod
     def forward(ctx, x, factor):
@@ -149,9 +149,9 @@ class Scaled(torch.autograd.Function):
 
 
 @dataclass(frozen=True)
-class Way:
-    """One of PyTorch's ways to train in a type."""
-    context: Callable  # makes the context in which the model runs
+class Mode:
+    """A mode of PyTorch to train in a type."""
+    context: Callable  # creates the context in which the model runs
     rounding: Rounding
     share: float
     attention: str  # "written out" or "fused"
@@ -180,25 +180,25 @@ def autocast():
 
 
 def written_out(rounding, context=None):
-    """In `context`, or emulated."""
-    return [Way(context or (lambda: Emulation(rounding)), rounding, share, "written out") for share in SHARES]
+    """Modes with attention written out, in `context` or emulated."""
+    return [Mode(context or (lambda: Emulation(rounding)), rounding, share, "written out") for share in SHARES]
 
 
 def fused(rounding):
-    return [Way(lambda: Emulation(rounding, WITHIN_ATTENTION), rounding, share, "fused") for share in SHARES]
+    return [Mode(lambda: Emulation(rounding, WITHIN_ATTENTION), rounding, share, "fused") for share in SHARES]
 
 
-WAYS = {dtype: written_out(rounding, autocast if dtype == "BF16" else None) + fused(rounding)
+MODES = {dtype: written_out(rounding, autocast if dtype == "BF16" else None) + fused(rounding)
         for dtype, rounding in ROUNDINGS.items()}
 
 
 def kind(parameter):
-    """A parameter's name without its block."""
+    """The name of a parameter without its block."""
     return re.sub(r"^blocks\.\d+\.", "", parameter)
 
 
 def errors(name, actual, gold):
-    """Largest distance from gold: of what comes out, and of each kind's gradients, and weights if gold has them."""
+    """Largest errors: of outputs, and of gradients and weights by kind of parameter."""
     outputs = [golden.distance(actual[key], gold[key]) for key in ("output", "rmse")]
     for key in ("losses", "loss_after"):
         outputs += abs(golden.np.array(actual[key]) / golden.np.array(gold[key]) - 1).flatten().tolist()
@@ -211,20 +211,20 @@ def errors(name, actual, gold):
 
 
 def largest(several):
-    """The largest of each number in documents of one structure."""
+    """Largest of each number in documents of equal structure."""
     first, *_ = several
     if isinstance(first, dict):
         return {key: largest([one[key] for one in several]) for key in first}
     return max(several)
 
 
-def measure(ways_of_types):
-    """Errors by case and type: the largest of all ways."""
+def measure(modes_of_types):
+    """Errors by case and type: the largest of all modes."""
     document = {}
     for name, (config, batch, warmup, _) in golden.CASES.items():
         gold = golden.run(config, batch, warmup, torch.float64)
-        document[name] = {dtype: largest([errors(name, way.run(name), gold) for way in several])
-                          for dtype, several in ways_of_types.items()}
+        document[name] = {dtype: largest([errors(name, mode.run(name), gold) for mode in several])
+                          for dtype, several in modes_of_types.items()}
     return document
 
 
@@ -236,30 +236,30 @@ def flat(document, path=""):
 
 
 def encoded(document):
-    """JSON with three digits, the kinds' errors on one line."""
+    """JSON with three digits, and with the errors of all kinds on one line."""
     if not all(map(math.isfinite, flat(document).values())):
-        raise SystemExit("PyTorch overflows: a bound without end is none")
+        raise SystemExit("PyTorch overflows, so there is no finite bound")
     text = json.dumps(document, indent=2, default=float)
     text = re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.2e}", text)
     return (re.sub(r"\n {8,}|\n {6}(?=})", " ", text) + "\n").encode()
 
 
 def check(document):
-    """Compares with the file that stands; returns whether it agrees."""
+    """Compares with the existing file; returns whether it agrees."""
     if not PATH.exists():
         print(f"{PATH.name} is missing")
         return False
-    measured, standing = flat(document), flat(json.loads(PATH.read_bytes()))
-    lines = [f"{key} stands in one of the two only" for key in measured.keys() ^ standing.keys()]
-    lines += [f"{key} is {measured[key]}, not {standing[key]}" for key in measured.keys() & standing.keys()
-              if abs(measured[key] - standing[key]) > TOLERANCE * standing[key]]
+    measured, existing = flat(document), flat(json.loads(PATH.read_bytes()))
+    lines = [f"{key} is in only one of the two" for key in measured.keys() ^ existing.keys()]
+    lines += [f"{key} is {measured[key]}, not {existing[key]}" for key in measured.keys() & existing.keys()
+              if abs(measured[key] - existing[key]) > TOLERANCE * existing[key]]
     same = "" if PATH.read_bytes() == encoded(document) else "not "
     print(*sorted(lines), f"{len(measured)} errors, {same}identical byte for byte", sep="\n")
     return not lines
 
 
 def report(document):
-    """Prints the largest errors over cases, then how near emulated bf16 is to that of PyTorch's autocast."""
+    """Prints the largest errors over cases, then compares emulated bf16 with PyTorch's autocast."""
     print("largest of all cases   prediction, losses, scores  gradients of q, k  other gradients  weights after steps")
     for dtype in ROUNDINGS:
         numbers = {key: value for key, value in flat(document).items() if f"/{dtype}/" in key}
@@ -271,7 +271,7 @@ def report(document):
     emulated, autocasts = (flat(measure({"BF16": written_out(ROUNDINGS["BF16"], context)}))
                            for context in (None, autocast))
     quotients = sorted(emulated[key] / autocasts[key] for key in autocasts)
-    print("errors in bf16, emulated over PyTorch's, attention written out: "
+    print("errors in bf16 with attention written out, emulation / PyTorch: "
           f"{quotients[0]:.2f} to {quotients[-1]:.2f}, nine of ten within {quotients[len(quotients) // 20]:.2f} and "
           f"{quotients[-1 - len(quotients) // 20]:.2f}, median {quotients[len(quotients) // 2]:.2f}")
 
@@ -279,11 +279,11 @@ def report(document):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--check", action="store_true", help="compare with the file that stands")
+    mode.add_argument("--check", action="store_true", help="compare with the existing file")
     mode.add_argument("--report", action="store_true", help="print tables")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    document = measure(WAYS)
+    document = measure(MODES)
     if options.report:
         report(document)
     elif options.check:

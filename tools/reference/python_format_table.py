@@ -1,4 +1,4 @@
-"""Prints the table that PythonFormatTest checks against: the bits of a double, its repr and its '%f', as Python gives them.
+"""Prints the table of PythonFormatTest: the bits of a double, its repr and its '%f' in Python.
 
     python3 tools/reference/python_format_table.py > app/src/test/resources/org/isobar/telemetry/python_format.tsv
 """

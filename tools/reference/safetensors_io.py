@@ -7,7 +7,7 @@ import numpy as np
 
 
 def encode(tensors):
-    """The bytes of a file that holds the arrays of `tensors`, a dict, in its order."""
+    """Encodes the arrays of dict `tensors`, in its order."""
     header, values = {}, b""
     for name, array in tensors.items():
         data = np.ascontiguousarray(array, "<f4").tobytes()
@@ -20,21 +20,21 @@ def encode(tensors):
 
 
 def decode(content):
-    """The arrays in the bytes of a file, by name."""
+    """Decodes a file into arrays by name."""
     start = 8 + struct.unpack("<Q", content[:8])[0]
     header = json.loads(content[8:start])
     header.pop("__metadata__", None)
     tensors = {}
     for name, entry in header.items():
         if entry["dtype"] != "F32":
-            raise ValueError(f"tensor {name} is {entry['dtype']}; only F32 is read")
+            raise ValueError(f"tensor {name} is {entry['dtype']}; only F32 is supported")
         first, last = entry["data_offsets"]
         tensors[name] = np.frombuffer(content[start + first:start + last], "<f4").reshape(entry["shape"])
     return tensors
 
 
 def write(path, content):
-    """Writes `content` to a temporary name first, so that no torn file is left under `path`."""
+    """Writes `content` to a temporary name first, so that `path` is never incomplete."""
     temporary = f"{path}.tmp"
     with open(temporary, "wb") as file:
         file.write(content)

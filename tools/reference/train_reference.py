@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Era5:
-    """Pairs of fields, `dt` time steps apart, from the HDF5 files of a directory, one file a year."""
+    """Pairs of fields, `dt` time steps apart, from the HDF5 files of a directory, one file per year."""
 
     def __init__(self, directory, statistics, settings):
         paths = sorted(directory.glob("*.h5"))
@@ -37,7 +37,7 @@ class Era5:
         return (fields - self.means[:channels]) / self.stds[:channels]
 
     def pair(self, sample, n_in_channels, n_out_channels):
-        """Input and target; the tutorial's indexing, by which samples 0, 1 and the last of a year are the same."""
+        """Input and target. By the tutorial's indexing, samples 0, 1 and the last of a year are equal."""
         year, time = divmod(sample, self.samples_per_year)
         time %= self.samples_per_year - self.dt
         if time < self.dt:
@@ -50,7 +50,7 @@ class Era5:
 
 
 def load_weights(model, path):
-    """Fills the model; missing, extra or misshaped tensors are an error."""
+    """Loads weights into the model; missing, extra or misshaped tensors are an error."""
     tensors = safetensors_io.decode(Path(path).read_bytes())
     model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in tensors.items()})
 

@@ -1,4 +1,4 @@
-"""Prints the 256 colours of the colour map "turbo" (A. Mikhailov, 2019) as matplotlib shows them, one rrggbb a line.
+"""Prints the 256 colours of the colour map "turbo" (A. Mikhailov, 2019) from matplotlib, one rrggbb per line.
 
     python3 tools/reference/turbo_table.py > app/src/main/resources/org/isobar/metrics/turbo.txt
 """

@@ -1,9 +1,9 @@
-"""Numbers of the tutorial's own model, in single precision on a CPU, for the case `facts`."""
+"""Results of the tutorial's own model for the case `facts`, in single precision on a CPU."""
 import math
 
 LEARNING_RATES = [1e-3, 9.938441703e-4, 9.755282581e-4, 9.455032621e-4, 9.045084972e-4]
 LOSSES = [1.014368534, 1.011316538, 0.987069368, 0.978268266, 0.972817421]
-LOSSES_DOUBLE = [1.014368392, 1.011316359, 0.987069337, 0.978268195, 0.972817372]  # the same in double precision
+LOSSES_DOUBLE = [1.014368392, 1.011316359, 0.987069337, 0.978268195, 0.972817372]  # in double precision
 LOSS_AFTER = 0.969106495
 PARAMETERS = 76656
 OUTPUT_FIRST = [-0.151681796, 0.181382582, -0.208158463, 0.231577367]
@@ -18,7 +18,7 @@ ACC = [-0.0011683, 0.0016909, -0.0008890]
 
 
 def compare_with_tutorial(gold, single):
-    """Prints our numbers beside the tutorial's and fails on the first that is not the same to its digits."""
+    """Prints the results of the reference model and of the tutorial, and fails on the first that differs too much."""
     gradients = {name: gradient.double() for name, gradient in single["gradients"].items()}
     compare("parameters", [sum(w.numel() for w in gold["weights"].values())], [PARAMETERS], 0)
     compare("learning rates", gold["rates"], LEARNING_RATES, 1e-12)
@@ -35,7 +35,7 @@ def compare_with_tutorial(gold, single):
 
 
 def compare(what, actual, expected, tolerance):
-    """Numbers of one kind; the tolerance is absolute: a few units in the last place of single precision."""
+    """Compares numbers of one kind. The tolerance is absolute: a few units in the last place of single precision."""
     error = max(abs(a - e) for a, e in zip(actual, expected, strict=True))
     print(f"{what:38} {' '.join(f'{a:.10g}' for a in actual)}  (tutorial: {' '.join(f'{e:.10g}' for e in expected)})")
     if not error <= tolerance:

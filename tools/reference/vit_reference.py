@@ -1,6 +1,6 @@
-"""The model that Isobar trains, in plain PyTorch: the yardstick of the golden files, written to be read.
+"""The model that Isobar trains, in plain PyTorch. It is the reference for the golden files.
 
-Names of parameters, and their order, are those of the tutorial's `state_dict`. Shapes stand behind the lines:
+Parameters have the names and the order of the tutorial's `state_dict`. Comments give shapes:
 B samples, C channels, H x W pixels, P pixels a side of a patch, T tokens, E embedding, h heads, D = E / h.
 """
 import math
@@ -13,12 +13,12 @@ from torch.nn import functional as F
 NORM_EPSILON = 1e-6
 MLP_RATIO = 4
 ADAM = dict(betas=(0.9, 0.95), eps=1e-8)
-DEGREE = 3.1416 / 180  # the tutorial's pi: scores are comparable only with the same one
+DEGREE = 3.1416 / 180  # the tutorial's value of pi, so that scores are comparable
 
 
 @dataclass(frozen=True)
 class Config:
-    """Extents of a model."""
+    """Sizes of a model."""
     img_size: tuple  # (H, W), multiples of patch_size
     patch_size: int
     n_in_channels: int
@@ -34,7 +34,7 @@ class Config:
 
 
 class PatchEmbed(nn.Module):
-    """A convolution whose windows touch and do not overlap: one linear map of each patch."""
+    """A convolution with stride equal to its kernel size: one linear map per patch."""
 
     def __init__(self, config):
         super().__init__()
@@ -57,13 +57,13 @@ class Attention(nn.Module):
         q, k, v = (layer(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for layer in (self.q, self.k, self.v))
         return self.dropout(self.proj(self.mix(q, k, v).transpose(1, 2).flatten(2)))
 
-    def mix(self, q, k, v):  # (B, h, T, D): what fused kernels do in one
+    def mix(self, q, k, v):  # (B, h, T, D): one fused kernel elsewhere
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])  # (B, h, T, T)
         return self.dropout(scores.softmax(-1)) @ v
 
 
 class Mlp(nn.Module):
-    """Two linear maps with a GELU, the exact one, between them."""
+    """Two linear maps with the exact GELU between them."""
 
     def __init__(self, dim, dropout):
         super().__init__()
@@ -76,7 +76,7 @@ class Mlp(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and MLP, each behind a norm and beside a residual connection that a sample may take alone."""
+    """Attention and MLP, each with a norm before it, a residual connection and drop-path per sample."""
 
     def __init__(self, config, drop_path):
         super().__init__()
@@ -92,12 +92,12 @@ class Block(nn.Module):
         return x + self.path(x) * self.mlp(self.norm2(x))
 
     def path(self, x):
-        """Factors, one for a sample: zero, or what keeps the mean."""
+        """One factor per sample: zero, or 1 / (1 - p) to keep the mean."""
         return F.dropout(x.new_ones(len(x), 1, 1), self.drop_path, self.training)
 
 
 class VisionTransformer(nn.Module):
-    """From fields to the fields one time step later."""
+    """Predicts the fields one time step later."""
 
     def __init__(self, config):
         super().__init__()
@@ -161,7 +161,7 @@ def learning_rate(lr, step, num_iters, warmup):
 
 
 def train_step(model, optimizer, lr, image, target):
-    """One step of Adam with the given learning rate; returns the loss before it and what `model` predicted."""
+    """One step of Adam with the given learning rate; returns the loss before it and the prediction."""
     for group in optimizer.param_groups:
         group["lr"] = lr
     optimizer.zero_grad()

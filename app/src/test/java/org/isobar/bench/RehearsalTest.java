@@ -76,7 +76,7 @@ class RehearsalTest {
     @Test
     void nothingIsMeasuredIfVerifyFails(@TempDir Path directory) throws Exception {
         String refused = rehearse(directory, "echo a check failed; exit 1");
-        assertTrue(refused.contains("the arithmetic does not hold here, so nothing is measured"), refused);
+        assertTrue(refused.contains("isobar verify failed, so nothing is measured"), refused);
         assertTrue(page(directory).contains("| verify | failed | not measured | status 1: a check failed |\n"),
             refused);
         assertEquals(0, report(directory).get("steps").size());

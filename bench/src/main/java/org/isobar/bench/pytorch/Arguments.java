@@ -8,15 +8,19 @@ import org.isobar.bench.Timing;
 import org.isobar.fault.UserException;
 
 /**
- * What is asked for.
+ * Command-line arguments.
  *
- * @param like what {@code isobar bench step} wrote
- * @param json where the same is written of PyTorch
+ * @param like result of {@code isobar bench step}, with the settings of the step
+ * @param json file for the result of PyTorch
  */
 record Arguments(Path like, Path json, Timing timing) {
     private static final String USAGE = "; usage: pytorch.sh step --like ISOBAR.json --json FILE [--rehearse]";
 
-    /** @throws UserException if they are not as the usage has them */
+    /**
+     * Parses the arguments.
+     *
+     * @throws UserException if they do not match the usage
+     */
     static Arguments parse(String... args) {
         Iterator<String> words = Arrays.asList(args).iterator();
         if (!words.hasNext() || !words.next().equals("step")) {
@@ -31,11 +35,11 @@ record Arguments(Path like, Path json, Timing timing) {
                 case "--like" -> like = file(option, words);
                 case "--json" -> json = file(option, words);
                 case "--rehearse" -> timing = Timing.REHEARSED;
-                default -> throw new UserException(option + " is unknown" + USAGE);
+                default -> throw new UserException("unknown option " + option + USAGE);
             }
         }
         if (like == null || json == null) {
-            throw new UserException("--like and --json are needed" + USAGE);
+            throw new UserException("--like and --json are required" + USAGE);
         }
         return new Arguments(like, json, timing);
     }

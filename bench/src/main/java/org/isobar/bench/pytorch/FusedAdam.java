@@ -14,8 +14,8 @@ import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Adam in one pass over memory, {@code torch.optim.Adam(fused=True)}. The C++ interface has an Adam of many passes
- * only, and the bindings no method for this one: it is called by its name.
+ * Fused Adam, {@code torch.optim.Adam(fused=True)}: one pass over memory. The C++ interface has only an unfused Adam
+ * and the bindings have no method for the fused one, so the dispatcher calls the operator by its name.
  */
 final class FusedAdam {
     private static final double BETA1 = 0.9;
@@ -27,7 +27,7 @@ final class FusedAdam {
     private final TensorVector weights;
     private final TensorVector means = new TensorVector();
     private final TensorVector squares = new TensorVector();
-    private final TensorVector counts = new TensorVector(); // one count, for each weight
+    private final TensorVector counts = new TensorVector(); // the same count for each weight
     private final Tensor count = torch.zeros();
 
     FusedAdam(TensorVector weights, double learningRate) {
@@ -41,15 +41,15 @@ final class FusedAdam {
     }
 
     /** Updates the weights by their gradients. */
-    @SuppressWarnings("try") // the guard has its effect by being there
+    @SuppressWarnings("try") // the guard is active while it exists
     void step(TensorVector gradients) {
         try (NoGradGuard guard = new NoGradGuard()) {
             count.add_(new Scalar(1));
             operator.callBoxed(new IValueVector(list(weights), list(gradients), list(means), list(squares),
                 list(new TensorVector()), list(counts), new IValue(learningRate), new IValue(BETA1),
-                new IValue(BETA2), new IValue(0.0), new IValue(EPSILON), // no decay of weights
-                new IValue(false), new IValue(false), // no amsgrad; downhill
-                new IValue(), new IValue())); // no scale of gradients
+                new IValue(BETA2), new IValue(0.0), new IValue(EPSILON), // no weight decay
+                new IValue(false), new IValue(false), // no amsgrad, minimize
+                new IValue(), new IValue())); // no gradient scale
         }
     }
 

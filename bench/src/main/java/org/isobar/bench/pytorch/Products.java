@@ -5,8 +5,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.isobar.fault.UserException;
 
 /**
- * What matrix products take in. Where that is bf16, the rest is as under autocast: master weights, norms and the loss
- * in fp32; but attention as well, for PyTorch's bf16 attention takes many times as long on a CPU.
+ * Operand type of matrix products. With bf16, everything else is as under autocast: master weights, norms and the loss
+ * are fp32. Attention is fp32, too, because PyTorch's bf16 attention is many times slower on a CPU.
  */
 enum Products {
     FP32(ScalarType.Float),
@@ -19,24 +19,24 @@ enum Products {
     }
 
     /**
-     * By its name in a result.
+     * Looks up the type by its name in a result.
      *
-     * @throws UserException if PyTorch does not train in it on a CPU
+     * @throws UserException if PyTorch cannot train in that type on a CPU
      */
     static Products of(String name) {
         return switch (name) {
             case "fp32" -> FP32;
             case "bf16" -> BF16;
-            default -> throw new UserException("PyTorch's CPU back end trains in fp32 and bf16 alone, not in " + name);
+            default -> throw new UserException("PyTorch's CPU back end trains only in fp32 and bf16, not in " + name);
         };
     }
 
-    /** A tensor as an operand of a product. */
+    /** Converts a tensor to the operand type. */
     Tensor operand(Tensor tensor) {
-        return tensor.to(type); // the same tensor where it is of that type
+        return tensor.to(type); // returns the tensor itself if it has that type
     }
 
-    /** A tensor for what is done in fp32 always. */
+    /** Converts a tensor to fp32. */
     Tensor single(Tensor tensor) {
         return tensor.to(ScalarType.Float);
     }

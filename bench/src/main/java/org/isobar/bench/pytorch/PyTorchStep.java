@@ -19,20 +19,20 @@ import org.isobar.fault.UserException;
 import org.isobar.os.ProcessMemory;
 
 /**
- * Takes the step that {@code isobar bench step} has measured, with PyTorch on the CPU: the same model, weights, batch
- * and types. {@code bench/pytorch.sh} starts it with the environment in which PyTorch is fastest; {@code TOLD} names
- * what of it goes into the result.
+ * Measures the step of a result of {@code isobar bench step} in PyTorch on the CPU, with the same model, weights, batch
+ * and types. {@code bench/pytorch.sh} sets up the environment in which PyTorch is fastest; the result contains the
+ * environment variables in {@code REPORTED_VARIABLES}.
  */
 public final class PyTorchStep {
-    private static final int USER_CAN_MEND = 2;
-    private static final int LOSSES = 3; // that are told
-    private static final List<String> TOLD = List.of("LD_PRELOAD", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS",
+    private static final int INVALID_INPUT = 2;
+    private static final int LOSSES = 3; // reported
+    private static final List<String> REPORTED_VARIABLES = List.of("LD_PRELOAD", "OPENBLAS_CORETYPE", "OMP_NUM_THREADS",
         "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_");
     private static final Pattern VERSION = Pattern.compile("TORCH_VERSION=([^,]+)");
 
     private PyTorchStep() { }
 
-    /** Exits with 2 where the user can mend what went wrong. */
+    /** Exits with code 2 on invalid input. */
     public static void main(String[] args) {
         try {
             Arguments arguments = Arguments.parse(args);
@@ -40,13 +40,13 @@ public final class PyTorchStep {
             BenchFiles.write(arguments.json(), measure(like, arguments.timing()));
         } catch (UserException failure) {
             System.err.println("pytorch: " + failure.getMessage());
-            System.exit(USER_CAN_MEND);
+            System.exit(INVALID_INPUT);
         }
     }
 
     /**
-     * Unpacks all of PyTorch's libraries. JavaCPP unpacks and loads them one by one, and what the first one needs is
-     * then not beside it yet: the system's linker would take the library of that name of any other PyTorch.
+     * Unpacks all libraries of PyTorch before the first one is loaded. JavaCPP would unpack and load them one by one,
+     * and the dynamic linker could then resolve dependencies to another PyTorch on the system.
      */
     private static void unpack() {
         try {
@@ -83,12 +83,12 @@ public final class PyTorchStep {
         facts.put("vectors", torch.get_cpu_capability().getString());
         facts.put("Adam", "fused");
         facts.put("attention", "fp32, scaled_dot_product_attention");
-        TOLD.forEach(name -> facts.put(name, Objects.requireNonNullElse(System.getenv(name), "not set")));
+        REPORTED_VARIABLES.forEach(name -> facts.put(name, Objects.requireNonNullElse(System.getenv(name), "not set")));
         return facts;
     }
 
     private static String version() {
         Matcher version = VERSION.matcher(torch.show_config().getString());
-        return version.find() ? version.group(1) : "of an unknown version";
+        return version.find() ? version.group(1) : "unknown";
     }
 }

@@ -9,7 +9,7 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.isobar.bench.StepResult;
 
-/** Training steps on one batch that lies in memory. */
+/** Training steps on one batch in memory. */
 final class Training {
     private static final double NANO = 1e-9;
 
@@ -31,13 +31,13 @@ final class Training {
         target = Weights.seeded("target", 0, 1, like.batch(), extents.outChannels(), rows, columns);
     }
 
-    /** Of all steps so far. */
+    /** The losses of all steps so far. */
     List<Double> losses() {
         return losses;
     }
 
-    /** Takes a step; its seconds. */
-    @SuppressWarnings("try") // the scope has its effect by being there
+    /** Runs one step; returns its seconds. */
+    @SuppressWarnings("try") // the scope is active while it exists
     double step() {
         long start = System.nanoTime();
         try (PointerScope scope = new PointerScope()) {
@@ -55,7 +55,7 @@ final class Training {
         }
     }
 
-    /** Of each sample. Not linalg_vector_norm: on a CPU, its sum of 20 million fp32 squares is off by 1e-5. */
+    /** L2 norm of each sample. On a CPU, linalg_vector_norm over 20 million fp32 values has an error of 1e-5. */
     private static Tensor norms(Tensor samples) {
         return samples.flatten(1, -1).square().sum(1).sqrt();
     }

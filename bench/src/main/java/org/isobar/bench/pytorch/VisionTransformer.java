@@ -7,11 +7,11 @@ import org.bytedeco.pytorch.global.torch;
 import org.isobar.bench.StepResult;
 
 /**
- * The tutorial's model, eagerly: pre-norm blocks, GELU by erf, a head without bias. Shapes: B samples, C channels, T
- * tokens, E embedding, h heads, D = E / h. What a method makes on its way is given back when it returns: PyTorch then
- * holds what backward needs, and no more.
+ * The tutorial's model in eager mode: pre-norm blocks, GELU by erf, a head without bias. Shapes: B samples, C channels,
+ * T tokens, E embedding, h heads, D = E / h. Methods release their temporary tensors when they return, so that PyTorch
+ * keeps only what backward needs.
  */
-@SuppressWarnings("try") // scopes have their effect by being there
+@SuppressWarnings("try") // scopes are active while they exist
 final class VisionTransformer {
     private static final double EPSILON = 1e-6;
 
@@ -35,7 +35,7 @@ final class VisionTransformer {
 
     /**
      * @param image (B, Cin, H, W)
-     * @return (B, Cout, H, W), fp32, the caller's to close
+     * @return (B, Cout, H, W), fp32; the caller closes it
      */
     Tensor forward(Tensor image) {
         Tensor x = embed(image);
@@ -54,7 +54,7 @@ final class VisionTransformer {
             long[] patch = {model.patchSize(), model.patchSize()};
             Tensor patches = torch.conv2d(products.operand(image), operand("patch_embed.proj.weight"),
                 new TensorOptional(operand("patch_embed.proj.bias")), patch, new long[] {0, 0}, new long[] {1, 1}, 1);
-            return kept(patches.flatten(2, -1).transpose(1, 2).add(weights.named("pos_embed"))); // (B, T, E)
+            return retained(patches.flatten(2, -1).transpose(1, 2).add(weights.named("pos_embed"))); // (B, T, E)
         }
     }
 
@@ -64,14 +64,14 @@ final class VisionTransformer {
             Tensor heads = torch.scaled_dot_product_attention(heads(y, block + ".attn.q"),
                 heads(y, block + ".attn.k"), heads(y, block + ".attn.v"));
             Tensor joined = products.operand(heads.transpose(1, 2).flatten(2, -1));
-            return kept(x.add(linear(joined, block + ".attn.proj")));
+            return retained(x.add(linear(joined, block + ".attn.proj")));
         }
     }
 
     private Tensor mlp(Tensor x, String block) {
         try (PointerScope scope = new PointerScope()) {
             Tensor hidden = linear(products.operand(norm(x, block + ".norm2")), block + ".mlp.fc1");
-            return kept(x.add(linear(torch.gelu(hidden), block + ".mlp.fc2")));
+            return retained(x.add(linear(torch.gelu(hidden), block + ".mlp.fc2")));
         }
     }
 
@@ -81,7 +81,7 @@ final class VisionTransformer {
             long patch = model.patchSize();
             Tensor patches = torch.linear(normed, operand("head.weight")) // (B, T, P * P * C)
                 .reshape(-1, rows, columns, patch, patch, model.outChannels()).permute(0, 5, 1, 3, 2, 4);
-            return kept(products.single(patches.reshape(-1, model.outChannels(), rows * patch, columns * patch)));
+            return retained(products.single(patches.reshape(-1, model.outChannels(), rows * patch, columns * patch)));
         }
     }
 
@@ -103,8 +103,8 @@ final class VisionTransformer {
         return products.operand(weights.named(weight));
     }
 
-    /** Outlives the scope in which it was made. */
-    private static Tensor kept(Tensor tensor) {
+    /** Lets a tensor outlive the scope that created it. */
+    private static Tensor retained(Tensor tensor) {
         return tensor.retainReference();
     }
 }

@@ -10,7 +10,7 @@ import org.bytedeco.pytorch.global.torch;
 import org.isobar.bench.SeededNumbers;
 import org.isobar.bench.StepResult;
 
-/** The weights of a model under the names of the tutorial's state_dict, as Isobar has them at its first step. */
+/** The weights of a model by the names of the tutorial's state_dict, with Isobar's initial values. */
 final class Weights {
     private static final int MLP_RATIO = 4;
 
@@ -36,8 +36,8 @@ final class Weights {
         add("head.weight", model.outChannels() * patch * patch, embed);
     }
 
-    /** Numbers that Isobar and {@code bench/vit_torch.py} make as well. */
-    @SuppressWarnings("restricted") // the tensor's own memory, while it is held
+    /** Creates a tensor with the pseudorandom values that Isobar and {@code bench/vit_torch.py} use. */
+    @SuppressWarnings("restricted") // the memory of the tensor, which is reachable
     static Tensor seeded(String name, double centre, double deviation, long... shape) {
         Tensor tensor = torch.empty(shape);
         long bytes = tensor.numel() * Float.BYTES;
@@ -46,12 +46,12 @@ final class Weights {
         return tensor;
     }
 
-    /** The one of that name. */
+    /** The weight with that name. */
     Tensor named(String name) {
         return tensors.get(name);
     }
 
-    /** All of them, in their order. */
+    /** All weights, in order. */
     TensorVector all() {
         return new TensorVector(tensors.values().toArray(Tensor[]::new));
     }

@@ -1,2 +1,2 @@
-/** The training step that Isobar has measured on the CPU, taken by PyTorch: LibTorch through JavaCPP. */
+/** Measures the CPU training step of Isobar's benchmark in PyTorch (LibTorch through JavaCPP). */
 package org.isobar.bench.pytorch;

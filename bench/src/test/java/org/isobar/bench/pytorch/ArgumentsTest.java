@@ -12,10 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What pytorch.sh is asked for, and what is wrong with it. */
+/** Tests the arguments of pytorch.sh. */
 class ArgumentsTest {
     @Test
-    void readsWhatIsAskedFor() {
+    void parsesArguments() {
         assertEquals(new Arguments(Path.of("a.json"), Path.of("b.json"), Timing.REHEARSED),
             Arguments.parse("step", "--json", "b.json", "--rehearse", "--like", "a.json"));
     }
@@ -24,12 +24,12 @@ class ArgumentsTest {
     @CsvSource({
         "'', the first argument",
         "ceilings, the first argument",
-        "step --like a.json, --like and --json are needed",
+        "step --like a.json, --like and --json are required",
         "step --like a.json --json, --json needs a file",
-        "step --quick, --quick is unknown"})
-    void saysWhatIsWrong(String line, String complaint) {
+        "step --quick, unknown option --quick"})
+    void invalidArgumentsAreRefused(String line, String message) {
         UserException failure = assertThrows(UserException.class, () -> Arguments.parse(line.split(" ")));
-        assertTrue(failure.getMessage().startsWith(complaint), failure.getMessage());
+        assertTrue(failure.getMessage().startsWith(message), failure.getMessage());
         assertTrue(failure.getMessage().contains("usage: "), failure.getMessage());
     }
 }
