@@ -6,13 +6,13 @@ import java.util.stream.Collectors;
 
 import org.isobar.fault.UserException;
 
-/** A dimension of the process grid: one way to share out the work of training a model. */
+/** An axis of the process grid: one way to divide the work of training a model among ranks. */
 public enum Axis {
     /** Tensor parallel: each rank holds a slice of every large weight. */
     TP("tensor model-parallel"),
-    /** Context parallel: each rank holds a part of every sequence. */
+    /** Context parallel: each rank holds a part of the tokens of every sample. */
     CP("context-parallel"),
-    /** Data parallel: each rank sees other samples. */
+    /** Data parallel: each rank trains on different samples. */
     DP("data_parallel"),
     /** Pipeline parallel: each rank holds some of the layers. */
     PP("pipeline model-parallel");
@@ -23,7 +23,7 @@ public enum Axis {
         this.description = description;
     }
 
-    /** What the groups along this axis are called in Megatron-LM. */
+    /** The name that Megatron-LM gives to the groups along this axis. */
     public String description() {
         return description;
     }
@@ -34,7 +34,12 @@ public enum Axis {
         return name().toLowerCase(Locale.ROOT);
     }
 
-    /** The axis of that short name, in any case. */
+    /**
+     * The axis with the short name {@code name}, in upper or lower case.
+     *
+     * @param order the whole parallel order, for the error message
+     * @throws UserException if no axis has this name
+     */
     static Axis parse(String name, String order) {
         String wanted = name.strip().toUpperCase(Locale.ROOT);
         for (Axis axis : values()) {
@@ -42,12 +47,13 @@ public enum Axis {
                 return axis;
             }
         }
-        throw new UserException("parallel order '" + order + "' names an axis '" + name + "' that is not there."
+        throw new UserException("parallel order '" + order + "' names an unknown axis '" + name + "'."
             + hint(wanted) + " The axes are " + Arrays.stream(values()).map(Axis::toString)
-            .collect(Collectors.joining(", ")) + ", joined by '-', the one that varies fastest first: tp-cp-dp");
+            .collect(Collectors.joining(", "))
+                + ", joined by '-', the fastest-varying one first, for example tp-cp-dp");
     }
 
-    /** The one axis made of the same letters, or else sharing the first, if there is one. */
+    /** Suggests the axis whose name is {@code wanted} reversed or begins with the same letter, if there is one. */
     private static String hint(String wanted) {
         String reversed = new StringBuilder(wanted).reverse().toString();
         return Arrays.stream(values())

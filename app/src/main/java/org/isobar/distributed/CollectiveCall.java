@@ -8,24 +8,25 @@ import java.util.Locale;
 import org.isobar.tensor.DType;
 
 /**
- * One operation as a rank has issued it to its group: what the others must have issued too.
+ * The description of one operation that a rank has issued to its group. All ranks of the group must issue matching
+ * calls in the same order.
  *
- * @param kind      what is asked for
- * @param number    how many operations of this group the rank had issued before; for {@link Kind#SEND} and
- *                  {@link Kind#RECEIVE}, how many in this direction with this peer
+ * @param kind      kind of operation
+ * @param number    sequence number: how many operations of this group the rank had issued before; for {@link Kind#SEND}
+ *                  and {@link Kind#RECEIVE}, how many in this direction with this peer
  * @param dtype     type of the elements
- * @param reduction how values are combined, where they are
- * @param root      place in the group of the rank whose tensor is broadcast, or of the peer; else 0
- * @param sizes     elements of each rank's part, in order; the part of all, where they are not told apart
+ * @param reduction how values are combined; {@link Reduction#SUM} for operations that do not reduce
+ * @param root      index in the group of the rank whose tensor is broadcast, or of the peer; otherwise 0
+ * @param sizes     number of elements of each rank's part, in group order; for a broadcast, send or receive, one entry
  */
 public record CollectiveCall(Kind kind, long number, DType dtype, Reduction reduction, int root, long[] sizes) {
     /**
-     * For those who run one after the other what was issued as one: sends, and last receives, wherever they stand.
-     * Ranks that all receive before they send would wait for each other.
+     * The order in which calls that were issued together run one after the other: collectives, then sends, then
+     * receives. Ranks that all received before they sent would deadlock.
      */
     public static final Comparator<CollectiveCall> GROUP_ORDER =
-        Comparator.comparing(operation -> operation.kind == Kind.RECEIVE ? 2 : operation.kind == Kind.SEND ? 1 : 0);
-    /** Bytes of {@link #header}. */
+        Comparator.comparing(call -> call.kind == Kind.RECEIVE ? 2 : call.kind == Kind.SEND ? 1 : 0);
+    /** Size of a {@link #header} in bytes. */
     public static final int HEADER = 48;
 
     /** Kinds of operations. */
@@ -48,7 +49,7 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
         BARRIER
     }
 
-    /** Elements of all parts. */
+    /** Number of elements of all parts together. */
     public long elements() {
         long elements = 0;
         for (long size : sizes) {
@@ -57,7 +58,7 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
         return elements;
     }
 
-    /** Whether all ranks have parts of one size. */
+    /** Whether the parts of all ranks have the same size. */
     public boolean even() {
         for (long size : sizes) {
             if (size != sizes[0]) {
@@ -67,7 +68,7 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
         return true;
     }
 
-    /** What the ranks of a collective must have in common, and two that exchange a tensor too, in 48 bytes. */
+    /** What must match between the ranks of a collective, and between sender and receiver, in 48 bytes. */
     public ByteBuffer header() {
         Kind common = kind == Kind.RECEIVE ? Kind.SEND : kind;
         return ByteBuffer.allocate(HEADER).putInt(common.ordinal()).putInt(dtype.ordinal()).putLong(number)
@@ -75,7 +76,7 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
             .putInt(reduction.kind().ordinal()).putDouble(reduction.factor()).flip();
     }
 
-    /** How a peer's {@link #header} differs from this operation's, in words; null if it does not. */
+    /** Describes how a peer's {@link #header} differs from the header of this call; null if they match. */
     public String difference(ByteBuffer peer) {
         if (peer.equals(header())) {
             return null;
@@ -84,27 +85,27 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
         int dtypeOfPeer = peer.getInt(4);
         if (kindOfPeer < 0 || kindOfPeer >= Kind.values().length || dtypeOfPeer < 0
             || dtypeOfPeer >= DType.values().length) {
-            return "sends something that is no operation";
+            return "has sent a header that is not valid";
         }
-        String issued = words(Kind.values()[kindOfPeer], peer.getLong(8), peer.getLong(16),
+        String issued = describe(Kind.values()[kindOfPeer], peer.getLong(8), peer.getLong(16),
             DType.values()[dtypeOfPeer]);
         return "has issued " + issued + (issued.equals(toString())
-            ? " with other parts, another root or another reduction" : "");
+            ? " with different part sizes, another root or another reduction" : "");
     }
 
-    /** Where in the job this is: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
+    /** Rank, group and call, for messages: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
     public String place(ProcessGroup group) {
         return "rank " + group.rank() + ", " + group + ", " + this;
     }
 
-    private static String words(Kind kind, long number, long elements, DType dtype) {
+    private static String describe(Kind kind, long number, long elements, DType dtype) {
         return "operation " + number + " (" + kind.name().toLowerCase(Locale.ROOT).replace('_', '-')
             + (kind == Kind.BARRIER ? "" : " of " + elements + " " + dtype) + ")";
     }
 
-    /** The operation in words: {@code operation 7 (all-reduce of 1000 F32)}. */
+    /** Number, kind, size and type: {@code operation 7 (all-reduce of 1000 F32)}. */
     @Override
     public String toString() {
-        return words(kind, number, elements(), dtype);
+        return describe(kind, number, elements(), dtype);
     }
 }

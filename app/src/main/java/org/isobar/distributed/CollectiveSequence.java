@@ -6,26 +6,30 @@ import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** The operations that one rank issues to its group: checks what is asked for, and numbers it. */
+/** Checks and numbers the operations that one rank issues to its group. */
 public final class CollectiveSequence {
-    private static final long[] NOTHING = {};
+    private static final long[] NO_ELEMENTS = {};
 
     private final ProcessGroup group;
     private final long[] sent;
     private final long[] received;
     private long issued;
 
-    /** None issued yet. */
+    /**
+     * A sequence from which nothing has been issued yet.
+     *
+     * @throws IllegalArgumentException if the group has fewer than two ranks
+     */
     public CollectiveSequence(ProcessGroup group) {
         if (group.size() < 2) {
-            throw new IllegalArgumentException(group + " has nobody to communicate with");
+            throw new IllegalArgumentException(group + " has no other rank to communicate with");
         }
         this.group = group;
         sent = new long[group.size()];
         received = new long[group.size()];
     }
 
-    /** {@link Communicator#allReduce}; its sizes are those of parts that differ by one element at most. */
+    /** {@link Communicator#allReduce}. The elements are divided into parts whose sizes differ by at most one. */
     public CollectiveCall allReduce(Tensor tensor, Reduction reduction) {
         long elements = tensor.elements();
         long[] sizes = new long[group.size()];
@@ -47,7 +51,7 @@ public final class CollectiveSequence {
 
     /** {@link Communicator#broadcast}. */
     public CollectiveCall broadcast(Tensor tensor, int root) {
-        place(root);
+        checkIndex(root);
         return next(Kind.BROADCAST, tensor.dtype(), Reduction.SUM, root, tensor.elements());
     }
 
@@ -62,7 +66,7 @@ public final class CollectiveSequence {
     }
 
     private CollectiveCall exchange(Kind kind, Tensor tensor, int peer) {
-        place(peer);
+        checkIndex(peer);
         if (peer == group.index()) {
             throw new IllegalArgumentException("rank " + group.rank() + " cannot exchange a tensor with itself");
         }
@@ -71,23 +75,24 @@ public final class CollectiveSequence {
 
     /** {@link Communicator#barrier}. */
     public CollectiveCall barrier() {
-        return next(Kind.BARRIER, DType.F32, Reduction.SUM, 0, NOTHING);
+        return next(Kind.BARRIER, DType.F32, Reduction.SUM, 0, NO_ELEMENTS);
     }
 
-    private void place(int index) {
+    private void checkIndex(int index) {
         if (index < 0 || index >= group.size()) {
-            throw new IllegalArgumentException("no place " + index + " in " + group);
+            throw new IllegalArgumentException("index " + index + " is not in " + group);
         }
     }
 
-    /** A part without elements has no tensor of its own: shapes are never empty, so any tensor may stand for it. */
-    private void check(Tensor whole, Tensor own, long... sizes) {
+    /** For an empty part, any tensor of the right type is accepted, because shapes are never empty. */
+    private void check(Tensor whole, Tensor part, long... sizes) {
         long size = sizes.length == group.size() ? sizes[group.index()] : -1;
-        if (size < 0 || whole.dtype() != own.dtype() || Arrays.stream(sizes).sum() != whole.elements()
-            || size > 0 && own.elements() != size) {
+        if (size < 0 || whole.dtype() != part.dtype() || Arrays.stream(sizes).sum() != whole.elements()
+            || size > 0 && part.elements() != size) {
             throw new IllegalArgumentException("parts of " + Arrays.toString(sizes) + " elements for " + group
-                + ": the whole is " + whole.shape() + " " + whole.dtype() + ", the part of rank " + group.rank() + " "
-                + own.shape() + " " + own.dtype());
+                + ": the whole tensor is " + whole.shape() + " " + whole.dtype() + ", the part of rank " + group.rank()
+                + " "
+                + part.shape() + " " + part.dtype());
         }
     }
 

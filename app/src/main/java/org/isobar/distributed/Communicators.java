@@ -14,8 +14,8 @@ import java.util.function.Supplier;
 import org.isobar.tensor.Tensor;
 
 /**
- * The communicators of one rank of a grid, opened when first asked for and closed together. Groups of the same ranks
- * share one: without context parallelism, "dp-cp" is "dp".
+ * The communicators of one rank of a process grid. Each is opened when first requested; all are closed together. Groups
+ * of the same ranks share a communicator: without context parallelism, "dp-cp" is "dp".
  */
 public final class Communicators implements AutoCloseable {
     private final ProcessGrid grid;
@@ -23,13 +23,13 @@ public final class Communicators implements AutoCloseable {
     private final BiConsumer<Tensor, Tensor> copy;
     private final Function<ProcessGroup, Communicator> open;
     private final Supplier<Optional<String>> failure;
-    private final Map<List<Integer>, Communicator> opened = new LinkedHashMap<>();
+    private final Map<List<Integer>, Communicator> byRanks = new LinkedHashMap<>();
 
     /**
      * The communicators of {@code rank}.
      *
-     * @param copy {@code (y, x) -> y = x} of the device's operations, for groups of one rank
-     * @param open makes the communicator of a larger group; the other members call it at the same time
+     * @param copy {@code (y, x) -> y = x} on the device, for groups of one rank
+     * @param open opens the communicator of a group of several ranks; all ranks of the group call it at the same time
      */
     public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
         Function<ProcessGroup, Communicator> open) {
@@ -37,9 +37,9 @@ public final class Communicators implements AutoCloseable {
     }
 
     /**
-     * The same in a job that can fail.
+     * The communicators of {@code rank} in a job that can fail.
      *
-     * @param failure why the job cannot go on, if it cannot
+     * @param failure the reason why the job has failed, if it has
      */
     public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
         Function<ProcessGroup, Communicator> open, Supplier<Optional<String>> failure) {
@@ -53,17 +53,17 @@ public final class Communicators implements AutoCloseable {
     /** The communicators of a job of one rank. */
     public static Communicators alone(BiConsumer<Tensor, Tensor> copy) {
         return new Communicators(ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0, copy, group -> {
-            throw new IllegalStateException(group + " in a job of one rank");
+            throw new IllegalStateException("no communicator for " + group + " in a job of one rank");
         });
     }
 
-    /** The grid whose groups these are. */
+    /** The process grid. */
     public ProcessGrid grid() {
         return grid;
     }
 
     /**
-     * Returns if the job can go on. Who waits for something else than a collective asks from time to time.
+     * Checks that the job has not failed. Code that waits for something other than a collective calls this repeatedly.
      *
      * @throws CommunicationException if another rank is lost or has failed
      */
@@ -73,29 +73,29 @@ public final class Communicators implements AutoCloseable {
         });
     }
 
-    /** This rank's place along {@code axis}. */
+    /** This rank's coordinate along {@code axis}. */
     public int coordinate(Axis axis) {
         return grid.coordinate(rank, axis);
     }
 
-    /** The communicator of this rank's group along {@code axes} taken together. */
+    /** The communicator of this rank's group along all {@code axes} together. */
     public Communicator along(Axis... axes) {
         return along(List.of(axes));
     }
 
     /** See {@link #along(Axis...)}. */
     public Communicator along(Collection<Axis> axes) {
-        Set<Axis> sizable = EnumSet.noneOf(Axis.class);
-        axes.stream().filter(axis -> grid.size(axis) > 1).forEach(sizable::add);
-        ProcessGroup group = grid.group(rank, sizable);
-        return opened.computeIfAbsent(group.ranks(),
+        Set<Axis> larger = EnumSet.noneOf(Axis.class);
+        axes.stream().filter(axis -> grid.size(axis) > 1).forEach(larger::add);
+        ProcessGroup group = grid.group(rank, larger);
+        return byRanks.computeIfAbsent(group.ranks(),
             ranks -> ranks.size() == 1 ? new SelfCommunicator(group, copy) : open.apply(group));
     }
 
-    /** Closes all of them, the latest first. */
+    /** Closes all communicators in reverse order of opening. */
     @Override
     public void close() {
-        List.copyOf(opened.values()).reversed().forEach(Communicator::close);
-        opened.clear();
+        List.copyOf(byRanks.values()).reversed().forEach(Communicator::close);
+        byRanks.clear();
     }
 }

@@ -10,13 +10,13 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * Sums gradients over the ranks that share a weight while backward still computes others (Li et al., "PyTorch
- * Distributed", 2020). The flat gradient is cut into buckets of neighbouring ranges, in the order in which backward
- * completes them; a bucket's all-reduce starts when all of its ranges are complete, and always after those of earlier
- * buckets, so that all ranks issue the same ones in the same order.
+ * Reduces gradients over the ranks that share a weight, overlapped with backward (Li et al., "PyTorch Distributed",
+ * 2020). The flat gradient is divided into buckets of adjacent ranges, in the order in which backward completes them.
+ * The all-reduce of a bucket starts when all of its ranges are complete and all earlier buckets have started. So all
+ * ranks issue the same all-reduces in the same order.
  *
- * <p>A gradient is averaged over dp and summed over every other axis: one all-reduce over all of them together, times
- * 1/dp, does both.
+ * <p>A gradient is averaged over dp and summed over every other axis. One all-reduce (sum) over all of these axes
+ * together, scaled by 1/dp, does both.
  */
 public final class GradientBuckets {
     private final List<Bucket> buckets = new ArrayList<>();
@@ -27,31 +27,31 @@ public final class GradientBuckets {
     /**
      * Plans the buckets.
      *
-     * @param gradient      all gradients, one dimension
-     * @param ranges        in the order in which backward completes them, the same at all ranks
-     * @param capMiB        largest size of a bucket in MiB, unless a single range is larger
-     * @param communicators of the axes that ranges name
+     * @param gradient      the flat gradient of all weights, one dimension
+     * @param ranges        in the order in which backward completes them, the same on all ranks
+     * @param capMiB        largest size of a bucket in MiB; a single larger range is a bucket of its own
+     * @param communicators opens the communicators of the axes over which ranges are reduced
      */
     public GradientBuckets(Tensor gradient, List<Range> ranges, double capMiB, Communicators communicators) {
         long cap = (long) (capMiB * 1024 * 1024) / gradient.dtype().bytes();
         bucketOf = new int[ranges.size()];
         complete = new boolean[ranges.size()];
-        Range whole = null;
+        Range merged = null;
         int first = 0;
         for (int i = 0; i < ranges.size(); i++) {
             Range range = ranges.get(i);
-            if (whole != null && !(whole.adjoins(range) && whole.length() + range.length() <= cap)) {
-                buckets.add(new Bucket(whole, i - first, gradient, communicators));
-                whole = null;
+            if (merged != null && !(merged.adjoins(range) && merged.length() + range.length() <= cap)) {
+                buckets.add(new Bucket(merged, i - first, gradient, communicators));
+                merged = null;
             }
-            if (whole == null) {
+            if (merged == null) {
                 first = i;
             }
             bucketOf[i] = buckets.size();
-            whole = whole == null ? range : whole.joined(range);
+            merged = merged == null ? range : merged.joined(range);
         }
-        if (whole != null) {
-            buckets.add(new Bucket(whole, ranges.size() - first, gradient, communicators));
+        if (merged != null) {
+            buckets.add(new Bucket(merged, ranges.size() - first, gradient, communicators));
         }
     }
 
@@ -60,20 +60,24 @@ public final class GradientBuckets {
         return buckets.size();
     }
 
-    /** Backward has completed range {@code index} of the list; starts what can be started. */
+    /**
+     * Records that backward has completed range {@code index}, and starts all buckets that can start.
+     *
+     * @throws IllegalStateException if the range is complete already
+     */
     public void ready(int index) {
         if (complete[index]) {
-            throw new IllegalStateException("range " + index + " of the gradients is complete for the second time");
+            throw new IllegalStateException("range " + index + " of the gradients was completed twice in one step");
         }
         complete[index] = true;
-        buckets.get(bucketOf[index]).missing--;
-        while (started < buckets.size() && buckets.get(started).missing == 0) {
+        buckets.get(bucketOf[index]).pending--;
+        while (started < buckets.size() && buckets.get(started).pending == 0) {
             buckets.get(started++).start();
         }
     }
 
     /**
-     * Waits until every gradient is reduced, and begins anew.
+     * Waits until every gradient is reduced, and prepares for the next step.
      *
      * @throws IllegalStateException if backward has not completed all ranges
      */
@@ -88,22 +92,22 @@ public final class GradientBuckets {
     }
 
     /**
-     * Gradients that backward completes together.
+     * A range of the flat gradient that backward completes at once.
      *
      * @param offset first element in the flat gradient
      * @param length number of elements
-     * @param over   axes over which they must still be reduced; the empty set if they are complete as they are
+     * @param over   axes over which it must be reduced; empty if it is complete on each rank
      */
     public record Range(long offset, long length, Set<Axis> over) {
         /** Checks that the range is not empty. */
         public Range {
             over = Set.copyOf(over);
             if (offset < 0 || length < 1) {
-                throw new IllegalArgumentException("gradients " + offset + " to " + (offset + length));
+                throw new IllegalArgumentException("gradient range from " + offset + " to " + (offset + length));
             }
         }
 
-        /** Whether {@code next} lies right before or behind this one and is reduced alike. */
+        /** Whether {@code next} directly precedes or follows this range and is reduced over the same axes. */
         private boolean adjoins(Range next) {
             return over.equals(next.over) && (offset + length == next.offset || next.offset + next.length == offset);
         }
@@ -113,18 +117,18 @@ public final class GradientBuckets {
         }
     }
 
-    /** Ranges that are reduced together. */
+    /** Adjacent ranges that are reduced by one all-reduce. */
     private static final class Bucket {
         private final int ranges;
         private final Tensor gradient;
         private final Communicator communicator;
         private final Reduction reduction;
-        private int missing;
+        private int pending;
         private Work work;
 
         Bucket(Range range, int ranges, Tensor flat, Communicators communicators) {
             this.ranges = ranges;
-            missing = ranges;
+            pending = ranges;
             DType dtype = flat.dtype();
             gradient = new Tensor(flat.storage(), flat.offset() + range.offset() * dtype.bytes(), dtype,
                 Shape.of(range.length()));
@@ -139,7 +143,7 @@ public final class GradientBuckets {
 
         void await() {
             work.await();
-            missing = ranges;
+            pending = ranges;
         }
     }
 }

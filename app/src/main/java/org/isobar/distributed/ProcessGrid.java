@@ -12,17 +12,17 @@ import java.util.stream.Collectors;
 import org.isobar.fault.UserException;
 
 /**
- * The ranks of a job as a grid of up to four axes. A rank is the number whose digits, in the mixed base of the axes'
- * sizes, are its coordinates; the first axis of the order is the lowest digit. This is Megatron-LM's orthogonal rank
+ * The ranks of a job as a grid of up to four axes. In the mixed radix of the axes' sizes, the digits of a rank are its
+ * coordinates; the first axis of the order is the lowest digit. This is Megatron-LM's orthogonal rank
  * generator (Narayanan et al. 2021, arXiv:2104.04473; {@code RankGenerator} in megatron/core/parallel_state.py).
  */
 public final class ProcessGrid {
-    /** The order of the tutorial, unless told otherwise. */
+    /** The default order, which is that of the tutorial. */
     public static final String DEFAULT_ORDER = "tp-cp-dp";
 
     private final List<Axis> order;
     private final Map<Axis, Integer> sizes;
-    /** Distance between neighbours along an axis, in ranks: the product of the sizes of all faster axes. */
+    /** Difference in rank of neighbours along an axis: the product of the sizes of all faster-varying axes. */
     private final Map<Axis, Integer> strides = new EnumMap<>(Axis.class);
 
     private ProcessGrid(List<Axis> order, Map<Axis, Integer> sizes) {
@@ -36,10 +36,10 @@ public final class ProcessGrid {
     }
 
     /**
-     * A grid of the given sizes; an axis that has none has size 1.
+     * A grid of the given sizes. An axis without a size has size 1.
      *
-     * @param order axes joined by '-', the one that varies fastest first; axes of size 1 may be left out
-     * @throws UserException if the order names an unknown axis, one twice, or lacks one of more than one rank
+     * @param order axes joined by '-', the fastest-varying one first; axes of size 1 may be omitted
+     * @throws UserException if the order names an unknown axis, names one twice, or omits an axis of more than one rank
      */
     public static ProcessGrid of(String order, Map<Axis, Integer> sizes) {
         Map<Axis, Integer> full = new EnumMap<>(Axis.class);
@@ -54,7 +54,7 @@ public final class ProcessGrid {
     }
 
     /**
-     * A grid that fills {@code worldSize} ranks: what tp, cp and pp leave over is dp.
+     * A grid of {@code worldSize} ranks with dp = worldSize / (tp cp pp).
      *
      * @throws UserException if tp x cp x pp does not divide {@code worldSize}; see also {@link #of}
      */
@@ -68,7 +68,7 @@ public final class ProcessGrid {
         long model = Math.multiplyExact((long) tp * cp, (long) pp);
         if (worldSize % model != 0) {
             throw new UserException("world size " + worldSize + " is not divisible by tp x cp x pp = " + tp + " x " + cp
-                + " x " + pp + " = " + model + "; choose a multiple of " + model + " ranks, or other sizes");
+                + " x " + pp + " = " + model + "; choose a multiple of " + model + " ranks or other sizes");
         }
         return of(order, Map.of(Axis.TP, tp, Axis.CP, cp, Axis.PP, pp, Axis.DP, (int) (worldSize / model)));
     }
@@ -78,15 +78,15 @@ public final class ProcessGrid {
         for (String name : order.split("-", -1)) {
             Axis axis = Axis.parse(name, order);
             if (axes.contains(axis)) {
-                throw new UserException("parallel order '" + order + "' names " + axis + " twice; leave one out");
+                throw new UserException("parallel order '" + order + "' names " + axis + " twice; remove one");
             }
             axes.add(axis);
         }
         for (Axis axis : Axis.values()) {
             if (!axes.contains(axis)) {
                 if (sizes.get(axis) > 1) {
-                    throw new UserException("parallel order '" + order + "' does not say where " + axis
-                        + " goes, which has " + sizes.get(axis) + " ranks; try '" + order + "-" + axis + "'");
+                    throw new UserException("parallel order '" + order + "' omits " + axis
+                        + ", which has " + sizes.get(axis) + " ranks; try '" + order + "-" + axis + "'");
                 }
                 axes.add(axis);
             }
@@ -104,24 +104,24 @@ public final class ProcessGrid {
         return sizes.get(axis);
     }
 
-    /** All four axes, the one that varies fastest first. */
+    /** All four axes, the fastest-varying one first. */
     public List<Axis> order() {
         return order;
     }
 
-    /** The place of {@code rank} along {@code axis}, from 0. */
+    /** The coordinate of {@code rank} along {@code axis}, from 0. */
     public int coordinate(int rank, Axis axis) {
         return rank / strides.get(axis) % size(axis);
     }
 
     /**
-     * All groups along {@code axes} taken together: the ranks of a group differ in these coordinates alone. Both the
-     * groups and the ranks in them come in the order of the grid.
+     * All groups along all {@code axes} together: the ranks of a group differ only in these coordinates. Groups, and
+     * ranks within a group, are in grid order.
      */
     public List<List<Integer>> groups(Collection<Axis> axes) {
-        List<Integer> members = offsets(axes);
+        List<Integer> memberOffsets = offsets(axes);
         return offsets(EnumSet.complementOf(set(axes))).stream()
-            .map(first -> members.stream().map(member -> first + member).toList()).toList();
+            .map(first -> memberOffsets.stream().map(offset -> first + offset).toList()).toList();
     }
 
     /** See {@link #groups(Collection)}. */
@@ -129,7 +129,7 @@ public final class ProcessGrid {
         return groups(Arrays.asList(axes));
     }
 
-    /** The ranks whose coordinates off {@code axes} are 0, in the order of the grid. */
+    /** The ranks whose coordinates along all axes other than {@code axes} are 0, in grid order. */
     private List<Integer> offsets(Collection<Axis> axes) {
         List<Integer> ranks = new ArrayList<>(List.of(0));
         for (Axis axis : order) {
@@ -149,10 +149,10 @@ public final class ProcessGrid {
         return set;
     }
 
-    /** The group of {@code rank} along {@code axes} taken together; along none, it is alone. */
+    /** The group of {@code rank} along all {@code axes} together; with no axes, the group of this rank alone. */
     public ProcessGroup group(int rank, Collection<Axis> axes) {
         if (rank < 0 || rank >= worldSize()) {
-            throw new IllegalArgumentException("rank " + rank + " of " + worldSize());
+            throw new IllegalArgumentException("rank " + rank + " is not in a grid of " + worldSize() + " ranks");
         }
         String name = axes.isEmpty() ? "self"
             : axes.stream().distinct().map(Axis::toString).collect(Collectors.joining("-"));

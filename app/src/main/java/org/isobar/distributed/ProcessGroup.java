@@ -3,14 +3,14 @@ package org.isobar.distributed;
 import java.util.List;
 
 /**
- * Ranks that communicate, seen from one of them.
+ * A group of ranks that communicate, from the point of view of one member.
  *
- * @param name  the axes that it runs along: "tp", "dp-cp"
- * @param ranks the members, as ranks of the job, in the order in which results are laid out
- * @param rank  the member that this is; one of {@code ranks}
+ * @param name  the grid axes of the group: "tp", "dp-cp"
+ * @param ranks the members as ranks of the job, in the order in which their parts are concatenated
+ * @param rank  this member; one of {@code ranks}
  */
 public record ProcessGroup(String name, List<Integer> ranks, int rank) {
-    /** Checks that the group has this rank as its member. */
+    /** Checks that the rank is a member of the group. */
     public ProcessGroup {
         ranks = List.copyOf(ranks);
         if (!ranks.contains(rank)) {
@@ -23,12 +23,12 @@ public record ProcessGroup(String name, List<Integer> ranks, int rank) {
         return ranks.size();
     }
 
-    /** This rank's place among the members, from 0. */
+    /** This rank's index among the members, from 0. */
     public int index() {
         return ranks.indexOf(rank);
     }
 
-    /** The job's rank at place {@code index}, which may run past either end: the group is a ring. */
+    /** The job's rank of the member at {@code index}, taken modulo the size, as in a ring. */
     public int rankAt(int index) {
         return ranks.get(Math.floorMod(index, ranks.size()));
     }

@@ -4,12 +4,12 @@ import java.util.function.BiConsumer;
 
 import org.isobar.tensor.Tensor;
 
-/** The communicator of a rank that is alone in its group: everything is already where it belongs. */
+/** The communicator of a group of one rank. It copies an input to its output where they differ, and nothing else. */
 public final class SelfCommunicator implements Communicator {
     private final ProcessGroup group;
     private final BiConsumer<Tensor, Tensor> copy;
 
-    /** Uses {@code copy}, {@code (y, x) -> y = x}, where something is asked for in another place. */
+    /** A communicator that uses {@code copy}, {@code (y, x) -> y = x}, where output and input differ. */
     public SelfCommunicator(ProcessGroup group, BiConsumer<Tensor, Tensor> copy) {
         if (group.size() != 1) {
             throw new IllegalArgumentException(group + " has more than one rank");
@@ -61,7 +61,7 @@ public final class SelfCommunicator implements Communicator {
     @Override
     public void close() { }
 
-    /** A factor other than 1 makes no sense for a rank alone: nothing is averaged over ranks that are not there. */
+    /** Refuses factors other than 1: with one rank, averages divide by 1. */
     private Work scaled(Tensor out, Tensor in, Reduction reduction) {
         if (reduction.scale(1) != 1) {
             throw new IllegalArgumentException(group + " cannot scale by " + reduction.scale(1));

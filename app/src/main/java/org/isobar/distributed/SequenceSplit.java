@@ -3,9 +3,9 @@ package org.isobar.distributed;
 import java.util.Arrays;
 
 /**
- * A sequence cut into consecutive parts, one for each rank of a group, that need not be equal. Each part has
- * ceil(size / n) entries and the last what is left; if nothing would be left, each has floor(size / n) and the last
- * the rest. 4050 over 4 is 1013, 1013, 1013, 1011.
+ * Splits a sequence into consecutive parts, one per rank of a group, whose sizes may differ. Each part but the last has
+ * ceil(size / n) entries and the last has the remainder. If the last would be empty, each but the last has
+ * floor(size / n) instead. 4050 over 4 is 1013, 1013, 1013, 1011.
  */
 public final class SequenceSplit {
     private SequenceSplit() { }
@@ -17,7 +17,7 @@ public final class SequenceSplit {
      */
     public static long[] sizes(long size, int parts) {
         if (parts < 1 || size < parts) {
-            throw new IllegalArgumentException("cannot cut " + size + " entries into " + parts + " parts");
+            throw new IllegalArgumentException("cannot split " + size + " entries into " + parts + " parts");
         }
         long each = Math.ceilDiv(size, parts);
         if (each * (parts - 1) >= size) {

@@ -2,25 +2,26 @@ package org.isobar.distributed;
 
 import java.util.List;
 
-/** A collective that was issued and may still be under way. */
+/** An issued operation that may not have finished yet. */
 public interface Work {
     /**
-     * Returns when the tensors of this operation may be read and written again: by anybody, where they lie in the
-     * host's memory; on a GPU, by whatever is issued from now on, for the host does not wait.
+     * Waits until the tensors of this operation may be read and written again. For tensors in host memory, any thread
+     * may access them after this method has returned. On a GPU the host does not wait; work that is issued to the
+     * compute stream afterwards may access them.
      *
-     * @throws CommunicationException if the operation failed here or at any other rank
+     * @throws CommunicationException if the operation failed on this or any other rank
      */
     void await();
 
-    /** Whether the operation has come to its end, good or bad. */
+    /** Whether the operation has ended, with success or failure. */
     boolean done();
 
-    /** An operation that has nothing left to do. */
+    /** A work that is done. */
     static Work completed() {
         return all(List.of());
     }
 
-    /** Several operations as one. */
+    /** A work that is done when all {@code works} are. */
     static Work all(List<? extends Work> works) {
         return new Work() {
             @Override

@@ -1,6 +1,6 @@
 /**
- * Processes that train one model together: which ranks form a group, how a weight or a sequence is cut among them, how
- * they find and watch each other, and what they can ask of each other. Knows neither layers nor parameters; how bytes
- * travel is the business of the back ends.
+ * Parallel training across ranks: the process grid and its groups, the sharding of weights and sequences, the interface
+ * of collective communication, and gradient buckets. This package knows neither layers nor parameters. The back ends
+ * implement the transports.
  */
 package org.isobar.distributed;

@@ -109,7 +109,7 @@ class CudaFailureTest {
     void whoSharesAGpuSharesItsMemory() throws Exception {
         Map<String, String> first = new HashMap<>(SMALL);
         first.putAll(Map.of("WORLD_SIZE", "2", "RANK", "0", "MASTER_ADDR", "127.0.0.1", "LOCAL_WORLD_SIZE", "1"));
-        train(first, "--comm_backend=host", "--start_timeout=1").ended(2).says("these did not come within 1 s");
+        train(first, "--comm_backend=host", "--start_timeout=1").ended(2).says("these did not connect within 1 s");
         first.put("LOCAL_WORLD_SIZE", "2");
         String error = train(first, "--comm_backend=host", "--start_timeout=1").ended(2).error();
         assertTrue(error.contains(" and 0.08 GB are free"), error);

@@ -130,7 +130,7 @@ class RankFailureTest {
                     String operation = List.of(options).contains("--enable_cuda_graphs") ? "" : ", operation \\d+ \\(";
                     assertTrue(Pattern.compile("group \\S+ \\[[0-9, ]+]" + operation).matcher(shown).find(),
                         job.screens());
-                    assertTrue(shown.contains("rank " + culprit + (fault == Fault.STOP ? " gives no sign of life"
+                    assertTrue(shown.contains("rank " + culprit + (fault == Fault.STOP ? " sends no heartbeat"
                         : " has died")), job.screens());
                 }
             }
@@ -234,7 +234,7 @@ class RankFailureTest {
             job.start(0, 3, "--context_parallel=3");
             job.start(1, 3, "--context_parallel=3");
             job.start(1, 3, "--context_parallel=3");
-            refused(job, 3, "two processes say that they are rank 1");
+            refused(job, 3, "two processes claim rank 1");
         }
     }
 
@@ -267,7 +267,7 @@ class RankFailureTest {
     void aRankThatNeverComesIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 3, "--context_parallel=3", "--start_timeout=1");
-            refused(job, 1, "of 3 ranks these did not come within 1 s: ranks 1, 2");
+            refused(job, 1, "of 3 ranks these did not connect within 1 s: ranks 1, 2");
         }
     }
 

@@ -23,143 +23,151 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
 
 /**
- * Tells ranks that they have issued different operations, where tensors travel by a way that compares nothing: each
- * rank tells the next of the ring, and the receiver what it sends, and compares what it hears with what it has issued
- * itself. None of it keeps the caller, or the tensors.
+ * Detects that ranks of a group have issued different operations, for transports that do not compare them (NCCL). Over
+ * sockets, each rank sends the header of each collective to the next rank of a ring, and the header of each send to the
+ * receiver. It compares the headers that it receives with its own calls. This runs asynchronously: it delays neither
+ * the caller nor the tensors.
  *
- * <p>A rank listens only for what it has issued: one that has left is missed when its next operation does not come.
+ * <p>A rank reads a header only for calls that it has issued itself. So a peer that has left the group is detected at
+ * the next operation that this rank issues.
  */
 public final class CollectiveMismatchDetector implements Closeable {
-    private static final long PAUSE_NANOS = 1_000_000;
+    private static final long POLL_NANOS = 1_000_000;
 
     private final ProcessGroup group;
-    private final GroupConnections links;
+    private final GroupConnections connections;
     private final BlockingQueue<CollectiveCall> issued = new LinkedBlockingQueue<>();
-    private final Map<Integer, Exchange> exchanges = new ConcurrentHashMap<>();
+    private final Map<Integer, PeerChannel> peerChannels = new ConcurrentHashMap<>();
     private final List<Thread> listeners = new ArrayList<>();
-    private final AtomicInteger open = new AtomicInteger();
-    private volatile BiConsumer<CollectiveCall, Exception> failed = (operation, thrown) -> { };
-    private volatile boolean lost;
+    private final AtomicInteger unconfirmed = new AtomicInteger();
+    private volatile BiConsumer<CollectiveCall, Exception> onFailure = (call, thrown) -> { };
+    private volatile boolean broken;
     private volatile boolean closed;
 
     /**
-     * Connects this rank with its neighbours, which do the same. The connections end with the job.
+     * Connects this rank with its neighbours in the ring. All ranks of the group call this at the same time. The
+     * connections end with the job.
      *
      * @throws CommunicationException if a neighbour cannot be reached; the job has failed then
      */
     public CollectiveMismatchDetector(Job job, ProcessGroup group) {
         this.group = group;
-        links = new GroupConnections(job, group, thrown -> fail(null, thrown));
+        connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
         job.watch().onFailure(this::close);
     }
 
-    /** The few bytes that each rank brings, as many at all of them, in the group's order. Before {@link #begin}. */
+    /**
+     * All-gathers a few bytes over the ring. Must be called before {@link #begin}.
+     *
+     * @param own the bytes of this rank, the same number on all ranks
+     * @return the bytes of all ranks, in group order
+     */
     public List<ByteBuffer> exchange(ByteBuffer own) throws IOException {
         ByteBuffer[] all = new ByteBuffer[group.size()];
         all[group.index()] = own;
         for (int step = 1; step < group.size(); step++) {
-            links.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
-            ByteBuffer theirs = ByteBuffer.allocate(own.remaining());
-            links.previous().read(theirs);
-            all[Math.floorMod(group.index() - step, all.length)] = theirs.flip();
+            connections.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
+            ByteBuffer received = ByteBuffer.allocate(own.remaining());
+            connections.previous().read(received);
+            all[Math.floorMod(group.index() - step, all.length)] = received.flip();
         }
         return List.of(all);
     }
 
     /**
-     * Begins to compare.
+     * Starts comparing calls.
      *
-     * @param onFailure hears, on another thread, of what differs or cannot be told, and at which operation of this
-     *                  rank if that is known, else null; more than once, it may be
+     * @param onFailure receives, on another thread, each mismatch or broken connection, with the call of this rank at
+     *                  which it occurred, or null if that is unknown; may be called several times
      */
     public void begin(BiConsumer<CollectiveCall, Exception> onFailure) {
-        failed = onFailure;
-        listen("ring", () -> compare(links.previous(), group.index() - 1, issued));
+        this.onFailure = onFailure;
+        listen("ring", () -> compare(connections.previous(), group.index() - 1, issued));
     }
 
-    /** This rank has issued {@code operation}. */
-    public void announce(CollectiveCall operation) {
-        open.incrementAndGet();
-        if (operation.kind() == Kind.SEND || operation.kind() == Kind.RECEIVE) {
-            exchanges.computeIfAbsent(operation.root(), Exchange::new).announce(operation);
+    /** Announces to the peers concerned that this rank has issued {@code call}. */
+    public void announce(CollectiveCall call) {
+        unconfirmed.incrementAndGet();
+        if (call.kind() == Kind.SEND || call.kind() == Kind.RECEIVE) {
+            peerChannels.computeIfAbsent(call.root(), PeerChannel::new).announce(call);
             return;
         }
-        issued.add(operation);
-        tell(links.next(), operation);
+        issued.add(call);
+        send(connections.next(), call);
     }
 
-    private void tell(SocketWriter peer, CollectiveCall operation) {
+    private void send(SocketWriter peer, CollectiveCall call) {
         try {
-            peer.send(operation.header(), null);
-        } catch (IOException broken) {
-            fail(operation, broken);
+            peer.send(call.header(), null);
+        } catch (IOException lost) {
+            fail(call, lost);
         }
     }
 
     private void compare(SocketReader in, int peer, BlockingQueue<CollectiveCall> own) {
-        CollectiveCall operation = null;
+        CollectiveCall call = null;
         try {
             while (true) {
-                operation = own.take();
+                call = own.take();
                 ByteBuffer header = ByteBuffer.allocate(CollectiveCall.HEADER);
                 in.read(header);
-                String difference = operation.difference(header.flip());
+                String difference = call.difference(header.flip());
                 if (difference != null) {
                     throw new CommunicationException("rank " + group.rankAt(peer) + " " + difference);
                 }
-                open.decrementAndGet();
+                unconfirmed.decrementAndGet();
             }
         } catch (IOException | CommunicationException lost) {
-            fail(operation, lost);
+            fail(call, lost);
         } catch (InterruptedException end) { // by close
             return;
         }
     }
 
-    private void fail(CollectiveCall operation, Exception thrown) {
+    private void fail(CollectiveCall call, Exception thrown) {
         if (!closed) {
-            lost = true;
-            failed.accept(operation, thrown);
+            broken = true;
+            onFailure.accept(call, thrown);
         }
     }
 
-    private void listen(String whom, Runnable listener) {
+    private void listen(String name, Runnable listener) {
         synchronized (listeners) {
             if (!closed) {
-                listeners.add(Thread.ofVirtual().name("isobar-" + group.name() + "-" + group.rank() + "-" + whom)
+                listeners.add(Thread.ofVirtual().name("isobar-" + group.name() + "-" + group.rank() + "-" + name)
                     .start(listener));
             }
         }
     }
 
-    /** Returns when all that this rank has issued is told and compared, or cannot be, or after {@code limit}. */
+    /** Waits until all calls of this rank are compared, a connection is broken, or {@code limit} has passed. */
     public void drain(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        while (!closed && !lost && !(open.get() == 0 && links.idle()) && System.nanoTime() < deadline) {
-            LockSupport.parkNanos(PAUSE_NANOS);
+        while (!closed && !broken && !(unconfirmed.get() == 0 && connections.idle()) && System.nanoTime() < deadline) {
+            LockSupport.parkNanos(POLL_NANOS);
         }
     }
 
-    /** Ends the connections. */
+    /** Closes the connections and ends the threads. */
     @Override
     public void close() {
         closed = true;
-        links.close();
+        connections.close();
         synchronized (listeners) {
             listeners.forEach(Thread::interrupt);
         }
     }
 
-    /** What goes on with one peer alone. Its connection is opened while the caller goes on. */
-    private final class Exchange {
+    /** Compares sends and receives with one peer. Its connection is opened asynchronously. */
+    private final class PeerChannel {
         private final BlockingQueue<CollectiveCall> receives = new LinkedBlockingQueue<>();
         private final CompletableFuture<Pair> opened = new CompletableFuture<>();
-        private CompletableFuture<Void> told = opened.thenAccept(pair -> { });
+        private CompletableFuture<Void> lastSent = opened.thenAccept(pair -> { });
 
-        Exchange(int peer) {
+        PeerChannel(int peer) {
             listen("pair", () -> {
                 try {
-                    Pair pair = links.pair(peer);
+                    Pair pair = connections.pair(peer);
                     opened.complete(pair);
                     compare(pair.in(), peer, receives);
                 } catch (IOException | CommunicationException unreachable) {
@@ -168,13 +176,13 @@ public final class CollectiveMismatchDetector implements Closeable {
             });
         }
 
-        void announce(CollectiveCall operation) {
-            if (operation.kind() == Kind.RECEIVE) {
-                receives.add(operation);
+        void announce(CollectiveCall call) {
+            if (call.kind() == Kind.RECEIVE) {
+                receives.add(call);
             } else {
-                told = told.thenAccept(any -> { // one after the other
-                    tell(opened.join().out(), operation);
-                    open.decrementAndGet();
+                lastSent = lastSent.thenAccept(any -> { // in order
+                    send(opened.join().out(), call);
+                    unconfirmed.decrementAndGet();
                 });
             }
         }

@@ -12,77 +12,77 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
 
 /**
- * The connections of one rank with the others of its group: those of a ring, to the next rank and from the previous
- * one, and one with each rank that it exchanges something with by itself.
+ * The socket connections of one rank to the others of its group: those of a ring, to the next rank and from the
+ * previous one, and one to each peer of sends and receives.
  */
 final class GroupConnections implements Closeable {
     private final Job job;
     private final ProcessGroup group;
-    private final Consumer<IOException> broken;
+    private final Consumer<IOException> onBroken;
     private final SocketWriter next;
     private final SocketReader previous;
     private final Map<Integer, Pair> pairs = new ConcurrentHashMap<>();
     private boolean closed;
 
-    /** Both ends of the connection with one other rank. */
+    /** Writer and reader of the connection to one peer. */
     record Pair(SocketWriter out, SocketReader in) { }
 
     /**
-     * Connects this rank with its neighbours, which do the same.
+     * Connects this rank with its neighbours in the ring. All ranks of the group call this at the same time.
      *
-     * @param broken hears that nothing can be sent to a rank any more
+     * @param onBroken receives a failure to send to a rank
      * @throws CommunicationException if a neighbour cannot be reached; the job has failed then
      */
-    GroupConnections(Job job, ProcessGroup group, Consumer<IOException> broken) {
+    GroupConnections(Job job, ProcessGroup group, Consumer<IOException> onBroken) {
         this.job = job;
         this.group = group;
-        this.broken = broken;
+        this.onBroken = onBroken;
         String purpose = "ring of " + group;
         try {
             SocketChannel channel = job.connect(group.rankAt(group.index() + 1), purpose);
-            previous = inlet(previous(purpose, channel), group.index() - 1);
+            previous = reader(acceptPrevious(purpose, channel), group.index() - 1);
             channel.configureBlocking(false); // nothing is read from it
-            next = outlet(channel, group.index() + 1);
+            next = writer(channel, group.index() + 1);
         } catch (IOException unreachable) {
             String reason = "rank " + group.rank() + ", " + group + ": cannot connect to rank "
                 + group.rankAt(group.index() + 1) + " (" + unreachable.getMessage() + ")";
-            String verdict = job.watch().imminentFailure().orElse(reason);
-            job.watch().fail(verdict);
-            throw new CommunicationException(verdict, unreachable);
+            String failure = job.watch().imminentFailure().orElse(reason);
+            job.watch().fail(failure);
+            throw new CommunicationException(failure, unreachable);
         }
     }
 
-    /** The connection from the rank before; if it does not come, that to the next is closed. */
-    private SocketChannel previous(String purpose, SocketChannel toNext) throws IOException {
+    /** Accepts the connection from the previous rank. If it does not arrive, closes {@code toNext}. */
+    private SocketChannel acceptPrevious(String purpose, SocketChannel toNext) throws IOException {
         try {
             return job.accept(group.rankAt(group.index() - 1), purpose);
         } catch (CommunicationException lost) {
-            job.watch().fail(lost.getMessage()); // unless it says why the job has failed
+            job.watch().fail(lost.getMessage()); // no effect if the job has failed already
             toNext.close();
             throw lost;
         }
     }
 
-    private SocketWriter outlet(SocketChannel channel, int peer) throws IOException {
+    private SocketWriter writer(SocketChannel channel, int peer) throws IOException {
         return new SocketWriter(channel, group.rankAt(peer), "isobar-" + group.name() + "-" + group.rank() + "-out",
-            broken);
+            onBroken);
     }
 
-    private SocketReader inlet(SocketChannel channel, int peer) {
+    private SocketReader reader(SocketChannel channel, int peer) {
         return new SocketReader(channel, group.rankAt(peer), job.watch()::progressed);
     }
 
-    /** To the next rank of the ring. */
+    /** The connection to the next rank of the ring. */
     SocketWriter next() {
         return next;
     }
 
-    /** From the previous rank of the ring. */
+    /** The connection from the previous rank of the ring. */
     SocketReader previous() {
         return previous;
     }
 
-    /** The connection with the rank at place {@code peer}, opened by the lower of the two when first used. */
+    /** The connection to the rank with index {@code peer}. On first use, the lower of the two ranks connects. */
     Pair pair(int peer) throws IOException {
         Pair known = pairs.get(peer);
         if (known != null) {
@@ -91,7 +91,7 @@ final class GroupConnections implements Closeable {
         int rank = group.rankAt(peer);
         String purpose = "pair of " + group;
         SocketChannel channel = group.index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
-        Pair pair = new Pair(outlet(channel, peer), inlet(channel, peer));
+        Pair pair = new Pair(writer(channel, peer), reader(channel, peer));
         synchronized (pairs) {
             pairs.put(peer, pair);
             if (closed) {
@@ -101,12 +101,12 @@ final class GroupConnections implements Closeable {
         return pair;
     }
 
-    /** Whether all that was to be sent has left. */
+    /** Whether all queued data has been written. */
     boolean idle() {
         return next.idle() && pairs.values().stream().allMatch(pair -> pair.out().idle());
     }
 
-    /** Ends all connections; what has not left is lost. */
+    /** Closes all connections. Unsent data is lost. */
     @Override
     public void close() {
         next.close();
@@ -117,7 +117,7 @@ final class GroupConnections implements Closeable {
         }
     }
 
-    /** After {@link #close}: returns when nothing is read from memory any more. */
+    /** After {@link #close}, waits until no thread reads from tensors any more. */
     void join() throws InterruptedException {
         next.join();
         for (Pair pair : pairs.values()) {

@@ -6,25 +6,25 @@ import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.CollectiveCall.Kind;
 
 /**
- * An operation over tensors in the host's memory.
+ * A call together with the host memory of its tensors.
  *
- * @param operation what was issued
- * @param out       memory that receives the result
- * @param in        memory that is read; may be {@code out} or part of it
+ * @param call the issued call
+ * @param out  memory that receives the result
+ * @param in   memory that is read; may be {@code out} or part of it
  */
-record HostCollective(CollectiveCall operation, MemorySegment out, MemorySegment in) {
-    /** What is asked for. */
+record HostCollective(CollectiveCall call, MemorySegment out, MemorySegment in) {
+    /** Kind of operation. */
     Kind kind() {
-        return operation.kind();
+        return call.kind();
     }
 
-    /** Place in the group of the rank whose tensor is broadcast, or of the peer. */
+    /** Index in the group of the rank whose tensor is broadcast, or of the peer. */
     int root() {
-        return operation.root();
+        return call.root();
     }
 
-    /** Where each rank's part lies. */
-    RankSegments parts() {
-        return new RankSegments(operation.sizes(), operation.dtype().bytes());
+    /** The division of the tensor into the parts of the ranks. */
+    RankSegments segments() {
+        return new RankSegments(call.sizes(), call.dtype().bytes());
     }
 }

@@ -21,54 +21,58 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * What communicators of host memory have in common: they run the operations one after the other, and refuse any further
- * one after a failure. Operations run on a thread of their own, while the caller goes on; one who awaits an operation
- * that has not begun may run it himself, which saves handing it over and back.
+ * Base class of communicators for tensors in host memory: a queue of operations that run one at a time, asynchronously
+ * to the caller. After a failure it refuses further operations. Operations run on the communicator's own thread. A
+ * caller that awaits an operation which has not started may run it on its own thread instead, which avoids two thread
+ * switches.
  */
 abstract class HostCommunicator implements Communicator {
     private final ProcessGroup group;
     private final Duration limit;
     private final Queue<HostWork> queue = new ArrayDeque<>();
-    private final ReentrantLock turn = new ReentrantLock(); // whoever has it runs operations
-    private final List<HostWork> underway = new ArrayList<>();
-    private final CollectiveSequence operations;
+    private final ReentrantLock running = new ReentrantLock(); // held by the thread that runs an operation
+    private final List<HostWork> unfinished = new ArrayList<>();
+    private final CollectiveSequence sequence;
     private final HostWork.Listener listener = new WaitListener();
-    private List<HostWork> held; // while several are issued as one
+    private List<HostWork> together; // works of the group that is being issued; null outside together()
     private Thread thread;
     private String failure;
 
-    /** A communicator whose operations take at most {@code limit}. */
+    /** A communicator whose operations each take at most {@code limit}. */
     HostCommunicator(ProcessGroup group, Duration limit) {
         this.group = group;
         this.limit = limit;
-        operations = new CollectiveSequence(group);
+        sequence = new CollectiveSequence(group);
     }
 
-    /** Begins to run operations. */
+    /** Starts the thread that runs operations. */
     final void start() {
         thread = Thread.ofPlatform().daemon().name("isobar-" + group.name() + "-" + group.rank()).start(this::serve);
     }
 
-    /** Runs an operation, and lets it succeed when its tensors are no longer in use; at once or later. */
+    /**
+     * Runs an operation. Calls {@link HostWork#succeed} when its tensors are no longer in use, which may be after this
+     * method has returned.
+     */
     abstract void perform(HostWork work) throws IOException, InterruptedException;
 
-    /** Why the job cannot go on, if {@code thrown} comes from a failure that is known or about to be told; or null. */
-    abstract String verdict(Exception thrown);
+    /** The job's failure that caused {@code thrown}, if one is known or about to be reported; otherwise null. */
+    abstract String jobFailure(Exception thrown);
 
-    /** Tells the other ranks of the job that this one cannot go on. */
-    abstract void tell(String reason);
+    /** Reports to the other ranks of the job that this rank has failed. */
+    abstract void report(String reason);
 
-    /** The caller is about to wait for {@code work}, and may {@link #runUntil} it. */
+    /** Is called before a caller waits for {@code work}. May call {@link #runUntil}. */
     abstract void waiting(HostWork work);
 
-    /** The caller waits no longer. */
+    /** Is called when the caller no longer waits. */
     abstract void resumed();
 
-    /** Ends whatever connects this rank to its peers; what is under way fails. */
+    /** Closes the connections to the peers. Operations that are running fail. */
     abstract void disconnect();
 
-    /** After {@link #disconnect}: returns when nobody touches the memory of this rank's tensors any more. */
-    abstract void settle() throws InterruptedException;
+    /** After {@link #disconnect}, waits until no other thread accesses the memory of this rank's tensors. */
+    abstract void awaitDisconnected() throws InterruptedException;
 
     @Override
     public final ProcessGroup group() {
@@ -77,52 +81,52 @@ abstract class HostCommunicator implements Communicator {
 
     @Override
     public final Work allReduce(Tensor tensor, Reduction reduction) {
-        return issue(operations.allReduce(known(tensor), reduction), memory(tensor), memory(tensor));
+        return issue(sequence.allReduce(checked(tensor), reduction), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work allGather(Tensor out, Tensor in, long... sizes) {
-        CollectiveCall operation = operations.allGather(known(out), in, sizes);
-        return issue(operation, memory(out), sizes[group.index()] == 0 ? MemorySegment.NULL : memory(in));
+        CollectiveCall call = sequence.allGather(checked(out), in, sizes);
+        return issue(call, memory(out), sizes[group.index()] == 0 ? MemorySegment.NULL : memory(in));
     }
 
     @Override
     public final Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes) {
-        CollectiveCall operation = operations.reduceScatter(out, known(in), reduction, sizes);
-        return issue(operation, sizes[group.index()] == 0 ? MemorySegment.NULL : memory(out), memory(in));
+        CollectiveCall call = sequence.reduceScatter(out, checked(in), reduction, sizes);
+        return issue(call, sizes[group.index()] == 0 ? MemorySegment.NULL : memory(out), memory(in));
     }
 
     @Override
     public final Work broadcast(Tensor tensor, int root) {
-        return issue(operations.broadcast(known(tensor), root), memory(tensor), memory(tensor));
+        return issue(sequence.broadcast(checked(tensor), root), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work send(Tensor tensor, int peer) {
-        return issue(operations.send(known(tensor), peer), memory(tensor), memory(tensor));
+        return issue(sequence.send(checked(tensor), peer), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work receive(Tensor tensor, int peer) {
-        return issue(operations.receive(known(tensor), peer), memory(tensor), memory(tensor));
+        return issue(sequence.receive(checked(tensor), peer), memory(tensor), memory(tensor));
     }
 
     @Override
     public final Work barrier() {
-        return issue(operations.barrier(), MemorySegment.NULL, MemorySegment.NULL);
+        return issue(sequence.barrier(), MemorySegment.NULL, MemorySegment.NULL);
     }
 
     @Override
-    public final Work together(Runnable several) {
+    public final Work together(Runnable operations) {
         List<HostWork> works = new ArrayList<>();
-        held = works;
+        together = works;
         try {
-            several.run();
+            operations.run();
         } finally {
-            held = null;
+            together = null;
         }
-        works.stream().sorted(Comparator.comparing(work -> work.call().operation(), CollectiveCall.GROUP_ORDER))
-            .forEach(this::begin);
+        works.stream().sorted(Comparator.comparing(work -> work.collective().call(), CollectiveCall.GROUP_ORDER))
+            .forEach(this::enqueue);
         return Work.all(works);
     }
 
@@ -131,30 +135,30 @@ abstract class HostCommunicator implements Communicator {
         return MemorySegment.ofAddress(tensor.address()).reinterpret(tensor.bytes());
     }
 
-    /** F16 is of GPUs, whose memory a host cannot reach anyway. */
-    private static Tensor known(Tensor tensor) {
+    /** Refuses F16, which only tensors on a GPU have. */
+    private static Tensor checked(Tensor tensor) {
         if (tensor.dtype() == DType.F16) {
-            throw new IllegalArgumentException("communicators of the host's memory know BF16, F32 and F64, not F16");
+            throw new IllegalArgumentException("communicators for host memory support BF16, F32 and F64, not F16");
         }
         return tensor;
     }
 
-    private Work issue(CollectiveCall operation, MemorySegment out, MemorySegment in) {
-        HostWork work = new HostWork(new HostCollective(operation, out, in), group, limit, listener);
-        if (held == null) {
-            begin(work);
+    private Work issue(CollectiveCall call, MemorySegment out, MemorySegment in) {
+        HostWork work = new HostWork(new HostCollective(call, out, in), group, limit, listener);
+        if (together == null) {
+            enqueue(work);
         } else {
-            held.add(work);
+            together.add(work);
         }
         return work;
     }
 
-    private synchronized void begin(HostWork work) {
+    private synchronized void enqueue(HostWork work) {
         if (failure != null) {
             throw new CommunicationException(work.place() + ": not begun, because " + failure);
         }
-        underway.removeIf(HostWork::done);
-        underway.add(work);
+        unfinished.removeIf(HostWork::done);
+        unfinished.add(work);
         queue.add(work);
         notifyAll();
     }
@@ -162,17 +166,17 @@ abstract class HostCommunicator implements Communicator {
     private void serve() {
         try {
             while (awaitQueued()) {
-                turn.lockInterruptibly();
+                running.lockInterruptibly();
                 runNext(null);
             }
         } catch (InterruptedException closed) {
             assert stopped();
         }
-        turn.lock(); // nobody runs an operation when this thread has ended
-        turn.unlock();
+        running.lock(); // when this thread ends, no thread runs an operation any more
+        running.unlock();
     }
 
-    /** Waits for an operation; false at the end. */
+    /** Waits until an operation is queued. Returns false after a failure or close. */
     private synchronized boolean awaitQueued() throws InterruptedException {
         while (queue.isEmpty() && failure == null) {
             wait();
@@ -180,12 +184,12 @@ abstract class HostCommunicator implements Communicator {
         return failure == null;
     }
 
-    /** The next operation; none if {@code last} is given and has been taken already. */
+    /** Takes the next operation from the queue; null if {@code last} is given and is not in the queue any more. */
     private synchronized HostWork next(HostWork last) {
         return last == null || queue.contains(last) ? queue.poll() : null;
     }
 
-    /** Runs the {@link #next} operation and ends this thread's turn; false if there was none. */
+    /** Runs the {@link #next} operation and releases the lock. Returns false if there was none. */
     private boolean runNext(HostWork last) {
         HostWork work = next(last);
         try {
@@ -194,46 +198,47 @@ abstract class HostCommunicator implements Communicator {
             }
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            collapse(work, interrupted);
+            fail(work, interrupted);
         } catch (Exception thrown) {
-            collapse(work, thrown);
-        } catch (Error thrown) { // of whatever kind: the peers must not be left waiting
-            collapse(work, new IllegalStateException(thrown.toString(), thrown));
+            fail(work, thrown);
+        } catch (Error thrown) { // any error: otherwise the peers would wait
+            fail(work, new IllegalStateException(thrown.toString(), thrown));
         } finally {
-            turn.unlock();
+            running.unlock();
         }
         return work != null;
     }
 
     /**
-     * Runs what has been issued up to {@code work}, on the thread that awaits it, unless somebody else does: nothing
-     * that came after it, which may wait for what this thread does next. No limit is kept; the job's watch has one.
+     * Runs the operations up to and including {@code work} on the calling thread, unless another thread runs them.
+     * Later operations are not run, because they may depend on what this thread does next. There is no time limit here;
+     * the job's failure detector has one.
      */
     final void runUntil(HostWork work) {
         boolean more = true;
-        while (more && turn.tryLock()) {
+        while (more && running.tryLock()) {
             more = runNext(work);
         }
     }
 
-    /** Ends this communicator because of what happened in {@code work}, and the job with it unless it is at its end. */
-    final void collapse(HostWork work, Exception thrown) {
+    /** Stops this communicator because of {@code thrown}, and reports that unless the job has failed already. */
+    final void fail(HostWork work, Exception thrown) {
         if (stopped()) {
             return;
         }
-        String verdict = verdict(thrown);
-        if (verdict != null) {
-            stop(verdict);
+        String known = jobFailure(thrown);
+        if (known != null) {
+            stop(known);
         } else {
             String reason = thrown.getMessage() == null ? thrown.toString() : thrown.getMessage();
             if (refuse(reason)) {
-                tell((work == null ? "rank " + group.rank() + ", " + group : work.place()) + ": " + reason);
-                disconnect(); // after the others were told: they would blame this rank
+                report((work == null ? "rank " + group.rank() + ", " + group : work.place()) + ": " + reason);
+                disconnect(); // after the report: otherwise the peers would blame this rank
             }
         }
     }
 
-    /** Fails every operation that is under way, and every later one, unless that has happened. */
+    /** Fails all unfinished and all later operations. Has no effect after a failure. */
     final void stop(String reason) {
         if (refuse(reason)) {
             disconnect();
@@ -247,8 +252,8 @@ abstract class HostCommunicator implements Communicator {
         failure = reason;
         queue.clear();
         notifyAll();
-        underway.forEach(work -> work.fail(reason));
-        underway.clear();
+        unfinished.forEach(work -> work.fail(reason));
+        unfinished.clear();
         return true;
     }
 
@@ -256,16 +261,16 @@ abstract class HostCommunicator implements Communicator {
         return failure != null;
     }
 
-    /** After a failure: returns when nobody touches the memory of this rank's tensors any more. */
+    /** After a failure, waits until no other thread accesses the memory of this rank's tensors. */
     private void quiesce() {
         boolean interrupted = false;
         boolean quiet = false;
         while (!quiet) {
             try {
                 thread.join();
-                settle();
+                awaitDisconnected();
                 quiet = true;
-            } catch (InterruptedException again) { // no reason to free what threads still touch
+            } catch (InterruptedException again) { // the caller must not free memory that threads still access
                 interrupted = true;
             }
         }
@@ -277,7 +282,7 @@ abstract class HostCommunicator implements Communicator {
     @Override
     public final void close() {
         if (refuse("the communicator was closed")) {
-            thread.interrupt(); // not after a failure, which the thread may be telling the others
+            thread.interrupt(); // not after a failure: the thread may be reporting it
             disconnect();
         }
         quiesce();
@@ -297,7 +302,7 @@ abstract class HostCommunicator implements Communicator {
 
         @Override
         public void timedOut(HostWork work) {
-            collapse(work, new CommunicationException("waited for " + limit.toMillis() + " ms in vain"));
+            fail(work, new CommunicationException("waited for " + limit.toMillis() + " ms without completion"));
         }
 
         @Override

@@ -10,38 +10,38 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.Work;
 
-/** An operation on its way through a communicator. */
+/** An operation that a host communicator runs. */
 final class HostWork implements Work {
-    private final HostCollective call;
+    private final HostCollective collective;
     private final ProcessGroup group;
     private final Duration limit;
     private final Listener listener;
     private final CompletableFuture<Void> outcome = new CompletableFuture<>();
 
-    /** Work of {@code call} that fails if the caller waits for it for longer than {@code limit}. */
-    HostWork(HostCollective call, ProcessGroup group, Duration limit, Listener listener) {
-        this.call = call;
+    /** Work that fails if the caller waits for it for longer than {@code limit}. */
+    HostWork(HostCollective collective, ProcessGroup group, Duration limit, Listener listener) {
+        this.collective = collective;
         this.group = group;
         this.limit = limit;
         this.listener = listener;
     }
 
-    /** What was asked for. */
-    HostCollective call() {
-        return call;
+    /** The call and its memory. */
+    HostCollective collective() {
+        return collective;
     }
 
-    /** Where in the job this is: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
+    /** Rank, group and call, for messages: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
     String place() {
-        return call.operation().place(group);
+        return collective.call().place(group);
     }
 
-    /** The operation is done with its tensors. */
+    /** Records that the operation has finished and no longer uses its tensors. */
     void succeed() {
         outcome.complete(null);
     }
 
-    /** The operation has failed, unless it has succeeded. */
+    /** Records that the operation has failed, unless it has succeeded. */
     void fail(String reason) {
         outcome.completeExceptionally(new CommunicationException(place() + ": " + reason));
     }
@@ -55,7 +55,7 @@ final class HostWork implements Work {
             awaitOutcome();
         } catch (ExecutionException failed) {
             listener.failed(); // the caller may free the tensors after this
-            // A new exception, so that its trace shows who waited.
+            // A new exception, so that its stack trace shows the thread that waited.
             throw new CommunicationException(failed.getCause().getMessage(), failed.getCause());
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
@@ -68,7 +68,7 @@ final class HostWork implements Work {
     private void awaitOutcome() throws InterruptedException, ExecutionException {
         try {
             outcome.get(limit.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (TimeoutException late) {
+        } catch (TimeoutException timeout) {
             listener.timedOut(this);
             outcome.get();
         }

@@ -12,26 +12,27 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 
 /**
- * Collectives between ranks that are threads of one process: they meet in the {@link InProcessHub}, and each reads from
- * the others' memory. Sums are taken in the order of the {@link RingCollectives}, so they have the same bits.
+ * Collectives between ranks that are threads of one process. For each operation the ranks exchange their calls in the
+ * {@link InProcessHub}; then each rank reads from the memory of the others. Values are summed in the order of
+ * {@link RingCollectives}, so the results have the same bits.
  */
 public final class InProcessCommunicator extends HostCommunicator {
     private static final int CHUNK = 1 << 15;
-    private static final int START = 0;
+    private static final int START = 0; // phases of an operation
     private static final int REDUCED = 1;
     private static final int END = 2;
     private static final int PAIR = 3;
 
     private final InProcessHub hub;
     private final Duration limit;
-    private final List<Integer> everyone;
-    private final MemorySegment sum = Arena.ofAuto().allocate(CHUNK, Long.BYTES);
+    private final List<Integer> allIndices;
+    private final MemorySegment partialSum = Arena.ofAuto().allocate(CHUNK, Long.BYTES);
 
     private InProcessCommunicator(InProcessHub hub, ProcessGroup group) {
         super(group, hub.limit().multipliedBy(2)); // the exchange times out first, and can name the missing rank
         this.hub = hub;
         limit = hub.limit();
-        everyone = IntStream.range(0, group.size()).boxed().toList();
+        allIndices = IntStream.range(0, group.size()).boxed().toList();
     }
 
     /** Opens the communicator of one rank of {@code group}. Each member opens its own, once, on the job's hub. */
@@ -44,8 +45,8 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     @Override
     void perform(HostWork work) throws InterruptedException {
-        switch (work.call().kind()) {
-            case SEND -> arrive(work, List.of(group().index(), work.call().root()), PAIR); // the receiver does the rest
+        switch (work.collective().kind()) {
+            case SEND -> exchange(work, List.of(group().index(), work.collective().root()), PAIR);
             case RECEIVE -> receive(work);
             default -> {
                 Map<Integer, HostWork> peers = meet(work, START);
@@ -56,88 +57,88 @@ public final class InProcessCommunicator extends HostCommunicator {
         }
     }
 
-    private InProcessExchange arrive(HostWork work, List<Integer> expected, int phase) {
-        return hub.arrive(new InProcessHub.Place(group().ranks(), expected, work.call().operation().number(), phase),
-            group().index(), work);
+    private InProcessExchange exchange(HostWork work, List<Integer> expected, int phase) {
+        long number = work.collective().call().number();
+        return hub.join(new InProcessHub.ExchangeKey(group().ranks(), expected, number, phase), group().index(), work);
     }
 
     private Map<Integer, HostWork> meet(HostWork work, int phase) throws InterruptedException {
-        return arrive(work, everyone, phase).await(limit, group());
+        return exchange(work, allIndices, phase).await(limit, group());
     }
 
     private void compare(HostWork own, HostWork theirs, int peer) {
-        String difference = own.call().operation().difference(theirs.call().operation().header());
+        String difference = own.collective().call().difference(theirs.collective().call().header());
         if (difference != null) {
             throw new CommunicationException("rank " + group().rankAt(peer) + " " + difference);
         }
     }
 
     private void receive(HostWork work) throws InterruptedException {
-        int peer = work.call().root();
-        HostWork sender = arrive(work, List.of(peer, group().index()), PAIR).await(limit, group()).get(peer);
+        int peer = work.collective().root();
+        HostWork sender = exchange(work, List.of(peer, group().index()), PAIR).await(limit, group()).get(peer);
         compare(work, sender, peer);
-        hub.access(group(), List.of(peer), () -> work.call().out().copyFrom(sender.call().in()));
+        hub.access(group(), List.of(peer), () -> work.collective().out().copyFrom(sender.collective().in()));
         sender.succeed();
         work.succeed();
     }
 
     private void collect(HostWork work, Map<Integer, HostWork> peers) throws InterruptedException {
-        HostCollective call = work.call();
-        RankSegments parts = call.parts();
-        MemorySegment out = call.out();
-        switch (call.kind()) {
+        HostCollective collective = work.collective();
+        RankSegments segments = collective.segments();
+        MemorySegment out = collective.out();
+        switch (collective.kind()) {
             case ALL_REDUCE -> {
-                access(() -> reduce(parts.of(out, group().index()), peers, call));
+                access(() -> reduce(segments.of(out, group().index()), peers, collective));
                 meet(work, REDUCED);
-                access(() -> everyone.stream().filter(peer -> peer != group().index()).forEach(peer ->
-                    parts.of(out, peer).copyFrom(parts.of(peers.get(peer).call().out(), peer))));
+                access(() -> allIndices.stream().filter(peer -> peer != group().index()).forEach(peer ->
+                    segments.of(out, peer).copyFrom(segments.of(peers.get(peer).collective().out(), peer))));
             }
-            case REDUCE_SCATTER -> access(() -> reduce(out, peers, call));
-            case ALL_GATHER -> access(() -> everyone.stream()
-                .filter(peer -> call.operation().sizes()[peer] > 0)
-                .forEach(peer -> parts.of(out, peer).copyFrom(peers.get(peer).call().in())));
-            case BROADCAST -> access(() -> out.copyFrom(peers.get(call.root()).call().in()));
+            case REDUCE_SCATTER -> access(() -> reduce(out, peers, collective));
+            case ALL_GATHER -> access(() -> allIndices.stream()
+                .filter(peer -> collective.call().sizes()[peer] > 0)
+                .forEach(peer -> segments.of(out, peer).copyFrom(peers.get(peer).collective().in())));
+            case BROADCAST -> access(() -> out.copyFrom(peers.get(collective.root()).collective().in()));
             default -> {
-                assert call.kind() == Kind.BARRIER : call;
+                assert collective.kind() == Kind.BARRIER : collective;
             }
         }
-        meet(work, END); // until then, the others read from this rank's memory
+        meet(work, END); // until then, other ranks read from the memory of this rank
     }
 
     private void access(Runnable access) {
-        hub.access(group(), everyone, access);
+        hub.access(group(), allIndices, access);
     }
 
-    /** {@code out = combined values of this rank's part}: from the next rank around the ring to this one. */
-    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, HostCollective call) {
-        ReductionArithmetic combiner = new ReductionArithmetic(call.operation(), group().size());
-        RankSegments parts = call.parts();
+    /** {@code out = reduction of this rank's segment}, summed from the next rank around the ring to this rank. */
+    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, HostCollective collective) {
+        ReductionArithmetic arithmetic = new ReductionArithmetic(collective.call(), group().size());
+        RankSegments segments = collective.segments();
         int self = group().index();
         int size = group().size();
         for (long chunk = 0; chunk * CHUNK < out.byteSize(); chunk++) {
-            MemorySegment to = RankSegments.chunk(out, chunk, CHUNK);
-            MemorySegment partial = sum.asSlice(0, to.byteSize());
+            MemorySegment result = RankSegments.chunk(out, chunk, CHUNK);
+            MemorySegment partial = partialSum.asSlice(0, result.byteSize());
             for (int step = 1; step <= size; step++) {
                 HostWork peer = peers.get((self + step) % size);
-                MemorySegment theirs = parts.chunk(peer.call().in(), self, chunk, CHUNK);
+                MemorySegment theirs = segments.chunk(peer.collective().in(), self, chunk, CHUNK);
                 if (step == 1) {
                     partial.copyFrom(theirs);
                 } else if (step < size) {
-                    combiner.combine(partial, partial, theirs);
+                    arithmetic.combine(partial, partial, theirs);
                 } else {
-                    combiner.finish(to, partial, theirs);
+                    arithmetic.finish(result, partial, theirs);
                 }
             }
         }
     }
 
     @Override
-    String verdict(Exception thrown) {
+    String jobFailure(Exception thrown) {
         return null;
     }
 
     @Override
-    void tell(String reason) {
+    void report(String reason) {
         hub.fail(reason);
     }
 
@@ -153,7 +154,7 @@ public final class InProcessCommunicator extends HostCommunicator {
     }
 
     @Override
-    void settle() {
+    void awaitDisconnected() {
         hub.leave(this);
     }
 }

@@ -10,47 +10,52 @@ import java.util.function.IntPredicate;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 
-/** Ranks of a group that come together once, each with its part of an operation. */
+/** A single exchange between ranks that are threads: each adds its work and receives the works of the others. */
 final class InProcessExchange {
     private final List<Integer> expected;
-    private final IntPredicate left;
+    private final IntPredicate hasLeft;
     private final Map<Integer, HostWork> present = new LinkedHashMap<>();
 
-    /** Awaits the ranks at places {@code expected} of the group; {@code left} knows those that will not come. */
-    InProcessExchange(List<Integer> expected, IntPredicate left) {
+    /**
+     * An exchange between the ranks with indices {@code expected} in the group.
+     *
+     * @param hasLeft whether the rank with an index has left the group
+     */
+    InProcessExchange(List<Integer> expected, IntPredicate hasLeft) {
         this.expected = expected;
-        this.left = left;
+        this.hasLeft = hasLeft;
     }
 
-    /** The rank at place {@code index} of the group is here. Returns whether all are. */
-    synchronized boolean sit(int index, HostWork work) {
+    /** Adds the work of the rank with index {@code index} in the group. Returns whether all are present. */
+    synchronized boolean add(int index, HostWork work) {
         present.put(index, work);
         notifyAll();
         return present.size() == expected.size();
     }
 
-    /** Somebody may have left. */
-    synchronized void lookAround() {
+    /** Wakes the waiting ranks, because a member has left the group. */
+    synchronized void memberLeft() {
         notifyAll();
     }
 
     /**
-     * Waits until all are here.
+     * Waits until all ranks are present.
      *
-     * @return their operations, by their places in the group
-     * @throws CommunicationException if one is missing after {@code limit}, or has left
+     * @return the works of all, by index in the group
+     * @throws CommunicationException if a rank is missing after {@code limit} or has left
      */
     synchronized Map<Integer, HostWork> await(Duration limit, ProcessGroup group) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         while (present.size() < expected.size()) {
             List<Integer> absent = expected.stream().filter(index -> !present.containsKey(index)).toList();
             long wait = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-            if (absent.stream().anyMatch(left::test)) {
-                throw new CommunicationException(names(absent.stream().filter(left::test).toList(), group)
+            if (absent.stream().anyMatch(hasLeft::test)) {
+                throw new CommunicationException(names(absent.stream().filter(hasLeft::test).toList(), group)
                     + " left the group");
             }
             if (wait <= 0) {
-                throw new CommunicationException(names(absent, group) + " did not come within " + limit.toMillis()
+                throw new CommunicationException(names(absent, group) + " did not issue the operation within "
+                    + limit.toMillis()
                     + " ms");
             }
             wait(wait);

@@ -12,14 +12,14 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 
 /**
- * Where ranks that are threads of one process meet: one for each job, shared by its ranks. A rank whose thread stops
- * calling is missed after a time limit; one that closes its communicator, at once.
+ * The state that ranks which are threads of one process share: the exchanges of their operations. There is one hub per
+ * job. A rank that stops issuing operations is detected after a time limit; one that closes its communicator, at once.
  */
 public final class InProcessHub {
     private final Duration limit;
-    private final Map<Place, InProcessExchange> meetings = new ConcurrentHashMap<>();
+    private final Map<ExchangeKey, InProcessExchange> exchanges = new ConcurrentHashMap<>();
     private final Set<HostCommunicator> communicators = ConcurrentHashMap.newKeySet();
-    private final Set<Member> left = ConcurrentHashMap.newKeySet();
+    private final Set<Member> departed = ConcurrentHashMap.newKeySet();
     private final ReadWriteLock memory = new ReentrantReadWriteLock();
 
     /** A hub whose ranks wait at most {@code limit} for each other in one operation. */
@@ -37,31 +37,36 @@ public final class InProcessHub {
         communicators.add(communicator);
     }
 
-    /** Ends all communicators of the job. */
+    /** Stops all communicators of the job. */
     void fail(String reason) {
         communicators.forEach(communicator -> communicator.stop(reason));
     }
 
-    /** The rank will come to no further meeting of the group. */
+    /** Removes a communicator. Its rank takes part in no further exchange of its group. */
     void leave(HostCommunicator communicator) {
         communicators.remove(communicator);
         List<Integer> ranks = communicator.group().ranks();
-        left.add(new Member(ranks, communicator.group().index()));
-        meetings.forEach((place, meeting) -> {
-            if (place.ranks().equals(ranks)) {
-                meeting.lookAround();
+        departed.add(new Member(ranks, communicator.group().index()));
+        exchanges.forEach((key, exchange) -> {
+            if (key.ranks().equals(ranks)) {
+                exchange.memberLeft();
             }
         });
-        memory.writeLock().lock(); // once all that read now are done, nobody reads from the one that has left
+        memory.writeLock().lock(); // waits for the present readers; later ones check departed first
         memory.writeLock().unlock();
     }
 
-    /** Lets a rank access the memory of those at places {@code peers} of its group, who stay meanwhile. */
+    /**
+     * Runs {@code access}, which accesses the memory of the ranks with indices {@code peers} of the group. None of them
+     * can leave until it returns.
+     *
+     * @throws CommunicationException if one of them has left
+     */
     void access(ProcessGroup group, List<Integer> peers, Runnable access) {
         memory.readLock().lock();
         try {
             for (int index : peers) {
-                if (left.contains(new Member(group.ranks(), index))) {
+                if (departed.contains(new Member(group.ranks(), index))) {
                     throw new CommunicationException("rank " + group.rankAt(index) + " left the group");
                 }
             }
@@ -71,25 +76,25 @@ public final class InProcessHub {
         }
     }
 
-    /** The meeting at {@code place}, which the first to come there begins; the last one ends it. */
-    InProcessExchange arrive(Place place, int index, HostWork work) {
-        InProcessExchange meeting = meetings.computeIfAbsent(place, any -> new InProcessExchange(place.expected(),
-            member -> left.contains(new Member(place.ranks(), member))));
-        if (meeting.sit(index, work)) {
-            meetings.remove(place);
+    /** Adds the work of the rank with index {@code index} to an exchange. The first rank creates the exchange. */
+    InProcessExchange join(ExchangeKey key, int index, HostWork work) {
+        InProcessExchange exchange = exchanges.computeIfAbsent(key, any -> new InProcessExchange(key.expected(),
+            member -> departed.contains(new Member(key.ranks(), member))));
+        if (exchange.add(index, work)) {
+            exchanges.remove(key);
         }
-        return meeting;
+        return exchange;
     }
 
     /**
-     * Where ranks meet.
+     * Identifies an exchange.
      *
-     * @param ranks    the group
-     * @param expected those that come, by their place in the group; two in order for a tensor sent from one to another
-     * @param number   of the operation
-     * @param phase    of the operation
+     * @param ranks    the ranks of the group
+     * @param expected indices in the group of the ranks that take part; for a send, sender and receiver
+     * @param number   sequence number of the operation
+     * @param phase    phase of the operation
      */
-    public record Place(List<Integer> ranks, List<Integer> expected, long number, int phase) { }
+    public record ExchangeKey(List<Integer> ranks, List<Integer> expected, long number, int phase) { }
 
     private record Member(List<Integer> ranks, int index) { }
 }

@@ -2,44 +2,44 @@ package org.isobar.backend.host;
 
 import java.lang.foreign.MemorySegment;
 
-/** A range of elements cut into one consecutive part for each rank, each of which is moved in chunks. */
+/** Divides the memory of a tensor into one consecutive segment per rank, and segments into chunks. */
 final class RankSegments {
-    private final long[] starts; // bytes; one more than there are parts
+    private final long[] offsets; // in bytes; one more than there are ranks
 
-    /** Parts of the given numbers of elements. */
+    /** Segments with the given numbers of elements. */
     RankSegments(long[] sizes, int elementBytes) {
-        starts = new long[sizes.length + 1];
-        for (int part = 0; part < sizes.length; part++) {
-            starts[part + 1] = starts[part] + sizes[part] * elementBytes;
+        offsets = new long[sizes.length + 1];
+        for (int rank = 0; rank < sizes.length; rank++) {
+            offsets[rank + 1] = offsets[rank] + sizes[rank] * elementBytes;
         }
     }
 
-    /** Part {@code part} of the whole range. */
-    MemorySegment of(MemorySegment whole, int part) {
-        return whole.asSlice(starts[part], bytes(part));
+    /** The segment of the rank with index {@code rank} in the memory {@code whole}. */
+    MemorySegment of(MemorySegment whole, int rank) {
+        return whole.asSlice(offsets[rank], bytes(rank));
     }
 
-    /** Chunk {@code chunk} of part {@code part} of the whole range; empty behind the end of the part. */
-    MemorySegment chunk(MemorySegment whole, int part, long chunk, long chunkBytes) {
-        return chunk(of(whole, part), chunk, chunkBytes);
+    /** Chunk {@code chunk} of the segment of {@code rank}; empty beyond the end of the segment. */
+    MemorySegment chunk(MemorySegment whole, int rank, long chunk, long chunkBytes) {
+        return chunk(of(whole, rank), chunk, chunkBytes);
     }
 
-    /** Chunk {@code chunk} of {@code part}; empty behind its end. */
-    static MemorySegment chunk(MemorySegment part, long chunk, long chunkBytes) {
-        long start = Math.min(chunk * chunkBytes, part.byteSize());
-        return part.asSlice(start, Math.min(chunkBytes, part.byteSize() - start));
+    /** Chunk {@code chunk} of {@code segment}; empty beyond its end. */
+    static MemorySegment chunk(MemorySegment segment, long chunk, long chunkBytes) {
+        long start = Math.min(chunk * chunkBytes, segment.byteSize());
+        return segment.asSlice(start, Math.min(chunkBytes, segment.byteSize() - start));
     }
 
-    /** Number of chunks of the largest part. */
+    /** Number of chunks of the largest segment. */
     long chunks(long chunkBytes) {
         long chunks = 0;
-        for (int part = 0; part < starts.length - 1; part++) {
-            chunks = Math.max(chunks, Math.ceilDiv(bytes(part), chunkBytes));
+        for (int rank = 0; rank < offsets.length - 1; rank++) {
+            chunks = Math.max(chunks, Math.ceilDiv(bytes(rank), chunkBytes));
         }
         return chunks;
     }
 
-    private long bytes(int part) {
-        return starts[part + 1] - starts[part];
+    private long bytes(int rank) {
+        return offsets[rank + 1] - offsets[rank];
     }
 }

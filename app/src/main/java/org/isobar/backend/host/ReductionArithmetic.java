@@ -14,7 +14,7 @@ import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.Reduction;
 import org.isobar.tensor.DType;
 
-/** The arithmetic of a reduction: element by element, so that its bits do not depend on how data was cut. */
+/** Combines the values of two ranks element by element, so that the bits do not depend on how data is divided. */
 final class ReductionArithmetic {
     private static final VectorSpecies<Float> F32 = FloatVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_PREFERRED;
@@ -24,19 +24,19 @@ final class ReductionArithmetic {
     private final boolean max;
     private final double scale;
 
-    /** What {@code operation} of {@code ranks} ranks asks for. */
-    ReductionArithmetic(CollectiveCall operation, int ranks) {
-        dtype = operation.dtype();
-        max = operation.reduction().kind() == Reduction.Kind.MAX;
-        scale = operation.reduction().scale(ranks);
+    /** The arithmetic of {@code call} in a group of {@code ranks} ranks. */
+    ReductionArithmetic(CollectiveCall call, int ranks) {
+        dtype = call.dtype();
+        max = call.reduction().kind() == Reduction.Kind.MAX;
+        scale = call.reduction().scale(ranks);
     }
 
-    /** {@code out = earlier (+) own}, not yet scaled; {@code out} may be either of them. */
+    /** {@code out = earlier (+) own}, not yet scaled. {@code out} may be either of them. */
     void combine(MemorySegment out, MemorySegment earlier, MemorySegment own) {
         apply(out, earlier, own, 1);
     }
 
-    /** {@code out = (earlier (+) own) * scale}: the last step; {@code out} may be either of them. */
+    /** {@code out = (earlier (+) own) * scale}: the last step. {@code out} may be either of them. */
     void finish(MemorySegment out, MemorySegment earlier, MemorySegment own) {
         apply(out, earlier, own, scale);
     }
@@ -50,7 +50,7 @@ final class ReductionArithmetic {
         }
     }
 
-    /** In single precision, rounded each time that it is stored. */
+    /** Computes in single precision and rounds each stored result to BF16. */
     private void applyBf16(MemorySegment out, MemorySegment a, MemorySegment b, float factor) {
         for (long i = 0; i < out.byteSize(); i += Short.BYTES) {
             float x = Float.intBitsToFloat(a.get(JAVA_SHORT_UNALIGNED, i) << Short.SIZE);

@@ -9,16 +9,17 @@ import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.ProcessGroup;
 
 /**
- * The collectives of one group over a ring: each rank sends to the next and receives from the previous one, so every
- * link carries (n-1)/n of the data in each half of an all-reduce, however many ranks there are (Patarasuk and Yuan,
- * "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009).
+ * Ring collectives of one group: each rank sends to the next and receives from the previous one, so every link carries
+ * (n-1)/n of the data in each half of an all-reduce, for n ranks (Patarasuk and Yuan, "Bandwidth optimal all-reduce
+ * algorithms for clusters of workstations", 2009).
  *
- * <p>Part p of the data starts at rank p+1, each rank on its way adds its own values to what has come, and rank p ends
- * it: a fixed order, whatever the timing, and computed once, so the same bits reach every rank. Data moves in chunks,
- * {@link #WINDOW} of which are under way at a time. Sending never waits for receiving, so the ring cannot lock up.
+ * <p>The sum of segment p starts at rank p+1. Each rank on the way adds its own values to those received, and rank p
+ * completes the sum. This order is fixed and does not depend on timing. Each sum is computed once, so all ranks receive
+ * the same bits. Data moves in chunks, at most {@link #WINDOW} of which are in flight. Sending never waits for
+ * receiving, so the ring cannot deadlock.
  */
 final class RingCollectives {
-    /** Large enough to make handing over from thread to thread rare; measured. */
+    /** Bytes of a chunk; measured to be large enough that thread switches are rare. */
     private static final int CHUNK = 1 << 20;
     private static final int WINDOW = 2;
 
@@ -26,46 +27,46 @@ final class RingCollectives {
     private final int index;
     private final SocketWriter next;
     private final SocketReader previous;
-    private final MemorySegment arriving;
-    private final MemorySegment partial; // two generations of WINDOW chunks, which a later step sends on
-    private final long[] sentAs = new long[2 * WINDOW];
+    private final MemorySegment received; // one chunk
+    private final MemorySegment partial; // WINDOW chunks of each of two consecutive steps, being sent
+    private final long[] sendNumbers = new long[2 * WINDOW];
 
     /** The ring of {@code group}; scratch memory comes from {@code arena}. */
-    RingCollectives(ProcessGroup group, GroupConnections links, Arena arena) {
+    RingCollectives(ProcessGroup group, GroupConnections connections, Arena arena) {
         size = group.size();
         index = group.index();
-        next = links.next();
-        previous = links.previous();
-        arriving = arena.allocate(CHUNK, Long.BYTES);
+        next = connections.next();
+        previous = connections.previous();
+        received = arena.allocate(CHUNK, Long.BYTES);
         partial = size > 2 ? arena.allocate(2L * WINDOW * CHUNK, Long.BYTES) : MemorySegment.NULL;
     }
 
-    /** Makes sure that the previous rank has issued the same operation; returns how its differs, or null. */
-    String compare(CollectiveCall operation) throws IOException {
-        next.send(operation.header(), null);
-        ByteBuffer theirs = ByteBuffer.allocate(CollectiveCall.HEADER);
-        previous.read(theirs);
-        return operation.difference(theirs.flip());
+    /** Compares a call with that of the previous rank. Returns how they differ, or null if they match. */
+    String compare(CollectiveCall call) throws IOException {
+        next.send(call.header(), null);
+        ByteBuffer header = ByteBuffer.allocate(CollectiveCall.HEADER);
+        previous.read(header);
+        return call.difference(header.flip());
     }
 
-    /** {@code out = combined values of this rank's part of in}. */
-    void reduceScatter(MemorySegment out, MemorySegment in, RankSegments parts, ReductionArithmetic combiner)
+    /** {@code out = reduction over the ranks of this rank's segment of in}. */
+    void reduceScatter(MemorySegment out, MemorySegment in, RankSegments segments, ReductionArithmetic arithmetic)
         throws IOException, InterruptedException {
-        long chunks = parts.chunks(CHUNK);
+        long chunks = segments.chunks(CHUNK);
         for (long chunk = 0; chunk < Math.min(WINDOW, chunks); chunk++) {
-            next.send(parts.chunk(in, part(-1), chunk, CHUNK));
+            next.send(segments.chunk(in, indexAt(-1), chunk, CHUNK));
         }
         for (long first = 0; first < chunks; first += WINDOW) {
             for (int step = 0; step < size - 1; step++) {
                 for (long chunk = first; chunk < Math.min(first + WINDOW, chunks); chunk++) {
-                    MemorySegment own = parts.chunk(in, part(-2 - step), chunk, CHUNK);
+                    MemorySegment own = segments.chunk(in, indexAt(-2 - step), chunk, CHUNK);
                     if (step < size - 2) {
-                        passOn(own, (step & 1) * WINDOW + (int) (chunk - first), combiner);
+                        addAndSend(own, (step & 1) * WINDOW + (int) (chunk - first), arithmetic);
                     } else {
-                        MemorySegment last = arriving.asSlice(0, own.byteSize());
+                        MemorySegment last = received.asSlice(0, own.byteSize());
                         previous.read(last);
-                        combiner.finish(RankSegments.chunk(out, chunk, CHUNK), last, own);
-                        next.send(parts.chunk(in, part(-1), chunk + WINDOW, CHUNK));
+                        arithmetic.finish(RankSegments.chunk(out, chunk, CHUNK), last, own);
+                        next.send(segments.chunk(in, indexAt(-1), chunk + WINDOW, CHUNK));
                     }
                 }
             }
@@ -73,25 +74,25 @@ final class RingCollectives {
         next.flush();
     }
 
-    /** Receives the sum so far, adds {@code own} and sends it on from place {@code slot} of the scratch memory. */
-    private void passOn(MemorySegment own, int slot, ReductionArithmetic combiner) throws IOException,
+    /** Receives a partial sum into slot {@code slot} of the scratch memory, adds {@code own} and sends the sum. */
+    private void addAndSend(MemorySegment own, int slot, ReductionArithmetic arithmetic) throws IOException,
         InterruptedException {
         MemorySegment sum = partial.asSlice((long) slot * CHUNK, own.byteSize());
-        next.awaitSent(sentAs[slot]);
+        next.awaitSent(sendNumbers[slot]);
         previous.read(sum);
-        combiner.combine(sum, sum, own);
-        sentAs[slot] = next.send(sum);
+        arithmetic.combine(sum, sum, own);
+        sendNumbers[slot] = next.send(sum);
     }
 
-    /** Fills {@code whole}, of which each rank has its own part. */
-    void allGather(MemorySegment whole, RankSegments parts) throws IOException, InterruptedException {
-        long chunks = parts.chunks(CHUNK);
+    /** Fills {@code whole}, of which each rank holds its own segment. */
+    void allGather(MemorySegment whole, RankSegments segments) throws IOException, InterruptedException {
+        long chunks = segments.chunks(CHUNK);
         for (long chunk = 0; chunk < chunks; chunk++) {
-            next.send(parts.chunk(whole, part(0), chunk, CHUNK));
+            next.send(segments.chunk(whole, indexAt(0), chunk, CHUNK));
         }
         for (int step = 0; step < size - 1; step++) {
             for (long chunk = 0; chunk < chunks; chunk++) {
-                MemorySegment theirs = parts.chunk(whole, part(-1 - step), chunk, CHUNK);
+                MemorySegment theirs = segments.chunk(whole, indexAt(-1 - step), chunk, CHUNK);
                 previous.read(theirs);
                 if (step < size - 2) {
                     next.send(theirs);
@@ -101,14 +102,14 @@ final class RingCollectives {
         next.flush();
     }
 
-    /** Hands {@code data} of rank {@code root} on around the ring. */
+    /** Sends {@code data} of the rank with index {@code root} around the ring. */
     void broadcast(MemorySegment data, int root) throws IOException, InterruptedException {
         for (long chunk = 0; chunk * CHUNK < data.byteSize(); chunk++) {
             MemorySegment bytes = RankSegments.chunk(data, chunk, CHUNK);
             if (index != root) {
                 previous.read(bytes);
             }
-            if (part(1) != root) {
+            if (indexAt(1) != root) {
                 next.send(bytes);
             }
         }
@@ -116,8 +117,8 @@ final class RingCollectives {
     }
 
     /**
-     * Returns when every rank has called {@link #compare} for this operation: one byte is passed on for each rank but
-     * the neighbour, whose header has come.
+     * Waits until every rank has called {@link #compare} for this operation. The header of the previous rank has
+     * arrived already; for each of the other ranks, one byte travels around the ring.
      */
     void barrier() throws IOException, InterruptedException {
         for (int distance = 2; distance < size; distance++) {
@@ -127,8 +128,8 @@ final class RingCollectives {
         next.flush();
     }
 
-    /** The rank, or its part, that lies {@code distance} places further on. */
-    private int part(int distance) {
+    /** The index in the group at {@code distance} from this rank along the ring; also the index of its segment. */
+    private int indexAt(int distance) {
         return Math.floorMod(index + distance, size);
     }
 }

@@ -12,12 +12,12 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
 
 /**
- * Collectives between processes over TCP: a {@link RingCollectives} for what concerns all ranks, a connection of their
- * own for two that exchange a tensor.
+ * Collectives between processes over TCP: {@link RingCollectives} for collectives, and one connection per pair of ranks
+ * for sends and receives.
  */
 public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
-    private final GroupConnections links;
+    private final GroupConnections connections;
     private final RingCollectives ring;
     private final Awaiter awaiter;
 
@@ -33,12 +33,12 @@ public final class SocketCommunicator extends HostCommunicator {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
         this.awaiter = awaiter;
-        links = new GroupConnections(job, group, thrown -> collapse(null, thrown));
-        ring = new RingCollectives(group, links, Arena.ofAuto());
+        connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
+        ring = new RingCollectives(group, connections, Arena.ofAuto());
     }
 
     /**
-     * Connects this rank with the others of {@code group}, which do the same.
+     * Opens the communicator of this rank in {@code group}. All ranks of the group call this at the same time.
      *
      * @throws CommunicationException if one of them cannot be reached
      */
@@ -46,7 +46,7 @@ public final class SocketCommunicator extends HostCommunicator {
         return open(job, group, Awaiter.RANK_THREAD);
     }
 
-    /** The same for one who awaits its operations. */
+    /** Like {@link #open(Job, ProcessGroup)}, with operations that {@code awaiter} awaits. */
     public static SocketCommunicator open(Job job, ProcessGroup group, Awaiter awaiter) {
         SocketCommunicator communicator = new SocketCommunicator(job, group, awaiter);
         communicator.start();
@@ -56,72 +56,72 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void perform(HostWork work) throws IOException, InterruptedException {
-        HostCollective call = work.call();
-        if (call.kind() == Kind.SEND) {
-            SocketWriter out = links.pair(call.root()).out();
-            out.send(call.operation().header(), null);
-            out.send(call.in(), work::succeed);
+        HostCollective collective = work.collective();
+        if (collective.kind() == Kind.SEND) {
+            SocketWriter out = connections.pair(collective.root()).out();
+            out.send(collective.call().header(), null);
+            out.send(collective.in(), work::succeed);
             return;
         }
-        if (call.kind() == Kind.RECEIVE) {
-            receive(call);
+        if (collective.kind() == Kind.RECEIVE) {
+            receive(collective);
         } else {
-            refuse(ring.compare(call.operation()), group().index() - 1);
-            collect(call);
+            throwOnMismatch(ring.compare(collective.call()), group().index() - 1);
+            collect(collective);
         }
         work.succeed();
     }
 
-    private void collect(HostCollective call) throws IOException, InterruptedException {
-        RankSegments parts = call.parts();
-        MemorySegment out = call.out();
-        switch (call.kind()) {
+    private void collect(HostCollective collective) throws IOException, InterruptedException {
+        RankSegments segments = collective.segments();
+        MemorySegment out = collective.out();
+        switch (collective.kind()) {
             case ALL_REDUCE -> {
-                ring.reduceScatter(parts.of(out, group().index()), out, parts, combiner(call));
-                ring.allGather(out, parts);
+                ring.reduceScatter(segments.of(out, group().index()), out, segments, arithmetic(collective));
+                ring.allGather(out, segments);
             }
-            case REDUCE_SCATTER -> ring.reduceScatter(out, call.in(), parts, combiner(call));
+            case REDUCE_SCATTER -> ring.reduceScatter(out, collective.in(), segments, arithmetic(collective));
             case ALL_GATHER -> {
-                MemorySegment own = parts.of(out, group().index());
-                if (own.byteSize() > 0 && own.address() != call.in().address()) {
-                    own.copyFrom(call.in());
+                MemorySegment own = segments.of(out, group().index());
+                if (own.byteSize() > 0 && own.address() != collective.in().address()) {
+                    own.copyFrom(collective.in());
                 }
-                ring.allGather(out, parts);
+                ring.allGather(out, segments);
             }
-            case BROADCAST -> ring.broadcast(out, call.root());
+            case BROADCAST -> ring.broadcast(out, collective.root());
             case BARRIER -> ring.barrier();
-            default -> throw new AssertionError(call);
+            default -> throw new AssertionError(collective);
         }
     }
 
-    private ReductionArithmetic combiner(HostCollective call) {
-        return new ReductionArithmetic(call.operation(), group().size());
+    private ReductionArithmetic arithmetic(HostCollective collective) {
+        return new ReductionArithmetic(collective.call(), group().size());
     }
 
-    private void receive(HostCollective call) throws IOException {
-        SocketReader in = links.pair(call.root()).in();
+    private void receive(HostCollective collective) throws IOException {
+        SocketReader in = connections.pair(collective.root()).in();
         ByteBuffer header = ByteBuffer.allocate(CollectiveCall.HEADER);
         in.read(header);
-        refuse(call.operation().difference(header.flip()), call.root());
-        for (long start = 0; start < call.out().byteSize(); start += Integer.MAX_VALUE) {
-            in.read(call.out().asSlice(start, Math.min(Integer.MAX_VALUE, call.out().byteSize() - start)));
+        throwOnMismatch(collective.call().difference(header.flip()), collective.root());
+        for (long start = 0; start < collective.out().byteSize(); start += Integer.MAX_VALUE) {
+            in.read(collective.out().asSlice(start, Math.min(Integer.MAX_VALUE, collective.out().byteSize() - start)));
         }
     }
 
-    private void refuse(String difference, int peer) {
+    private void throwOnMismatch(String difference, int peer) {
         if (difference != null) {
             throw new CommunicationException("rank " + group().rankAt(peer) + " " + difference);
         }
     }
 
-    /** A mismatch is this rank's own finding; a broken connection has a cause that another rank may know better. */
+    /** After a broken connection, waits for the report of another rank that may know the cause. */
     @Override
-    String verdict(Exception thrown) {
+    String jobFailure(Exception thrown) {
         return (thrown instanceof IOException ? job.watch().imminentFailure() : job.watch().failure()).orElse(null);
     }
 
     @Override
-    void tell(String reason) {
+    void report(String reason) {
         job.watch().fail(reason);
     }
 
@@ -142,11 +142,11 @@ public final class SocketCommunicator extends HostCommunicator {
 
     @Override
     void disconnect() {
-        links.close();
+        connections.close();
     }
 
     @Override
-    void settle() throws InterruptedException {
-        links.join();
+    void awaitDisconnected() throws InterruptedException {
+        connections.join();
     }
 }

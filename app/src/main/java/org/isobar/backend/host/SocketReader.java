@@ -7,20 +7,20 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
-/** The receiving end of a connection: reads straight into the memory where bytes belong. */
+/** Reads from the socket of one peer directly into tensors and buffers, blocking. */
 final class SocketReader implements Closeable {
     private final SocketChannel channel;
     private final int peer;
     private final Runnable progressed;
 
-    /** Reads what rank {@code peer} writes, and closes the channel; {@code progressed} runs when something has come. */
+    /** Reads from rank {@code peer}. Takes over the channel. Runs {@code progressed} whenever data has arrived. */
     SocketReader(SocketChannel channel, int peer, Runnable progressed) {
         this.channel = channel;
         this.peer = peer;
         this.progressed = progressed;
     }
 
-    /** Fills the memory, of at most 2 GiB. */
+    /** Fills the memory, which has at most 2 GiB. */
     void read(MemorySegment bytes) throws IOException {
         read(bytes.asByteBuffer());
     }
@@ -30,16 +30,16 @@ final class SocketReader implements Closeable {
         try {
             while (bytes.hasRemaining()) {
                 if (channel.read(bytes) < 0) {
-                    throw new EOFException("at its end");
+                    throw new EOFException("end of stream");
                 }
                 progressed.run();
             }
-        } catch (IOException broken) {
-            throw broken("the connection from rank " + peer, broken);
+        } catch (IOException thrown) {
+            throw broken("the connection from rank " + peer, thrown);
         }
     }
 
-    /** What is said of a connection; where the JDK gives no reason, as for an interrupt, its exception's name. */
+    /** The exception for a broken connection. If the JDK gives no message, it contains the exception's class name. */
     static IOException broken(String connection, IOException thrown) {
         String reason = thrown.getMessage() == null ? thrown.getClass().getSimpleName() : thrown.getMessage();
         return new IOException(connection + " is broken (" + reason + ")", thrown);
@@ -50,11 +50,11 @@ final class SocketReader implements Closeable {
         closeQuietly(channel);
     }
 
-    /** Closes a connection that is of no more use, so that its failure does not matter. */
+    /** Closes a channel and ignores a failure to do so. */
     static void closeQuietly(SocketChannel channel) {
         try {
             channel.close();
-        } catch (IOException gone) { // closed it is, one way or the other
+        } catch (IOException ignored) {
             return;
         }
     }

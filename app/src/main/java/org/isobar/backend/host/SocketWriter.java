@@ -12,68 +12,68 @@ import java.util.Queue;
 import java.util.function.Consumer;
 
 /**
- * The sending end of a connection: takes memory in order and writes it, straight from where it lies, so that the caller
- * can receive meanwhile: on a thread of its own, or, of a channel that does not block, a little at once by the caller,
- * as far as the socket takes it, for waking a thread takes longer than writing that.
+ * Writes memory to the socket of one peer asynchronously and in order, without copying it, so that the caller can
+ * receive at the same time. A thread of the writer does this. If the channel is non-blocking, small data is first
+ * written by the caller, as far as the socket buffer has room, because waking a thread takes longer than the write.
  */
 final class SocketWriter implements Closeable {
-    /** What one buffer can span. */
-    private static final long LONGEST = 1 << 30;
-    /** What the caller writes himself. */
-    private static final int FEW = 1 << 18;
+    /** Largest size of one buffer in bytes. */
+    private static final long MAX_BUFFER = 1 << 30;
+    /** Largest size in bytes that the caller writes itself. */
+    private static final int DIRECT_BYTES = 1 << 18;
 
     private final SocketChannel channel;
     private final int peer;
-    private final Consumer<IOException> broken;
-    private final Selector room; // tells when the socket takes more; null if the channel waits for that itself
+    private final Consumer<IOException> onBroken;
+    private final Selector writable; // wakes when the socket has room; null for a blocking channel
     private final Thread thread;
     private final Queue<Item> queue = new ArrayDeque<>();
-    private long queued;
+    private long queued; // number of items
     private long sent;
     private IOException failure;
 
-    /** Writes to rank {@code peer}, and closes the channel; {@code broken} hears of a failure. */
-    SocketWriter(SocketChannel channel, int peer, String name, Consumer<IOException> broken) throws IOException {
+    /** Writes to rank {@code peer}. Takes over the channel. {@code onBroken} receives a failure to write. */
+    SocketWriter(SocketChannel channel, int peer, String name, Consumer<IOException> onBroken) throws IOException {
         this.channel = channel;
         this.peer = peer;
-        this.broken = broken;
-        room = channel.isBlocking() ? null : room(channel);
+        this.onBroken = onBroken;
+        writable = channel.isBlocking() ? null : writable(channel);
         thread = Thread.ofPlatform().daemon().name(name).start(this::serve);
     }
 
-    private static Selector room(SocketChannel channel) throws IOException {
-        Selector room = Selector.open();
+    private static Selector writable(SocketChannel channel) throws IOException {
+        Selector writable = Selector.open();
         try {
-            channel.register(room, SelectionKey.OP_WRITE);
-            return room;
+            channel.register(writable, SelectionKey.OP_WRITE);
+            return writable;
         } catch (IOException closed) {
-            room.close();
+            writable.close();
             throw closed;
         }
     }
 
     /**
-     * Sends the bytes, which stay as they are until then.
+     * Queues the bytes for sending. They must not change until they are sent.
      *
-     * @return a number to wait for, by {@link #awaitSent}
+     * @return a number for {@link #awaitSent}
      */
     long send(MemorySegment bytes) throws IOException {
         return send(bytes, null);
     }
 
-    /** As {@link #send(MemorySegment)}; runs {@code then} when all is sent. */
+    /** Like {@link #send(MemorySegment)}, and runs {@code then} when all bytes are sent. */
     long send(MemorySegment bytes, Runnable then) throws IOException {
         long start = 0;
-        for (; bytes.byteSize() - start > LONGEST; start += LONGEST) {
-            send(bytes.asSlice(start, LONGEST).asByteBuffer(), null);
+        for (; bytes.byteSize() - start > MAX_BUFFER; start += MAX_BUFFER) {
+            send(bytes.asSlice(start, MAX_BUFFER).asByteBuffer(), null);
         }
         return send(bytes.asSlice(start).asByteBuffer(), then);
     }
 
-    /** Sends what remains in the buffer. */
+    /** Queues the remaining bytes of the buffer; runs {@code then}, unless it is null, when they are sent. */
     synchronized long send(ByteBuffer bytes, Runnable then) throws IOException {
         check();
-        if (then == null && bytes.remaining() <= FEW && sent == queued && !channel.isBlocking()) {
+        if (then == null && bytes.remaining() <= DIRECT_BYTES && sent == queued && !channel.isBlocking()) {
             write(bytes);
             if (!bytes.hasRemaining()) {
                 sent++;
@@ -85,7 +85,7 @@ final class SocketWriter implements Closeable {
         return ++queued;
     }
 
-    /** Waits until what {@link #send} numbered so, and all before it, has left. */
+    /** Waits until the data that {@link #send} gave this number, and all before it, is written to the socket. */
     synchronized void awaitSent(long number) throws IOException, InterruptedException {
         while (sent < number) {
             check();
@@ -93,12 +93,12 @@ final class SocketWriter implements Closeable {
         }
     }
 
-    /** Waits until all has left. */
+    /** Waits until all queued data is written. */
     synchronized void flush() throws IOException, InterruptedException {
         awaitSent(queued);
     }
 
-    /** Whether all has left. */
+    /** Whether all queued data is written. */
     synchronized boolean idle() {
         return sent == queued;
     }
@@ -110,13 +110,13 @@ final class SocketWriter implements Closeable {
     }
 
     private void serve() {
-        try (room) {
+        try (writable) {
             while (true) {
                 Item item = next();
                 write(item.bytes());
                 while (item.bytes().hasRemaining()) {
-                    if (room != null) {
-                        room.select(ready -> { });
+                    if (writable != null) {
+                        writable.select(ready -> { });
                     }
                     write(item.bytes());
                 }
@@ -133,13 +133,13 @@ final class SocketWriter implements Closeable {
                 failure = thrown;
                 notifyAll();
             }
-            broken.accept(thrown);
+            onBroken.accept(thrown);
         } catch (InterruptedException impossible) {
-            throw new AssertionError("nobody interrupts this thread", impossible);
+            throw new AssertionError("no code interrupts this thread", impossible);
         }
     }
 
-    /** Writes it, or of a channel that does not block as much as the socket takes now. */
+    /** Writes the buffer; on a non-blocking channel, as much of it as the socket buffer has room for. */
     private void write(ByteBuffer bytes) throws IOException {
         try {
             channel.write(bytes);
@@ -156,12 +156,12 @@ final class SocketWriter implements Closeable {
         return queue.remove();
     }
 
-    /** Closes the connection; what has not left is lost. */
+    /** Closes the connection. Unsent data is lost. */
     @Override
     public void close() {
-        SocketReader.closeQuietly(channel); // first of all: it frees a thread that writes in vain
-        if (room != null) {
-            room.wakeup();
+        SocketReader.closeQuietly(channel); // first, because it wakes a thread that is blocked in a write
+        if (writable != null) {
+            writable.wakeup();
         }
         synchronized (this) {
             failure = failure == null ? new IOException("connection closed") : failure;
@@ -170,7 +170,7 @@ final class SocketWriter implements Closeable {
         }
     }
 
-    /** After {@link #close}: returns when nothing is read from memory any more. */
+    /** After {@link #close}, waits until the thread reads no more memory. */
     void join() throws InterruptedException {
         thread.join();
     }

@@ -1,5 +1,5 @@
 /**
- * Collectives between ranks whose tensors lie in host memory: over sockets, for several processes, and through the
- * memory itself, for ranks that are threads of one process. Both give the same bits.
+ * Collectives for tensors in host memory: over TCP sockets between processes, and through shared memory between ranks
+ * that are threads of one process. Both give the same bits.
  */
 package org.isobar.backend.host;

@@ -14,47 +14,49 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Listens on a port and lets in only who proves the job's secret. A stranger has {@link #PATIENCE} seconds for it, and
- * there are never more than {@link #STRANGERS} of them: a newcomer then turns out the one that has been at the door
- * longest. A process of the job needs milliseconds, and calls again if a flood of strangers swept it away.
+ * A listening port that accepts only connections whose caller proves the job's secret. A caller has
+ * {@link #HANDSHAKE_SECONDS} seconds to do so. At most {@link #MAX_PENDING} connections are unauthenticated at a time;
+ * one more evicts the oldest. A process of the job needs milliseconds, and retries if many foreign connections evicted
+ * it.
  */
 final class AuthenticatedListener implements Closeable {
-    private static final int STRANGERS = 256;
-    private static final int PATIENCE = 5;
+    private static final int MAX_PENDING = 256;
+    private static final int HANDSHAKE_SECONDS = 5;
     private static final int SWEEP_MILLIS = 200;
 
     private final ServerSocketChannel listener;
     private final JobSecret secret;
-    private final Host host;
-    private final SequencedMap<SocketChannel, Long> strangers = new LinkedHashMap<>(); // since System.nanoTime()
+    private final Handler handler;
+    private final SequencedMap<SocketChannel, Long> pending = new LinkedHashMap<>(); // accepted at, in nanoseconds
     private final AtomicInteger refused = new AtomicInteger();
 
-    /** Listens on {@code address}; port 0 takes any that is free. */
-    AuthenticatedListener(InetSocketAddress address, JobSecret secret, Host host) throws IOException {
+    /** Listens on {@code address}. Port 0 chooses a free port. */
+    AuthenticatedListener(InetSocketAddress address, JobSecret secret, Handler handler) throws IOException {
         this.secret = secret;
-        this.host = host;
+        this.handler = handler;
         listener = ServerSocketChannel.open();
         try {
-            listener.bind(address, STRANGERS);
+            listener.bind(address, MAX_PENDING);
         } catch (IOException | RuntimeException failed) {
             listener.close();
             throw failed;
         }
-        Thread.ofPlatform().daemon().name("isobar-door").start(this::accept);
-        Thread.ofVirtual().name("isobar-door-sweeper").start(this::sweep);
+        Thread.ofPlatform().daemon().name("isobar-listener").start(this::accept);
+        Thread.ofVirtual().name("isobar-listener-sweeper").start(this::sweep);
     }
 
-    /** A door on any free port of {@code address}. */
-    static AuthenticatedListener anywhere(InetAddress address, JobSecret secret, Host host) throws IOException {
-        return new AuthenticatedListener(new InetSocketAddress(address, 0), secret, host);
+    /** Listens on a free port of {@code address}. */
+    static AuthenticatedListener onFreePort(InetAddress address, JobSecret secret, Handler handler)
+        throws IOException {
+        return new AuthenticatedListener(new InetSocketAddress(address, 0), secret, handler);
     }
 
-    /** Where it listens. */
+    /** The address and port of this listener. */
     InetSocketAddress address() throws IOException {
         return (InetSocketAddress) listener.getLocalAddress();
     }
 
-    /** How many did not prove the secret so far. */
+    /** Number of connections so far that did not prove the secret. */
     int refused() {
         return refused.get();
     }
@@ -62,42 +64,42 @@ final class AuthenticatedListener implements Closeable {
     private void accept() {
         while (listener.isOpen()) {
             try {
-                SocketChannel stranger = listener.accept();
-                admit(stranger);
-                Thread.ofVirtual().name("isobar-door-guest").start(() -> examine(stranger));
+                SocketChannel channel = listener.accept();
+                addPending(channel);
+                Thread.ofVirtual().name("isobar-listener-handshake").start(() -> authenticate(channel));
             } catch (ClosedChannelException closed) {
                 return;
-            } catch (IOException exhausted) { // no more file descriptors, say: strangers will be swept out
+            } catch (IOException exhausted) { // file descriptors, for example; evictions will free some
                 pause();
             }
         }
     }
 
-    private void admit(SocketChannel stranger) {
-        synchronized (strangers) {
-            if (strangers.size() >= STRANGERS) {
-                turnOut(strangers.firstEntry().getKey());
+    private void addPending(SocketChannel channel) {
+        synchronized (pending) {
+            if (pending.size() >= MAX_PENDING) {
+                evict(pending.firstEntry().getKey());
             }
-            strangers.putLast(stranger, System.nanoTime());
+            pending.putLast(channel, System.nanoTime());
         }
     }
 
-    private void examine(SocketChannel stranger) {
+    private void authenticate(SocketChannel channel) {
         try {
-            Connection connection = new Connection(stranger);
+            Connection connection = new Connection(channel);
             Handshake.answer(connection.in(), connection.out(), secret);
-            synchronized (strangers) {
-                if (strangers.remove(stranger) == null) {
-                    throw new ClosedChannelException(); // too late: it was turned out
+            synchronized (pending) {
+                if (pending.remove(channel) == null) {
+                    throw new ClosedChannelException(); // it was evicted
                 }
             }
             Handshake.admit(connection.out());
-            connection.limit(Duration.ofSeconds(PATIENCE));
-            host.welcome(connection);
-        } catch (IOException | RuntimeException notOneOfUs) {
+            connection.limit(Duration.ofSeconds(HANDSHAKE_SECONDS));
+            handler.accepted(connection);
+        } catch (IOException | RuntimeException failed) {
             refused.incrementAndGet();
-            synchronized (strangers) {
-                turnOut(stranger);
+            synchronized (pending) {
+                evict(channel);
             }
         }
     }
@@ -105,18 +107,18 @@ final class AuthenticatedListener implements Closeable {
     private void sweep() {
         while (listener.isOpen()) {
             pause();
-            synchronized (strangers) {
-                long latest = System.nanoTime() - TimeUnit.SECONDS.toNanos(PATIENCE);
-                while (!strangers.isEmpty() && strangers.firstEntry().getValue() < latest) {
-                    turnOut(strangers.firstEntry().getKey());
+            synchronized (pending) {
+                long oldest = System.nanoTime() - TimeUnit.SECONDS.toNanos(HANDSHAKE_SECONDS);
+                while (!pending.isEmpty() && pending.firstEntry().getValue() < oldest) {
+                    evict(pending.firstEntry().getKey());
                 }
             }
         }
     }
 
-    private void turnOut(SocketChannel stranger) {
-        strangers.remove(stranger);
-        Connection.closeQuietly(stranger);
+    private void evict(SocketChannel channel) {
+        pending.remove(channel);
+        Connection.closeQuietly(channel);
     }
 
     private static void pause() {
@@ -127,23 +129,23 @@ final class AuthenticatedListener implements Closeable {
         }
     }
 
-    /** Stops listening and turns out every stranger; those let in stay. */
+    /** Stops listening and closes all unauthenticated connections. Authenticated connections stay open. */
     @Override
     public void close() {
         Connection.closeQuietly(listener);
-        synchronized (strangers) {
-            strangers.keySet().forEach(Connection::closeQuietly);
-            strangers.clear();
+        synchronized (pending) {
+            pending.keySet().forEach(Connection::closeQuietly);
+            pending.clear();
         }
     }
 
-    /** Receives those that are let in. */
+    /** Receives authenticated connections. */
     @FunctionalInterface
-    interface Host {
+    interface Handler {
         /**
-         * Hears what the guest wants, on a thread of its own, and takes over the connection. Reading is limited in time
-         * until it lifts the limit; the connection is closed if it fails.
+         * Takes over an authenticated connection. Runs on a thread of its own. Reads time out until the method lifts
+         * the limit. If the method throws, the connection is closed.
          */
-        void welcome(Connection connection) throws IOException;
+        void accepted(Connection connection) throws IOException;
     }
 }

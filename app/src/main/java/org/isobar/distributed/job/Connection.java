@@ -10,13 +10,13 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
-/** A TCP connection to another process of the job, as a pair of streams and as the channel below them. */
+/** A TCP connection to another process of the job: its channel, and data streams over it. */
 final class Connection implements Closeable {
     private final SocketChannel channel;
     private final DataInputStream in;
     private final DataOutputStream out;
 
-    /** Takes over an open channel. Reading is not buffered: what follows on the channel stays on the channel. */
+    /** Takes over an open channel. Input is not buffered, so unread bytes stay in the channel. */
     Connection(SocketChannel channel) throws IOException {
         this.channel = channel;
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
@@ -24,7 +24,11 @@ final class Connection implements Closeable {
         out = new DataOutputStream(new BufferedOutputStream(channel.socket().getOutputStream()));
     }
 
-    /** Connects to a process of the job and proves the secret to it, each within {@code limit}. */
+    /**
+     * Connects to a process of the job and authenticates to it. The connect and each read take at most {@code limit}.
+     *
+     * @throws Handshake.RefusedException if the other process does not belong to this job
+     */
     static Connection open(InetSocketAddress address, JobSecret secret, Duration limit) throws IOException {
         SocketChannel channel = SocketChannel.open();
         try {
@@ -41,12 +45,12 @@ final class Connection implements Closeable {
         }
     }
 
-    /** From here on a read that brings nothing for so long fails. */
+    /** Makes later reads fail if no data arrives for {@code limit}. */
     void limit(Duration limit) throws IOException {
         channel.socket().setSoTimeout(millis(limit));
     }
 
-    /** From here on reads wait until something comes or the connection is closed. */
+    /** Makes later reads wait without a limit. */
     void unlimited() throws IOException {
         channel.socket().setSoTimeout(0);
     }
@@ -67,7 +71,7 @@ final class Connection implements Closeable {
         return out;
     }
 
-    /** Closes without complaint: whoever closes has no more use for it. */
+    /** Closes the connection and ignores a failure to do so. */
     @Override
     public void close() {
         closeQuietly(channel);

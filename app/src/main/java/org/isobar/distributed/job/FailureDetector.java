@@ -12,9 +12,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Notices that a rank of the job has died or is stopped, or that all wait for each other, and tells all ranks why the
- * job cannot go on. Every rank keeps a connection to rank 0 over which both send a sign of life at short intervals from
- * a thread of its own, however long they compute. The first failure is the job's verdict; rank 0 passes it on.
+ * Detects that a rank of the job has died or is stopped, or that all ranks wait for each other, and reports the reason
+ * to all ranks. Every rank has a connection to rank 0. Both ends send heartbeats over it at short intervals, on a
+ * thread of their own, so that long computations do not delay them. The first failure that is reported becomes the
+ * job's failure; rank 0 forwards it to the other ranks.
  */
 public final class FailureDetector implements Closeable {
     private final TimeLimits limits;
@@ -26,7 +27,7 @@ public final class FailureDetector implements Closeable {
     private volatile String waiting = "";
     private volatile boolean closed;
 
-    /** Watches the ranks at the other ends of {@code connections}: all others for rank 0, rank 0 for all others. */
+    /** Watches the ranks at the other ends of {@code connections}: on rank 0 all others, on all others rank 0. */
     FailureDetector(int rank, Map<Integer, Connection> connections, TimeLimits limits) {
         this.limits = limits;
         peers = connections.keySet().stream().sorted()
@@ -34,88 +35,88 @@ public final class FailureDetector implements Closeable {
         stalls = new StallDetector(rank, limits);
         peers.forEach(peer -> Thread.ofVirtual().name("isobar-watch-" + peer.rank()).start(peer::listen));
         if (!peers.isEmpty()) {
-            Thread.ofPlatform().daemon().name("isobar-watch").start(this::tick);
+            Thread.ofPlatform().daemon().name("isobar-watch").start(this::run);
         }
     }
 
-    /** Why the job cannot go on, if it cannot. */
+    /** The reason why the job has failed, if it has. */
     public Optional<String> failure() {
         return Optional.ofNullable(failure.getNow(null));
     }
 
-    /** {@link #failure}, which may be about to arrive: waits for it a moment. */
+    /** The {@link #failure}. If there is none yet, waits a short time, because a report may be on its way. */
     public Optional<String> imminentFailure() {
-        return failureWithin(limits.telling());
+        return failureWithin(limits.propagation());
     }
 
-    /** Waits even if interrupted: who closes a communicator must not make another rank's verdict unheard. */
+    /** Waits even if the thread is interrupted, so that closing a communicator does not lose another rank's report. */
     private Optional<String> failureWithin(Duration limit) {
         return Optional.ofNullable(
             failure.copy().completeOnTimeout(null, limit.toNanos(), TimeUnit.NANOSECONDS).join());
     }
 
     /**
-     * Tells all ranks that the job cannot go on, unless it is known already. Nobody here sees the failure before the
-     * others have been told: he may end the process.
+     * Reports to all ranks that the job has failed, unless it has failed already. {@link #failure} becomes visible on
+     * this rank only after the others have been told, because the process may end as soon as it sees it.
      */
     public void fail(String reason) {
         if (decided.compareAndSet(false, true)) {
-            undisturbed(() -> peers.forEach(peer -> peer.abort(reason)));
+            uninterrupted(() -> peers.forEach(peer -> peer.abort(reason)));
             failure.complete(reason);
         }
     }
 
     /**
-     * Runs what writes to peers on a thread that nobody interrupts: an interrupt would close the connection, and this
-     * rank be thought dead.
+     * Runs {@code writes} on a thread that is never interrupted. An interrupt during a write would close the
+     * connection, and the peers would report this rank as dead.
      */
-    private static void undisturbed(Runnable words) {
-        CompletableFuture.runAsync(words, Thread::startVirtualThread).join();
+    private static void uninterrupted(Runnable writes) {
+        CompletableFuture.runAsync(writes, Thread::startVirtualThread).join();
     }
 
-    /** Runs {@code listener} once when the job fails; at once if it has failed. */
+    /** Runs {@code listener} once when the job fails, or immediately if it has failed. */
     public void onFailure(Runnable listener) {
         failure.thenRun(listener);
     }
 
-    /** From now on this rank waits for others; {@code place} names rank, group and operation. */
+    /** Records that this rank waits for others; {@code place} names rank, group and operation. */
     public void waiting(String place) {
         waiting = place;
     }
 
-    /** This rank waits no longer. */
+    /** Records that this rank no longer waits. */
     public void resumed() {
         waiting = "";
     }
 
-    /** Something has come in from a peer: this rank does not wait in vain. */
+    /** Records that data has arrived from a peer, so that a wait of this rank is not stalled. */
     public void progressed() {
         progress.incrementAndGet();
     }
 
-    private void tick() {
+    private void run() {
         long last = System.nanoTime();
         while (!closed && !failure.isDone()) {
-            pause(limits.beat());
+            pause(limits.heartbeatInterval());
             long now = System.nanoTime();
-            if (now - last > limits.silence().toNanos() / 2) {
-                peers.forEach(Heartbeat::forgive); // it was this process that was stopped
-                stalls.forgive(now);
+            if (now - last > limits.silenceLimit().toNanos() / 2) { // this process itself was stopped
+                peers.forEach(Heartbeat::restartTimer);
+                stalls.restartTimers(now);
             }
             last = now;
             RankStatus own = new RankStatus(progress.get(), waiting);
             peers.forEach(peer -> peer.beat(own));
-            judge(own, now);
+            check(own, now);
         }
     }
 
-    private void judge(RankStatus own, long now) {
+    private void check(RankStatus own, long now) {
         for (Heartbeat peer : peers) {
-            if (peer.silentFor(now) > limits.silence().toNanos()) {
-                fail("rank " + peer.rank() + " gives no sign of life: it is stopped, or cannot be reached");
+            if (peer.silentFor(now) > limits.silenceLimit().toNanos()) {
+                fail("rank " + peer.rank() + " sends no heartbeat: it is stopped or cannot be reached");
             }
         }
-        stalls.judge(own, peers.stream().map(Heartbeat::status).toList(), now).ifPresent(this::fail);
+        stalls.check(own, peers.stream().map(Heartbeat::status).toList(), now).ifPresent(this::fail);
     }
 
     static void pause(Duration time) {
@@ -127,18 +128,18 @@ public final class FailureDetector implements Closeable {
     }
 
     /**
-     * Takes leave. Rank 0 stays, for as long as a failure may take to show, until the others have left: they need it to
-     * hear of each other.
+     * Says farewell to the peers and stops watching them. Rank 0 first waits, within the limit for failures, until the
+     * other ranks have left, because it forwards their failures to each other.
      */
     @Override
     public void close() {
-        undisturbed(this::leave);
+        uninterrupted(this::leave);
     }
 
     private void leave() {
         long deadline = System.nanoTime() + limits.failure().toNanos();
         if (decided.get()) {
-            failureWithin(limits.failure()); // which is being told
+            failureWithin(limits.failure()); // until the peers have been told
         }
         peers.forEach(Heartbeat::farewell);
         while (peers.size() > 1 && !failure.isDone() && System.nanoTime() < deadline

@@ -7,8 +7,8 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 
 /**
- * The first words on every connection, by which both sides prove that they know the job's secret. Everything has a
- * fixed length, so nothing is allocated on a stranger's word:
+ * The handshake at the start of every connection, in which both sides prove that they know the job's secret. All fields
+ * have a fixed length, so that an unauthenticated peer cannot cause large allocations:
  * <pre>
  *   caller: magic, caller's nonce                              (8 + 32 bytes)
  *   host:   magic, host's nonce, host's proof                  (8 + 32 + 32)
@@ -17,7 +17,7 @@ import java.security.SecureRandom;
  */
 final class Handshake {
     private static final byte ADMITTED = 1;
-    private static final long MAGIC = 0x49534f4241520001L; // "ISOBAR", form 1 of this handshake
+    private static final long MAGIC = 0x49534f4241520001L; // "ISOBAR", version 1 of this handshake
     private static final int NONCE = 32;
     private static final int PROOF = 32;
 
@@ -37,7 +37,7 @@ final class Handshake {
         out.flush();
     }
 
-    /** The side that was called. */
+    /** The host's side. */
     static void answer(DataInputStream in, DataOutputStream out, JobSecret secret) throws IOException {
         expectMagic(in);
         byte[] peer = new byte[NONCE];
@@ -50,16 +50,16 @@ final class Handshake {
         expectProof(in, secret.proof("caller", peer, own));
     }
 
-    /** Tells a caller that has proved itself that it is in: until then a flood of strangers may sweep it away. */
+    /** Confirms to a caller that it is authenticated. Until then, its connection may be evicted. */
     static void admit(DataOutputStream out) throws IOException {
         out.writeByte(ADMITTED);
         out.flush();
     }
 
-    /** Waits to be admitted. */
+    /** Waits for the confirmation of {@link #admit}. */
     static void awaitAdmission(DataInputStream in) throws IOException {
         if (in.readByte() != ADMITTED) {
-            throw new Refused("it does not speak as Isobar does");
+            throw new RefusedException("it does not speak the protocol of Isobar");
         }
     }
 
@@ -71,7 +71,7 @@ final class Handshake {
 
     private static void expectMagic(DataInputStream in) throws IOException {
         if (in.readLong() != MAGIC) {
-            throw new Refused("it does not speak as Isobar does");
+            throw new RefusedException("it does not speak the protocol of Isobar");
         }
     }
 
@@ -79,15 +79,15 @@ final class Handshake {
         byte[] proof = new byte[PROOF];
         in.readFully(proof);
         if (!MessageDigest.isEqual(proof, expected)) {
-            throw new Refused("it does not know the secret of this job; is another job using this port?");
+            throw new RefusedException("it does not know the secret of this job; is another job using this port?");
         }
     }
 
-    /** The other side is none of us. */
-    static final class Refused extends IOException {
+    /** The other side does not belong to this job. */
+    static final class RefusedException extends IOException {
         private static final long serialVersionUID = 1L;
 
-        Refused(String message) {
+        RefusedException(String message) {
             super(message);
         }
     }

@@ -4,18 +4,18 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.util.Locale;
 
-/** One end of the connection over which two ranks give each other signs of life. */
+/** One end of the connection over which two ranks send each other heartbeats and report failures. */
 final class Heartbeat {
-    private static final int BEAT = 0;
+    private static final int BEAT = 0; // frame types
     private static final int ABORT = 1;
     private static final int FAREWELL = 2;
-    /** What one frame can carry: a string of DataOutput has at most 65,535 bytes. */
-    private static final int LONGEST = 20_000;
+    /** Characters of a string in one frame: a string of DataOutput has at most 65,535 bytes. */
+    private static final int MAX_TEXT = 20_000;
 
     private final int rank;
     private final Connection connection;
     private final Listener listener;
-    private volatile long heard = System.nanoTime();
+    private volatile long lastReceived = System.nanoTime();
     private volatile RankStatus status = new RankStatus(0, "");
     private volatile boolean left;
 
@@ -29,37 +29,37 @@ final class Heartbeat {
         return rank;
     }
 
-    /** What it said last. */
+    /** The last status that the peer has reported. */
     RankStatus status() {
         return status;
     }
 
-    /** Whether it has taken leave, or is gone. */
+    /** Whether the peer has said farewell or is lost. */
     boolean left() {
         return left;
     }
 
-    /** Nanoseconds since it was heard; 0 once it has taken leave. */
+    /** Nanoseconds since the last frame of the peer; 0 once it has left. */
     long silentFor(long now) {
-        return left ? 0 : now - heard;
+        return left ? 0 : now - lastReceived;
     }
 
-    /** Starts the count of {@link #silentFor} anew. */
-    void forgive() {
-        heard = System.nanoTime();
+    /** Restarts the time that {@link #silentFor} measures. */
+    void restartTimer() {
+        lastReceived = System.nanoTime();
     }
 
-    /** Hears the peer until its connection ends. After its farewell, rank 0 still passes on why the job has failed. */
+    /** Reads frames until the connection ends. After its farewell, rank 0 may still report that the job has failed. */
     void listen() {
         try {
             while (true) {
                 int frame = connection.in().readByte();
-                heard = System.nanoTime();
+                lastReceived = System.nanoTime();
                 switch (frame) {
                     case BEAT -> status = new RankStatus(connection.in().readLong(), connection.in().readUTF());
                     case ABORT -> listener.failed(connection.in().readUTF());
                     case FAREWELL -> left = true;
-                    default -> throw new IOException(String.format(Locale.ROOT, "frame %02x", frame));
+                    default -> throw new IOException(String.format(Locale.ROOT, "unknown heartbeat frame %02x", frame));
                 }
             }
         } catch (EOFException end) {
@@ -69,9 +69,9 @@ final class Heartbeat {
         }
     }
 
-    private void lost(IOException how) {
+    private void lost(IOException cause) {
         if (!left) {
-            listener.lost(rank, how);
+            listener.lost(rank, cause);
             left = true;
         }
     }
@@ -88,27 +88,27 @@ final class Heartbeat {
         send(FAREWELL, null, null);
     }
 
-    /** Frames are short and rare: they always find room in the socket's buffer, even if the peer is stopped. */
+    /** Does not block: frames are short and rare, so the socket buffer has room even if the peer is stopped. */
     private void send(int frame, RankStatus own, String reason) {
         synchronized (connection) {
             try {
                 connection.out().writeByte(frame);
                 if (own != null) {
                     connection.out().writeLong(own.progress());
-                    connection.out().writeUTF(cut(own.waiting()));
+                    connection.out().writeUTF(truncated(own.waiting()));
                 }
                 if (reason != null) {
-                    connection.out().writeUTF(cut(reason));
+                    connection.out().writeUTF(truncated(reason));
                 }
                 connection.out().flush();
-            } catch (IOException gone) { // the listening side says so
+            } catch (IOException reported) { // by listen, on its own thread
                 return;
             }
         }
     }
 
-    private static String cut(String text) {
-        return text.length() <= LONGEST ? text : text.substring(0, LONGEST);
+    private static String truncated(String text) {
+        return text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT);
     }
 
     void close() {

@@ -19,27 +19,27 @@ import org.isobar.device.DeviceException;
 import org.isobar.distributed.CommunicationException;
 
 /**
- * This process as a member of a job whose ranks have met: it can reach each of them, and learns when one is lost. Made
- * by {@link Rendezvous}.
+ * This process as a member of a job: opens connections to the other ranks and reports failures of the job. Created by
+ * {@link Rendezvous}.
  */
 public final class Job implements Closeable {
     private final RankEnvironment environment;
     private final JobSecret secret;
     private final TimeLimits limits;
     private final List<InetSocketAddress> addresses;
-    private final Arrivals arrivals;
+    private final IncomingConnections incoming;
     private final FailureDetector watch;
-    private final Map<String, Integer> connected = new ConcurrentHashMap<>(); // by peer and purpose
+    private final Map<String, Integer> connected = new ConcurrentHashMap<>(); // number of calls by peer and purpose
     private final Map<String, Integer> accepted = new ConcurrentHashMap<>();
 
-    /** A job whose members listen at {@code addresses}. Takes over {@code arrivals} and {@code connections}. */
+    /** A job whose ranks listen at {@code addresses}. Takes over {@code incoming} and {@code connections}. */
     Job(RankEnvironment environment, JobSecret secret, TimeLimits limits, List<InetSocketAddress> addresses,
-        Arrivals arrivals, Map<Integer, Connection> connections) {
+        IncomingConnections incoming, Map<Integer, Connection> connections) {
         this.environment = environment;
         this.secret = secret;
         this.limits = limits;
         this.addresses = List.copyOf(addresses);
-        this.arrivals = arrivals;
+        this.incoming = incoming;
         watch = new FailureDetector(environment.rank(), connections, limits);
     }
 
@@ -53,24 +53,25 @@ public final class Job implements Closeable {
         return environment.worldSize();
     }
 
-    /** How long ranks wait for each other. */
+    /** The time limits of this job. */
     public TimeLimits limits() {
         return limits;
     }
 
-    /** Tells who is lost. */
+    /** The failure detector of this job. */
     public FailureDetector watch() {
         return watch;
     }
 
     /**
-     * A new connection to {@code peer}, which asks for it by {@link #accept} with the same purpose. Blocking; the
-     * caller closes it.
+     * Opens a connection to {@code peer}, which calls {@link #accept} with the same purpose. The channel is blocking.
+     * The caller closes it.
      *
-     * @param purpose tells the connections of two ranks apart; of the same purpose, the n-th meets the n-th
+     * @param purpose distinguishes the connections of two ranks; with equal purposes, the n-th connect matches the n-th
+     *                accept
      */
     public SocketChannel connect(int peer, String purpose) throws IOException {
-        Connection connection = call(addresses.get(peer));
+        Connection connection = open(addresses.get(peer));
         try {
             connection.out().writeInt(rank());
             connection.out().writeUTF(purpose);
@@ -83,50 +84,53 @@ public final class Job implements Closeable {
         }
     }
 
-    /** A flood of strangers may sweep a call away; a few more tries get through, or find that nobody is there. */
-    private Connection call(InetSocketAddress address) throws IOException {
+    /** Retries, because the listener may evict a connection before it is authenticated. */
+    private Connection open(InetSocketAddress address) throws IOException {
         long deadline = System.nanoTime() + limits.failure().toNanos();
         while (true) {
             try {
                 return Connection.open(address, secret, limits.failure());
-            } catch (Handshake.Refused | ConnectException hopeless) {
-                throw hopeless;
-            } catch (IOException sweptAway) {
+            } catch (Handshake.RefusedException | ConnectException permanent) {
+                throw permanent;
+            } catch (IOException evicted) {
                 if (System.nanoTime() > deadline || watch.failure().isPresent()
-                    || Thread.currentThread().isInterrupted()) { // every further try would end at once
-                    throw sweptAway;
+                    || Thread.currentThread().isInterrupted()) { // further attempts would fail at once
+                    throw evicted;
                 }
-                FailureDetector.pause(limits.beat());
+                FailureDetector.pause(limits.heartbeatInterval());
             }
         }
     }
 
     /**
-     * The connection that {@code peer} opens by {@link #connect}.
+     * Waits for the connection that {@code peer} opens with {@link #connect}.
      *
-     * @throws CommunicationException if the job fails before it arrives, or it does not in time
+     * @throws CommunicationException if the job fails before the connection arrives, or it does not arrive in time
      */
     public SocketChannel accept(int peer, String purpose) {
-        CompletableFuture<SocketChannel> arrival = arrivals.of(new Caller(peer, purpose,
+        CompletableFuture<SocketChannel> connection = incoming.of(new ConnectionKey(peer, purpose,
             accepted.merge(peer + purpose, 1, Integer::sum)));
         watch.onFailure(() -> watch.failure().ifPresent(
-            reason -> arrival.completeExceptionally(new CommunicationException("rank " + rank() + ": " + reason))));
+            reason -> connection.completeExceptionally(new CommunicationException("rank " + rank() + ": " + reason))));
         try {
-            return arrival.get(limits.stall().toNanos(), TimeUnit.NANOSECONDS);
+            return connection.get(limits.stall().toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException failed) {
             throw new CommunicationException(failed.getCause().getMessage(), failed);
-        } catch (TimeoutException late) {
+        } catch (TimeoutException timeout) {
             throw new CommunicationException("rank " + rank() + ": rank " + peer + " did not connect for '" + purpose
-                + "' within " + limits.stall().toSeconds() + " s", late);
+                + "' within " + limits.stall().toSeconds() + " s", timeout);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw new CommunicationException("interrupted while waiting for rank " + peer, interrupted);
+            throw new CommunicationException("rank " + rank() + " was interrupted while it waited for rank " + peer,
+                interrupted);
         }
     }
 
     /**
-     * What to end with when this rank's device has failed: that failure, which the others are told, or what the job
-     * knows better.
+     * Handles a failure of this rank's device. If the job has failed already, that is the cause; otherwise reports the
+     * device's failure to the other ranks.
+     *
+     * @return the exception to end with: the job's failure if there is one, otherwise {@code broken}
      */
     public RuntimeException reportFailure(DeviceException broken) {
         Optional<CommunicationException> cause = rootCause(broken);
@@ -137,55 +141,58 @@ public final class Job implements Closeable {
         return broken;
     }
 
-    /** What the job knows better: a peer that is lost, or has issued something else, can bring a device down. */
+    /**
+     * The job's failure, if there is one, as the cause of a device failure: a lost peer, or one that has issued a
+     * different operation, can make a device fail. Waits a short time for a report that may be on its way.
+     */
     public Optional<CommunicationException> rootCause(DeviceException broken) {
         Optional<String> known = worldSize() > 1 ? watch.imminentFailure() : Optional.empty();
         return known.map(reason -> new CommunicationException("rank " + rank() + ": " + reason, broken));
     }
 
-    /** Leaves the job: communicators are closed first. Rank 0 stays until the others have left, within limits. */
+    /** Leaves the job. Close communicators first. Rank 0 waits, within the time limits, until the others have left. */
     @Override
     public void close() {
         watch.close();
-        arrivals.close();
+        incoming.close();
     }
 
-    /** The door at which peers call, and who has come in by it. */
-    static final class Arrivals implements Closeable {
-        private final Map<Caller, CompletableFuture<SocketChannel>> channels = new ConcurrentHashMap<>();
-        private AuthenticatedListener door;
+    /** Listens for connections from peers, and keeps those that have arrived. */
+    static final class IncomingConnections implements Closeable {
+        private final Map<ConnectionKey, CompletableFuture<SocketChannel>> channels = new ConcurrentHashMap<>();
+        private AuthenticatedListener listener;
 
         /** Starts to listen. */
         void listen(InetAddress address, JobSecret secret) throws IOException {
-            door = AuthenticatedListener.anywhere(address, secret, this::welcome);
+            listener = AuthenticatedListener.onFreePort(address, secret, this::accepted);
         }
 
         InetSocketAddress address() throws IOException {
-            return door.address();
+            return listener.address();
         }
 
-        private void welcome(Connection connection) throws IOException {
-            Caller caller = new Caller(connection.in().readInt(), connection.in().readUTF(),
+        private void accepted(Connection connection) throws IOException {
+            ConnectionKey key = new ConnectionKey(connection.in().readInt(), connection.in().readUTF(),
                 connection.in().readInt());
             connection.unlimited();
-            if (!of(caller).complete(connection.channel())) { // nobody waits for it any more
+            if (!of(key).complete(connection.channel())) { // the job has failed and accept has thrown
                 connection.close();
             }
         }
 
-        CompletableFuture<SocketChannel> of(Caller caller) {
-            return channels.computeIfAbsent(caller, any -> new CompletableFuture<>());
+        CompletableFuture<SocketChannel> of(ConnectionKey key) {
+            return channels.computeIfAbsent(key, any -> new CompletableFuture<>());
         }
 
-        /** Closes the door, and every connection that has come in by it. */
+        /** Stops listening and closes every connection that has arrived. */
         @Override
         public void close() {
-            if (door != null) {
-                door.close();
+            if (listener != null) {
+                listener.close();
             }
-            channels.values().forEach(arrival -> arrival.thenAccept(Connection::closeQuietly));
+            channels.values().forEach(channel -> channel.thenAccept(Connection::closeQuietly));
         }
     }
 
-    private record Caller(int rank, String purpose, int count) { }
+    private record ConnectionKey(int rank, String purpose, int count) { }
 }

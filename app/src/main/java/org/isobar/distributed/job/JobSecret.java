@@ -17,15 +17,16 @@ import javax.crypto.spec.SecretKeySpec;
 import org.isobar.fault.UserException;
 
 /**
- * What the processes of one job know and nobody else does. It is made anew for each job by whoever starts it and
- * reaches the processes through their environment or a file, never through a command line, which others can read.
+ * The shared secret of a job, by which its processes authenticate to each other. The launcher or submit script
+ * generates a new one for each job. Processes read it from their environment or from a file, never from a command line,
+ * which other users can read.
  */
 public final class JobSecret {
-    /** Holds the secret itself. */
+    /** Environment variable that holds the secret. */
     public static final String VARIABLE = "ISOBAR_JOB_SECRET";
-    /** Names a file that holds the secret. */
+    /** Environment variable that names a file with the secret. */
     public static final String FILE_VARIABLE = "ISOBAR_JOB_SECRET_FILE";
-    private static final int SHORTEST = 16;
+    private static final int MIN_LENGTH = 16;
     private static final String ALGORITHM = "HmacSHA256";
 
     private final SecretKeySpec key;
@@ -37,9 +38,9 @@ public final class JobSecret {
     }
 
     /**
-     * The secret that the environment holds or names, or none.
+     * The secret from the environment or from the file that it names; {@link #none} if neither is set.
      *
-     * @throws UserException if it is too short, or in a file that others can read
+     * @throws UserException if the secret is too short, or its file is readable by others
      */
     public static JobSecret of(Map<String, String> environment) {
         String text = environment.getOrDefault(VARIABLE, "").strip();
@@ -50,19 +51,19 @@ public final class JobSecret {
         if (text.isEmpty()) {
             text = read(file);
         }
-        if (text.length() < SHORTEST) {
+        if (text.length() < MIN_LENGTH) {
             throw new UserException("the job's secret has " + text.length() + " characters and needs at least "
-                + SHORTEST + "; make one with `openssl rand -hex 32`");
+                + MIN_LENGTH + "; make one with `openssl rand -hex 32`");
         }
         return new JobSecret(text, true);
     }
 
-    /** No secret: good enough among the processes of one machine. */
+    /** No secret. Sufficient for processes of one machine that meet on a loopback address. */
     public static JobSecret none() {
         return new JobSecret("no secret", false);
     }
 
-    /** A new secret, as text for {@link #VARIABLE}: 256 random bits. */
+    /** A new secret of 256 random bits, as text for {@link #VARIABLE}. */
     public static String random() {
         byte[] bits = new byte[32];
         new SecureRandom().nextBytes(bits);
@@ -75,8 +76,8 @@ public final class JobSecret {
             Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
             if (permissions.contains(PosixFilePermission.GROUP_READ)
                 || permissions.contains(PosixFilePermission.OTHERS_READ)) {
-                throw new UserException("others can read the job's secret in " + file + "; run `chmod 600 " + file
-                    + "` before it is written");
+                throw new UserException("the job's secret in " + file + " is readable by others; run `chmod 600 "
+                    + file + "` before writing it");
             }
             return Files.readString(path).strip();
         } catch (IOException | InvalidPathException | UnsupportedOperationException unreadable) {
@@ -85,12 +86,12 @@ public final class JobSecret {
         }
     }
 
-    /** Whether there is one. */
+    /** Whether a secret is set. */
     boolean given() {
         return given;
     }
 
-    /** Proof of knowing the secret: HMAC-SHA256 (RFC 2104) over what this side is and both sides' random numbers. */
+    /** Proof of knowing the secret: HMAC-SHA256 (RFC 2104) over the side (host or caller) and both sides' nonces. */
     byte[] proof(String side, byte[] ownNonce, byte[] peerNonce) {
         try {
             Mac mac = Mac.getInstance(ALGORITHM);
@@ -100,7 +101,7 @@ public final class JobSecret {
             mac.update(peerNonce);
             return mac.doFinal();
         } catch (GeneralSecurityException impossible) {
-            throw new AssertionError("every Java has " + ALGORITHM, impossible);
+            throw new AssertionError("every Java platform has " + ALGORITHM, impossible);
         }
     }
 }

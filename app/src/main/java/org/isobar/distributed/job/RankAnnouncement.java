@@ -9,21 +9,21 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * What each rank tells rank 0 at the rendezvous.
+ * The message in which a rank announces itself to rank 0 at the rendezvous.
  *
- * @param protocol  version of everything said after the handshake
- * @param rank      the rank that it claims
- * @param worldSize the number of ranks that it expects
- * @param address   where it listens for its peers
- * @param facts     what all ranks must agree on, by name: configuration, version, grid
+ * @param protocol  version of the protocol after the handshake
+ * @param rank      the rank of the sender
+ * @param worldSize the number of ranks that the sender expects
+ * @param address   the address at which the sender listens for its peers
+ * @param facts     values on which all ranks must agree, by name: configuration, program version, grid
  */
 record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress address,
     SortedMap<String, String> facts) {
-    /** The version that this program speaks. */
+    /** The protocol version of this program. */
     static final int PROTOCOL = 1;
-    private static final int MOST_FACTS = 10_000;
+    private static final int MAX_FACTS = 10_000;
 
-    /** Writes it. */
+    /** Writes the announcement. */
     void write(DataOutputStream out) throws IOException {
         out.writeInt(protocol);
         out.writeInt(rank);
@@ -37,7 +37,7 @@ record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress
         out.flush();
     }
 
-    /** Reads one; of another version, only the first three numbers. */
+    /** Reads an announcement. If its version differs, only the first three fields are read. */
     static RankAnnouncement read(DataInputStream in) throws IOException {
         int protocol = in.readInt();
         int rank = in.readInt();
@@ -47,8 +47,8 @@ record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress
         }
         InetSocketAddress address = readAddress(in);
         int count = in.readInt();
-        if (count < 0 || count > MOST_FACTS) {
-            throw new IOException(count + " facts");
+        if (count < 0 || count > MAX_FACTS) {
+            throw new IOException("announcement with " + count + " facts");
         }
         SortedMap<String, String> facts = new TreeMap<>();
         for (int i = 0; i < count; i++) {
@@ -57,18 +57,18 @@ record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress
         return new RankAnnouncement(protocol, rank, worldSize, address, facts);
     }
 
-    /** Writes an address in digits. */
+    /** Writes a numeric address and port. */
     static void writeAddress(DataOutputStream out, InetSocketAddress address) throws IOException {
-        byte[] digits = address.getAddress().getAddress();
-        out.writeByte(digits.length);
-        out.write(digits);
+        byte[] bytes = address.getAddress().getAddress();
+        out.writeByte(bytes.length);
+        out.write(bytes);
         out.writeShort(address.getPort());
     }
 
-    /** Reads what {@link #writeAddress} wrote; nothing is looked up. */
+    /** Reads an address that {@link #writeAddress} wrote, without a name lookup. */
     static InetSocketAddress readAddress(DataInputStream in) throws IOException {
-        byte[] digits = new byte[in.readByte() == 4 ? 4 : 16];
-        in.readFully(digits);
-        return new InetSocketAddress(InetAddress.getByAddress(digits), in.readUnsignedShort());
+        byte[] bytes = new byte[in.readByte() == 4 ? 4 : 16];
+        in.readFully(bytes);
+        return new InetSocketAddress(InetAddress.getByAddress(bytes), in.readUnsignedShort());
     }
 }

@@ -8,21 +8,22 @@ import java.util.regex.Pattern;
 import org.isobar.fault.UserException;
 
 /**
- * Which of the job's processes this one is, and where they meet: from RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
- * MASTER_PORT, or what Slurm says where these are absent. Where neither says anything, it is the only one.
+ * The rank of this process and the address of the rendezvous, read from RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
+ * MASTER_PORT, or from Slurm's variables where these are not set. Without any of them, the process is a job of one
+ * rank.
  *
  * @param rank          from 0
  * @param worldSize     number of processes
  * @param localRank     rank among the processes of this node, from 0
  * @param masterAddress name or address of the machine of rank 0
- * @param masterPort    port on which rank 0 awaits the others
+ * @param masterPort    port on which rank 0 listens at the rendezvous
  */
 public record RankEnvironment(int rank, int worldSize, int localRank, String masterAddress, int masterPort) {
-    /** The port of PyTorch's launcher, and of the tutorial's scripts. */
+    /** The default port of PyTorch's launcher and of the tutorial's scripts. */
     public static final int DEFAULT_PORT = 29500;
     private static final Pattern FIRST_OF_LIST = Pattern.compile("([^,\\[]*)(?:\\[(\\w+)[^]]*])?([^,\\[]*).*");
 
-    /** Checks that the numbers make sense. */
+    /** Checks the ranges. */
     public RankEnvironment {
         if (worldSize < 1 || rank < 0 || rank >= worldSize) {
             throw new UserException("rank " + rank + " of " + worldSize + " processes: RANK must be at least 0 and less"
@@ -39,7 +40,8 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
     /**
      * Reads the environment of a process.
      *
-     * @throws UserException if something is missing or wrong, or if this is a batch script's shell, not a task
+     * @throws UserException if a variable is missing or invalid, or if this is the shell of a batch script and not a
+     * task
      */
     public static RankEnvironment of(Map<String, String> environment) {
         Variables variables = new Variables(environment);
@@ -57,15 +59,15 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
     }
 
     /**
-     * Number of processes on this machine, which share it: LOCAL_WORLD_SIZE, as torchrun has it too; else 1.
+     * Number of processes on this machine: LOCAL_WORLD_SIZE, as in torchrun; 1 if it is not set.
      *
-     * @throws UserException if it is no such number
+     * @throws UserException if it is not a positive number
      */
     public static int localWorldSize(Map<String, String> environment) {
         int number = new Variables(environment).number("LOCAL_WORLD_SIZE", null).orElse(1);
         if (number < 1) {
-            throw new UserException("LOCAL_WORLD_SIZE=" + number + ", but it is the number of processes on this"
-                + " machine: at least 1");
+            throw new UserException("LOCAL_WORLD_SIZE=" + number + ": the number of processes on this machine must be"
+                + " at least 1");
         }
         return number;
     }
@@ -90,34 +92,35 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
         }
 
         <T> T missing(String name) {
-            throw new UserException(name + " is not set, though WORLD_SIZE says that there are several processes; set"
+            throw new UserException(name + " is not set, but WORLD_SIZE is greater than 1; set"
                 + " RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or start them by srun or"
                 + " `isobar launch`");
         }
 
         /**
-         * The shell of a batch script looks like rank 0 of all tasks: SLURM_PROCID is 0 and SLURM_NTASKS that of the
-         * job. An interactive one has SLURM_NTASKS alone. Only a task of srun has a step with as many tasks (Slurm
-         * 22.05, tried). With RANK and without SLURM_PROCID, somebody else than srun has started the processes.
+         * Refuses to run in the shell of a Slurm job. In the shell of a batch script the variables look like those of
+         * rank 0: SLURM_PROCID is 0 and SLURM_NTASKS is that of the job. In an interactive shell only SLURM_NTASKS is
+         * set. Only in a task of srun is SLURM_STEP_NUM_TASKS equal to SLURM_NTASKS (observed with Slurm 22.05). If
+         * RANK is set and SLURM_PROCID is not, a launcher other than srun has started the processes.
          */
         void refuseShell() {
-            boolean processesElsewhere = text("SLURM_PROCID").isEmpty() && text("RANK").isPresent();
-            if (text("SLURM_JOB_ID").isPresent() && !processesElsewhere
+            boolean otherLauncher = text("SLURM_PROCID").isEmpty() && text("RANK").isPresent();
+            if (text("SLURM_JOB_ID").isPresent() && !otherLauncher
                 && !text("SLURM_STEP_NUM_TASKS").equals(text("SLURM_NTASKS"))) {
                 throw new UserException("this is the shell of Slurm job " + all.get("SLURM_JOB_ID")
-                    + ", not one of its " + all.getOrDefault("SLURM_NTASKS", "several") + " tasks: it would wait for"
-                    + " the others for ever. Put srun before the command");
+                    + ", not one of its " + all.getOrDefault("SLURM_NTASKS", "several") + " tasks, and would wait"
+                    + " forever for the others. Put srun before the command");
             }
         }
 
-        /** Rank 0 runs on the first node of the step. */
+        /** The first node of the step, on which rank 0 runs. */
         Optional<String> firstNode() {
             return text("SLURM_STEP_NODELIST").or(() -> text("SLURM_JOB_NODELIST")).map(RankEnvironment::firstNode)
                 .or(() -> text("SLURM_LAUNCH_NODE_IPADDR"));
         }
     }
 
-    /** The first host of Slurm's short form: {@code nid001} of {@code nid[001-004,007],login1}. */
+    /** The first host of a compressed Slurm node list: {@code nid001} of {@code nid[001-004,007],login1}. */
     static String firstNode(String list) {
         Matcher matcher = FIRST_OF_LIST.matcher(list);
         if (!matcher.matches()) {

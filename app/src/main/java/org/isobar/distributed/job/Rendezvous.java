@@ -17,13 +17,14 @@ import java.util.TreeMap;
 import org.isobar.fault.UserException;
 
 /**
- * How the ranks of a job find each other: all call at rank 0, on MASTER_ADDR and MASTER_PORT, prove the job's secret
- * and say who they are, where they listen and what they have in mind; if all have come and agree, each learns the
- * addresses of all. Without a secret, and wherever MASTER_ADDR is a loopback address, this machine alone can call.
+ * The rendezvous at which the ranks of a job find each other. All ranks connect to rank 0 at MASTER_ADDR and
+ * MASTER_PORT, prove the job's secret, and announce their rank, their address and the facts on which all must agree.
+ * When all have connected and agree, each receives the addresses of all. Without a secret, MASTER_ADDR must be a
+ * loopback address, so that only processes of this machine can connect.
  */
 public final class Rendezvous {
-    private static final Duration PAUSE = Duration.ofMillis(100);
-    private static final Duration ONE_TRY = Duration.ofSeconds(5);
+    private static final Duration RETRY_INTERVAL = Duration.ofMillis(100);
+    private static final Duration MAX_ATTEMPT = Duration.ofSeconds(5);
 
     private final RankEnvironment environment;
     private final JobSecret secret;
@@ -40,26 +41,28 @@ public final class Rendezvous {
     }
 
     /**
-     * Meets the other ranks. Returns at once if there are none.
+     * Connects to the other ranks. Returns immediately if there are none.
      *
-     * @param facts what all ranks must agree on, by name: the configuration's keys, the program's version, the grid
-     * @throws UserException at every rank that was reached, with one message, if ranks are missing, are there twice or
-     *                       disagree; or if rank 0 cannot listen or be reached
+     * @param facts values on which all ranks must agree, by name: the configuration's keys, the program's version, the
+     * grid
+     * @throws UserException on every rank that has connected, with the same message, if ranks are missing, are present
+     * twice
+     *                       or disagree; also if rank 0 cannot listen or cannot be reached
      */
     public static Job join(RankEnvironment environment, JobSecret secret, Map<String, String> facts,
         TimeLimits limits) {
-        Job.Arrivals arrivals = new Job.Arrivals();
+        Job.IncomingConnections incoming = new Job.IncomingConnections();
         if (environment.worldSize() == 1) {
-            return new Job(environment, secret, limits, List.of(), arrivals, Map.of());
+            return new Job(environment, secret, limits, List.of(), incoming, Map.of());
         }
         Rendezvous rendezvous = new Rendezvous(environment, secret, facts, limits);
         try {
             InetAddress master = rendezvous.master();
-            return environment.rank() == 0 ? rendezvous.host(master, arrivals) : rendezvous.call(master, arrivals);
+            return environment.rank() == 0 ? rendezvous.host(master, incoming) : rendezvous.call(master, incoming);
         } catch (IOException | RuntimeException failed) {
-            arrivals.close();
-            throw failed instanceof UserException told ? told
-                : new UserException("the ranks could not meet at " + rendezvous.place() + ": " + failed, failed);
+            incoming.close();
+            throw failed instanceof UserException known ? known
+                : new UserException("the rendezvous at " + rendezvous.address() + " failed: " + failed, failed);
         }
     }
 
@@ -68,91 +71,93 @@ public final class Rendezvous {
         try {
             master = InetAddress.getByName(environment.masterAddress());
         } catch (UnknownHostException unknown) {
-            throw new UserException("MASTER_ADDR=" + environment.masterAddress() + " is not the name of a machine that"
-                + " this one knows; use its address", unknown);
+            throw new UserException("MASTER_ADDR=" + environment.masterAddress()
+                + " is not the name of a machine known to"
+                + " this one; use its IP address", unknown);
         }
         if (!secret.given() && !master.isLoopbackAddress()) {
-            throw new UserException("the ranks are to meet at " + place() + ", which others can reach, but the job has"
-                + " no secret: set " + JobSecret.VARIABLE + " or " + JobSecret.FILE_VARIABLE
-                + " alike for all ranks (`isobar launch` and the submit scripts do)");
+            throw new UserException("the rendezvous address " + address() + " is reachable from other machines, but the"
+                + " job has no secret: set " + JobSecret.VARIABLE + " or " + JobSecret.FILE_VARIABLE
+                + " to the same value for all ranks (`isobar launch` and the submit scripts do)");
         }
         return master;
     }
 
-    private String place() {
+    private String address() {
         return environment.masterAddress() + ":" + environment.masterPort();
     }
 
-    private Job host(InetAddress master, Job.Arrivals arrivals) throws IOException {
+    private Job host(InetAddress master, Job.IncomingConnections incoming) throws IOException {
         try {
-            arrivals.listen(master, secret);
-            RendezvousHost host = new RendezvousHost(hello(arrivals.address()));
+            incoming.listen(master, secret);
+            RendezvousHost host = new RendezvousHost(announcement(incoming.address()));
             InetSocketAddress address = new InetSocketAddress(master, environment.masterPort());
-            try (AuthenticatedListener door = new AuthenticatedListener(address, secret, host)) {
-                List<InetSocketAddress> addresses = host.await(deadline, limits.start(), door::refused);
-                return new Job(environment, secret, limits, addresses, arrivals, host.connections());
+            try (AuthenticatedListener listener = new AuthenticatedListener(address, secret, host)) {
+                List<InetSocketAddress> addresses = host.await(deadline, limits.start(), listener::refused);
+                return new Job(environment, secret, limits, addresses, incoming, host.connections());
             }
-        } catch (BindException taken) {
-            boolean elsewhere = String.valueOf(taken.getMessage()).contains("assign");
-            throw new UserException(elsewhere
+        } catch (BindException failed) {
+            boolean wrongMachine = String.valueOf(failed.getMessage()).contains("assign");
+            throw new UserException(wrongMachine
                 ? "MASTER_ADDR=" + environment.masterAddress() + " is not an address of the machine of rank 0"
-                : "port " + environment.masterPort() + " of " + environment.masterAddress() + " is in use, by another"
-                + " job perhaps; set MASTER_PORT to another, alike for all ranks", taken);
+                : "port " + environment.masterPort() + " of " + environment.masterAddress() + " is in use, perhaps"
+                + " by another job; set MASTER_PORT to another port, the same for all ranks", failed);
         }
     }
 
-    private RankAnnouncement hello(InetSocketAddress address) {
+    private RankAnnouncement announcement(InetSocketAddress address) {
         return new RankAnnouncement(RankAnnouncement.PROTOCOL, environment.rank(), environment.worldSize(), address,
             new TreeMap<>(facts));
     }
 
-    private Job call(InetAddress master, Job.Arrivals arrivals) throws IOException {
+    private Job call(InetAddress master, Job.IncomingConnections incoming) throws IOException {
         Connection connection = reach(new InetSocketAddress(master, environment.masterPort()));
         try {
             InetSocketAddress own = (InetSocketAddress) connection.channel().getLocalAddress();
-            arrivals.listen(own.getAddress(), secret);
-            hello(arrivals.address()).write(connection.out());
-            // Rank 0 gives up first, and says why.
+            incoming.listen(own.getAddress(), secret);
+            announcement(incoming.address()).write(connection.out());
+            // Longer than the limit of rank 0, which reports the reason when it gives up.
             connection.limit(limits.start().plus(limits.failure()));
-            List<InetSocketAddress> addresses = verdict(connection.in());
+            List<InetSocketAddress> addresses = readOutcome(connection.in());
             connection.unlimited();
-            return new Job(environment, secret, limits, addresses, arrivals, Map.of(0, connection));
+            return new Job(environment, secret, limits, addresses, incoming, Map.of(0, connection));
         } catch (EOFException end) {
             connection.close();
-            throw new UserException("rank 0 at " + place() + " ended before all ranks had met; its own message says"
-                + " why", end);
+            throw new UserException("rank 0 at " + address() + " ended before the rendezvous was complete; see the"
+                + " message of rank 0 for the reason", end);
         } catch (IOException | RuntimeException failed) {
             connection.close();
             throw failed;
         }
     }
 
-    /** Tries until rank 0 is there: it may start later than this rank. */
+    /** Retries until the deadline, because rank 0 may start later than this rank. */
     private Connection reach(InetSocketAddress address) {
         while (true) {
             try {
-                return Connection.open(address, secret, oneTry());
-            } catch (Handshake.Refused stranger) {
-                throw new UserException("something listens at " + place() + ", but it is not rank 0 of this job: "
-                    + stranger.getMessage(), stranger);
+                return Connection.open(address, secret, attemptLimit());
+            } catch (Handshake.RefusedException refused) {
+                throw new UserException("the process that listens at " + address() + " is not rank 0 of this job: "
+                    + refused.getMessage(), refused);
             } catch (IOException notYet) {
                 if (System.nanoTime() > deadline || notYet instanceof NoRouteToHostException) {
-                    throw new UserException("rank " + environment.rank() + " cannot reach rank 0 at " + place()
+                    throw new UserException("rank " + environment.rank() + " cannot reach rank 0 at " + address()
                         + " within " + limits.start().toSeconds() + " s (" + notYet.getMessage() + "); is it running,"
                         + " and are MASTER_ADDR and MASTER_PORT right?", notYet);
                 }
-                FailureDetector.pause(PAUSE);
+                FailureDetector.pause(RETRY_INTERVAL);
             }
         }
     }
 
-    /** Not beyond the deadline; nor is a limit ever zero. */
-    private Duration oneTry() {
+    /** The time limit of one attempt: the time left, but at most MAX_ATTEMPT and at least RETRY_INTERVAL. */
+    private Duration attemptLimit() {
         Duration left = Duration.ofNanos(deadline - System.nanoTime());
-        return left.compareTo(ONE_TRY) > 0 ? ONE_TRY : left.compareTo(PAUSE) > 0 ? left : PAUSE;
+        return left.compareTo(MAX_ATTEMPT) > 0 ? MAX_ATTEMPT : left.compareTo(RETRY_INTERVAL) > 0 ? left
+            : RETRY_INTERVAL;
     }
 
-    private static List<InetSocketAddress> verdict(DataInputStream in) throws IOException {
+    private static List<InetSocketAddress> readOutcome(DataInputStream in) throws IOException {
         int count = in.readInt();
         if (count <= 0) {
             throw new UserException(in.readUTF());

@@ -18,163 +18,167 @@ import java.util.stream.IntStream;
 
 import org.isobar.fault.UserException;
 
-/** Rank 0 at the rendezvous: hears every rank, and tells all of them whether the job can start. */
-final class RendezvousHost implements AuthenticatedListener.Host {
-    private static final int MOST_DIFFERENCES = 8;
-    private static final int MOST_VALUES = 4;
-    private static final int LONGEST_VALUE = 200;
+/** The side of rank 0 at the rendezvous: receives all announcements and tells all ranks whether the job can start. */
+final class RendezvousHost implements AuthenticatedListener.Handler {
+    private static final int MAX_DIFFERENCES = 8;
+    private static final int MAX_VALUES = 4;
+    private static final int MAX_VALUE_LENGTH = 200;
 
     private final RankAnnouncement own;
-    private final SortedMap<Integer, RankAnnouncement> heard = new TreeMap<>();
+    private final SortedMap<Integer, RankAnnouncement> announced = new TreeMap<>();
     private final Map<Integer, Connection> connections = new HashMap<>();
-    private final List<Connection> turnedDown = new ArrayList<>();
-    private boolean settled;
-    private String fault;
+    private final List<Connection> rejected = new ArrayList<>();
+    private boolean decided;
+    private String failure;
 
     RendezvousHost(RankAnnouncement own) {
         this.own = own;
-        heard.put(0, own);
+        announced.put(0, own);
     }
 
     @Override
-    public void welcome(Connection connection) throws IOException {
-        RankAnnouncement hello = RankAnnouncement.read(connection.in());
+    public void accepted(Connection connection) throws IOException {
+        RankAnnouncement announcement = RankAnnouncement.read(connection.in());
         connection.unlimited();
-        enter(hello, connection);
+        add(announcement, connection);
     }
 
-    private synchronized void enter(RankAnnouncement hello, Connection connection) {
-        if (settled) {
-            fault = "the job of " + own.worldSize() + " ranks has begun without this process, which says that it is"
-                + " rank " + hello.rank();
+    private synchronized void add(RankAnnouncement announcement, Connection connection) {
+        if (decided) {
+            failure = "the job of " + own.worldSize() + " ranks has started already; this process came too late as"
+                + " rank " + announcement.rank();
             tell(connection);
             connection.close();
             return;
         }
-        String objection = objection(hello);
+        String objection = objection(announcement);
         if (objection == null) {
-            heard.put(hello.rank(), hello);
-            connections.put(hello.rank(), connection);
+            announced.put(announcement.rank(), announcement);
+            connections.put(announcement.rank(), connection);
         } else {
-            turnedDown.add(connection);
-            fault = fault == null ? objection : fault;
+            rejected.add(connection);
+            failure = failure == null ? objection : failure;
         }
         notifyAll();
     }
 
-    private String objection(RankAnnouncement hello) {
-        if (hello.protocol() != own.protocol()) {
-            return "rank " + hello.rank() + " runs another version of the program (protocol " + hello.protocol()
-                + ", rank 0 has " + own.protocol() + "); start the same on all nodes";
+    private String objection(RankAnnouncement announcement) {
+        if (announcement.protocol() != own.protocol()) {
+            return "rank " + announcement.rank() + " runs a different version of the program (protocol "
+                + announcement.protocol() + ", rank 0 has " + own.protocol() + "); start the same version on all nodes";
         }
-        if (hello.worldSize() != own.worldSize()) {
-            return "rank " + hello.rank() + " was started with WORLD_SIZE=" + hello.worldSize() + ", rank 0 with "
-                + own.worldSize() + "; it must be the number of processes, alike for all";
+        if (announcement.worldSize() != own.worldSize()) {
+            return "rank " + announcement.rank() + " was started with WORLD_SIZE=" + announcement.worldSize()
+                + ", rank 0 with "
+                + own.worldSize() + "; set it to the number of processes, the same for all";
         }
-        if (hello.rank() < 0 || hello.rank() >= own.worldSize()) {
-            return "a process says that it is rank " + hello.rank() + " of " + own.worldSize();
+        if (announcement.rank() < 0 || announcement.rank() >= own.worldSize()) {
+            return "a process claims rank " + announcement.rank() + " of " + own.worldSize();
         }
-        return heard.containsKey(hello.rank()) ? "two processes say that they are rank " + hello.rank()
-            + " (listening at " + heard.get(hello.rank()).address() + " and " + hello.address()
-            + "); give each its own RANK" : null;
+        return announced.containsKey(announcement.rank()) ? "two processes claim rank " + announcement.rank()
+            + " (listening at " + announced.get(announcement.rank()).address() + " and " + announcement.address()
+            + "); give each process its own RANK" : null;
     }
 
     /**
-     * Waits for all ranks, until {@code deadline}, and tells them the outcome.
+     * Waits for all ranks until {@code deadline}, and tells them the outcome.
      *
-     * @param refused how many have called that do not know the job's secret
-     * @return where each rank listens
+     * @param limit   the time until the deadline, for the message
+     * @param refused number of connections that did not prove the job's secret
+     * @return the address at which each rank listens
+     * @throws UserException if ranks are missing, are present twice or disagree
      */
     synchronized List<InetSocketAddress> await(long deadline, Duration limit, IntSupplier refused) {
-        while (fault == null && heard.size() < own.worldSize()) {
+        while (failure == null && announced.size() < own.worldSize()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (left <= 0) {
-                fault = missing(limit, refused.getAsInt());
+                failure = missing(limit, refused.getAsInt());
                 break;
             }
             try {
                 wait(left);
             } catch (InterruptedException interrupted) {
                 Thread.currentThread().interrupt();
-                fault = "rank 0 was interrupted while it waited for the others";
+                failure = "rank 0 was interrupted at the rendezvous";
             }
         }
-        if (fault == null) {
-            fault = differences();
+        if (failure == null) {
+            failure = differences();
         }
-        settled = true;
+        decided = true;
         connections.values().forEach(this::tell);
-        turnedDown.forEach(this::tell);
-        turnedDown.forEach(Connection::close);
-        if (fault != null) {
+        rejected.forEach(this::tell);
+        rejected.forEach(Connection::close);
+        if (failure != null) {
             connections.values().forEach(Connection::close);
-            throw new UserException(fault);
+            throw new UserException(failure);
         }
         return addresses();
     }
 
-    /** The connections of all other ranks, by rank; the caller takes them over. */
+    /** The connections to all other ranks, by rank. The caller takes them over. */
     Map<Integer, Connection> connections() {
         return connections;
     }
 
     private List<InetSocketAddress> addresses() {
-        return heard.values().stream().map(RankAnnouncement::address).toList();
+        return announced.values().stream().map(RankAnnouncement::address).toList();
     }
 
     private String missing(Duration limit, int refused) {
-        return "of " + own.worldSize() + " ranks these did not come within " + limit.toSeconds() + " s: "
-            + ranks(IntStream.range(0, own.worldSize()).filter(rank -> !heard.containsKey(rank)).boxed()
-            .collect(Collectors.toCollection(TreeSet::new))) + "; see whether they were started and what they say"
+        return "of " + own.worldSize() + " ranks these did not connect within " + limit.toSeconds() + " s: "
+            + ranks(IntStream.range(0, own.worldSize()).filter(rank -> !announced.containsKey(rank)).boxed()
+            .collect(Collectors.toCollection(TreeSet::new))) + "; check that they were started, and their output"
             + (refused == 0 ? "" : " (" + refused + " connections were refused: they did not prove the job's secret)");
     }
 
-    /** One line for each fact on which the ranks differ, or null; short enough for one string of DataOutput. */
+    /** One line per fact on which the ranks differ, or null if there is none. Fits one string of DataOutput. */
     private String differences() {
         SortedSet<String> keys = new TreeSet<>();
-        heard.values().forEach(hello -> keys.addAll(hello.facts().keySet()));
+        announced.values().forEach(announcement -> keys.addAll(announcement.facts().keySet()));
         List<String> lines = new ArrayList<>();
         for (String key : keys) {
             SortedMap<String, SortedSet<Integer>> ranksOf = new TreeMap<>();
-            heard.forEach((rank, hello) -> ranksOf.computeIfAbsent(hello.facts().getOrDefault(key, "(not set)"),
+            announced.forEach((rank, announcement) ->
+                ranksOf.computeIfAbsent(announcement.facts().getOrDefault(key, "(not set)"),
                 value -> new TreeSet<>()).add(rank));
             if (ranksOf.size() > 1) {
-                lines.add("\n  " + key + ": " + ranksOf.entrySet().stream().limit(MOST_VALUES)
-                    .map(entry -> cut(entry.getKey()) + " at " + ranks(entry.getValue()))
+                lines.add("\n  " + key + ": " + ranksOf.entrySet().stream().limit(MAX_VALUES)
+                    .map(entry -> truncated(entry.getKey()) + " at " + ranks(entry.getValue()))
                     .collect(Collectors.joining(", ")));
             }
         }
         if (lines.isEmpty()) {
             return null;
         }
-        String more = lines.size() > MOST_DIFFERENCES ? "\n  and " + (lines.size() - MOST_DIFFERENCES) + " more" : "";
-        return "the ranks were started differently; start them alike:"
-            + lines.stream().limit(MOST_DIFFERENCES).collect(Collectors.joining()) + more;
+        String more = lines.size() > MAX_DIFFERENCES ? "\n  and " + (lines.size() - MAX_DIFFERENCES) + " more" : "";
+        return "the ranks were started with different settings; start all with the same:"
+            + lines.stream().limit(MAX_DIFFERENCES).collect(Collectors.joining()) + more;
     }
 
-    private static String cut(String value) {
-        return value.length() <= LONGEST_VALUE ? value : value.substring(0, LONGEST_VALUE) + "...";
+    private static String truncated(String value) {
+        return value.length() <= MAX_VALUE_LENGTH ? value : value.substring(0, MAX_VALUE_LENGTH) + "...";
     }
 
-    /** At most 16 of them in words: "rank 3", "ranks 1, 2 and 14 more". */
+    /** Lists at most 16 ranks: "rank 3", "ranks 1, 2 and 14 more". */
     private static String ranks(SortedSet<Integer> ranks) {
-        int most = 16;
-        return (ranks.size() == 1 ? "rank " : "ranks ") + ranks.stream().limit(most).map(String::valueOf)
-            .collect(Collectors.joining(", ")) + (ranks.size() > most ? " and " + (ranks.size() - most) + " more" : "");
+        int max = 16;
+        return (ranks.size() == 1 ? "rank " : "ranks ") + ranks.stream().limit(max).map(String::valueOf)
+            .collect(Collectors.joining(", ")) + (ranks.size() > max ? " and " + (ranks.size() - max) + " more" : "");
     }
 
     private void tell(Connection connection) {
         try {
-            connection.out().writeInt(fault == null ? heard.size() : 0);
-            if (fault == null) {
+            connection.out().writeInt(failure == null ? announced.size() : 0);
+            if (failure == null) {
                 for (InetSocketAddress address : addresses()) {
                     RankAnnouncement.writeAddress(connection.out(), address);
                 }
             } else {
-                connection.out().writeUTF(fault);
+                connection.out().writeUTF(failure);
             }
             connection.out().flush();
-        } catch (IOException gone) { // its loss is noticed when the job begins
+        } catch (IOException lost) { // detected when the job starts
             return;
         }
     }

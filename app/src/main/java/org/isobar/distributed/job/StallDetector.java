@@ -6,17 +6,18 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Finds out that ranks which all live will never go on: rank 0, that every rank waits and nothing has come in anywhere
- * for as long as a dead rank may go unnoticed; any rank, that it has waited for longer than its peers may compute.
+ * Detects that ranks which are all alive make no progress. Rank 0 detects that every rank has waited, and none has
+ * received data, for {@link TimeLimits#silenceLimit}. Any rank detects that it has itself waited for longer than
+ * {@link TimeLimits#stall}.
  */
 final class StallDetector {
-    private static final int MOST = 16;
+    private static final int MAX_LISTED = 16;
 
     private final int rank;
     private final TimeLimits limits;
-    private List<RankStatus> before = List.of();
-    private long since;
-    private RankStatus ownBefore = new RankStatus(-1, "");
+    private List<RankStatus> lastStatuses = List.of();
+    private long allSince;
+    private RankStatus lastOwn = new RankStatus(-1, "");
     private long ownSince;
 
     StallDetector(int rank, TimeLimits limits) {
@@ -24,35 +25,35 @@ final class StallDetector {
         this.limits = limits;
     }
 
-    /** Counts anew: this process has been stopped, and what was sent meanwhile has yet to come in. */
-    void forgive(long now) {
+    /** Restarts all times, after this process was stopped: data that was sent meanwhile has yet to arrive. */
+    void restartTimers(long now) {
         ownSince = now;
-        since = now;
+        allSince = now;
     }
 
-    /** The verdict, if there is one, on the present state of this rank and of those that it watches, in order. */
-    Optional<String> judge(RankStatus own, List<RankStatus> others, long now) {
-        if (!own.equals(ownBefore) || own.waiting().isEmpty()) {
-            ownBefore = own;
+    /** The failure, if there is one, in the present status of this rank and of the {@code others}, in rank order. */
+    Optional<String> check(RankStatus own, List<RankStatus> others, long now) {
+        if (!own.equals(lastOwn) || own.waiting().isEmpty()) {
+            lastOwn = own;
             ownSince = now;
         }
         if (now - ownSince > limits.stall().toNanos()) {
             return Optional.of(own.waiting() + " has waited for " + limits.stall().toSeconds() + " s");
         }
-        return rank == 0 ? judgeAll(own, others, now) : Optional.empty();
+        return rank == 0 ? checkAll(own, others, now) : Optional.empty();
     }
 
-    private Optional<String> judgeAll(RankStatus own, List<RankStatus> others, long now) {
+    private Optional<String> checkAll(RankStatus own, List<RankStatus> others, long now) {
         List<RankStatus> all = new ArrayList<>(List.of(own));
         all.addAll(others);
-        if (!all.equals(before) || all.stream().anyMatch(status -> status.waiting().isEmpty())) {
-            before = all;
-            since = now;
+        if (!all.equals(lastStatuses) || all.stream().anyMatch(status -> status.waiting().isEmpty())) {
+            lastStatuses = all;
+            allSince = now;
         }
-        if (now - since <= limits.silence().toNanos()) {
+        if (now - allSince <= limits.silenceLimit().toNanos()) {
             return Optional.empty();
         }
         return Optional.of("all ranks wait for each other: "
-            + all.stream().limit(MOST).map(RankStatus::waiting).collect(Collectors.joining("; ")));
+            + all.stream().limit(MAX_LISTED).map(RankStatus::waiting).collect(Collectors.joining("; ")));
     }
 }

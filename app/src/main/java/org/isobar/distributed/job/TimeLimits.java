@@ -3,16 +3,17 @@ package org.isobar.distributed.job;
 import java.time.Duration;
 
 /**
- * How long ranks wait for each other.
+ * Time limits of a job.
  *
- * @param start   for all ranks to arrive at the rendezvous
- * @param failure after a peer has died or is stopped, or all ranks wait for each other, until each survivor has ended
- *                its waiting with an error
- * @param stall   for an operation whose peers live, but do not come to it: longer than any computation, file or data
- *                loading between two collectives
+ * @param start   until all ranks have connected at the rendezvous
+ * @param failure from the death or stop of a rank, or from the moment when all ranks wait for each other, until the
+ * waits
+ *                of all survivors have ended with an error
+ * @param stall   of waiting for peers that are alive but do not issue the operation; must be longer than any
+ *                computation, file access or data loading between two collectives
  */
 public record TimeLimits(Duration start, Duration failure, Duration stall) {
-    /** Two minutes to start, ten seconds after a failure, half an hour for a slow peer. */
+    /** Start 2 minutes, failure 10 seconds, stall 30 minutes. */
     public static final TimeLimits DEFAULT =
         new TimeLimits(Duration.ofMinutes(2), Duration.ofSeconds(10), Duration.ofMinutes(30));
 
@@ -20,23 +21,23 @@ public record TimeLimits(Duration start, Duration failure, Duration stall) {
     public TimeLimits {
         for (Duration limit : new Duration[] {start, failure, stall}) {
             if (!limit.isPositive()) {
-                throw new IllegalArgumentException("time limit " + limit);
+                throw new IllegalArgumentException("time limit " + limit + " is not positive");
             }
         }
     }
 
-    /** Distance of the signs of life that ranks give each other. */
-    Duration beat() {
+    /** Interval of heartbeats: a twentieth of the failure limit. */
+    Duration heartbeatInterval() {
         return failure.dividedBy(20);
     }
 
-    /** How long a rank may be silent, or all may wait for each other. */
-    Duration silence() {
+    /** How long a rank may send no heartbeat, or all ranks may wait for each other: 0.7 of the failure limit. */
+    Duration silenceLimit() {
         return failure.multipliedBy(7).dividedBy(10);
     }
 
-    /** The rest of the limit: how long a verdict may be on its way to all. */
-    Duration telling() {
-        return failure.minus(silence());
+    /** How long the report of a failure may take to reach all ranks: the rest of the failure limit. */
+    Duration propagation() {
+        return failure.minus(silenceLimit());
     }
 }

@@ -1,2 +1,2 @@
-/** The processes of a job: how they find and authenticate each other, and how they notice that one has failed. */
+/** The processes of a job: rendezvous, authentication, connections between ranks, and failure detection. */
 package org.isobar.distributed.job;

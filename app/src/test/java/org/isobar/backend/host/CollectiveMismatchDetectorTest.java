@@ -111,7 +111,7 @@ class CollectiveMismatchDetectorTest {
                 rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
         });
-        assertTrue(failures.get(0).endsWith("the connection from rank 1 is broken (at its end)"), failures.get(0));
+        assertTrue(failures.get(0).endsWith("the connection from rank 1 is broken (end of stream)"), failures.get(0));
         assertNull(failures.get(1));
     }
 

@@ -91,7 +91,7 @@ class CollectivesTest {
             for (Executable collective : List.<Executable>of(() -> communicator.allReduce(half, Reduction.SUM),
                     () -> communicator.allGather(half, half.slice(0, 2)), () -> communicator.broadcast(half, 0))) {
                 assertTrue(assertThrows(IllegalArgumentException.class, collective).getMessage()
-                    .endsWith("know BF16, F32 and F64, not F16"));
+                    .endsWith("support BF16, F32 and F64, not F16"));
             }
             communicator.allReduce(single, Reduction.SUM).await(); // nobody was told anything: all goes on
             assertArrayEquals(new double[] {2, 4, 6, 8}, HostTensors.values(single));

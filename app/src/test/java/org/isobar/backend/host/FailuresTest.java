@@ -116,7 +116,8 @@ class FailuresTest {
                 ended.countDown();
             }
         });
-        expect(thrown, "operation 0 (all-reduce of 10 F32)", ranks == Ranks.THREADS ? "rank 1 did not come"
+        expect(thrown, "operation 0 (all-reduce of 10 F32)", ranks == Ranks.THREADS
+            ? "rank 1 did not issue the operation"
             : "has waited for 2 s");
     }
 

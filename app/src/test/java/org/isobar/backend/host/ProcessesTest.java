@@ -40,7 +40,7 @@ class ProcessesTest {
         try (RankProcesses ranks = start(3, Integer.MAX_VALUE)) {
             ranks.awaitUnderWay();
             ranks.stop(1);
-            expectSurvivors(ranks, 1, "rank 1 gives no sign of life");
+            expectSurvivors(ranks, 1, "rank 1 sends no heartbeat");
         }
     }
 

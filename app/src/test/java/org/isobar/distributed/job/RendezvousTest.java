@@ -110,7 +110,8 @@ class RendezvousTest {
 
     @Test
     void missingRanksAreNamed() {
-        refused(run(2, rank -> () -> join(rank, 4, SHORT)), 2, "of 4 ranks these did not come within 1 s: ranks 2, 3");
+        refused(run(2, rank -> () -> join(rank, 4, SHORT)), 2,
+            "of 4 ranks these did not connect within 1 s: ranks 2, 3");
     }
 
     @Test
@@ -122,7 +123,7 @@ class RendezvousTest {
 
     @Test
     void twoRanksWithTheSameNumber() {
-        refused(run(3, rank -> () -> join(Math.min(rank, 1), 3, LIMITS)), 3, "two processes say that they are rank 1");
+        refused(run(3, rank -> () -> join(Math.min(rank, 1), 3, LIMITS)), 3, "two processes claim rank 1");
     }
 
     @Test
@@ -149,7 +150,7 @@ class RendezvousTest {
     void nobodyAtTheAddress() {
         refused(run(1, rank -> () -> join(1, 2, SHORT)), 1, "rank 1 cannot reach rank 0 at 127.0.0.1:" + port);
         refused(run(1, rank -> () -> Rendezvous.join(new RankEnvironment(1, 2, 0, "no.such.host.invalid", port), SECRET,
-            Map.of(), SHORT)), 1, "no.such.host.invalid is not the name of a machine");
+            Map.of(), SHORT)), 1, "no.such.host.invalid is not the name of a machine known");
     }
 
     @Test
@@ -162,7 +163,7 @@ class RendezvousTest {
     void anotherJobsSecret() {
         List<Object> outcomes = run(2, rank -> () -> Rendezvous.join(environment(rank, 2),
             rank == 0 ? SECRET : secret("the secret of another job"), Map.of(), SHORT));
-        refused(outcomes.subList(0, 1), 1, "did not come within 1 s: rank 1", "1 connections were refused");
+        refused(outcomes.subList(0, 1), 1, "did not connect within 1 s: rank 1", "1 connections were refused");
         refused(outcomes.subList(1, 2), 1, "does not know the secret of this job");
     }
 
@@ -206,13 +207,13 @@ class RendezvousTest {
     @Test
     void aSlowStrangerIsTurnedOut() throws Exception {
         InetAddress loopback = InetAddress.getLoopbackAddress();
-        try (AuthenticatedListener door = AuthenticatedListener.anywhere(loopback, SECRET, connection -> { });
-            Socket slow = new Socket(loopback, door.address().getPort())) {
+        try (AuthenticatedListener listener = AuthenticatedListener.onFreePort(loopback, SECRET, connection -> { });
+            Socket slow = new Socket(loopback, listener.address().getPort())) {
             slow.setSoTimeout(10_000);
             long start = System.nanoTime();
             assertEquals(-1, slow.getInputStream().read());
             assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(8));
-            while (door.refused() == 0) {
+            while (listener.refused() == 0) {
                 assertTrue(System.nanoTime() - start < TimeUnit.SECONDS.toNanos(9));
                 Thread.sleep(5);
             }

@@ -16,7 +16,7 @@ class StallDetectorTest {
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(10), Duration.ofSeconds(60)));
 
     private Optional<String> judge(RankStatus own, int second) {
-        return stalls.judge(own, OTHERS, Duration.ofSeconds(second).toNanos());
+        return stalls.check(own, OTHERS, Duration.ofSeconds(second).toNanos());
     }
 
     @Test
@@ -38,7 +38,7 @@ class StallDetectorTest {
     @Test
     void aStoppedProcessJudgesAnew() {
         assertEquals(Optional.empty(), judge(ZERO, 0));
-        stalls.forgive(Duration.ofSeconds(100).toNanos());
+        stalls.restartTimers(Duration.ofSeconds(100).toNanos());
         assertEquals(Optional.empty(), judge(ZERO, 100));
         assertEquals(Optional.empty(), judge(ZERO, 107));
         assertEquals(Optional.of("all ranks wait for each other: rank 0; rank 1"), judge(ZERO, 108));

@@ -80,7 +80,7 @@ class FailingSavesTest {
             assertEquals(1, job.code(1 - culprit, LIMIT), job.screens());
             assertEquals(1, errors(job, 1 - culprit).size(), job.screens());
             assertTrue(errors(job, 1 - culprit).getFirst().contains("rank " + culprit
-                + (fault == Fault.STOP ? " gives no sign of life" : " has died")), job.screens());
+                + (fault == Fault.STOP ? " sends no heartbeat" : " has died")), job.screens());
             assertFalse(job.shown(0).contains("WARNING - no checkpoint"), job.screens());
             if (fault == Fault.STOP) {
                 job.resume(culprit);

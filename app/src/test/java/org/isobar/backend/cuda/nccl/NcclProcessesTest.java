@@ -81,7 +81,7 @@ class NcclProcessesTest {
         try (RankProcesses ranks = start(NcclJobs.FOREVER, 3, 3)) {
             ranks.awaitUnderWay();
             ranks.stop(1);
-            expectSurvivors(ranks, 1, "rank 1 gives no sign of life");
+            expectSurvivors(ranks, 1, "rank 1 sends no heartbeat");
         }
     }
 
