@@ -16,7 +16,7 @@ import org.isobar.backend.host.InProcessHub;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** Which groups get a communicator, and what one for a rank alone does. */
+/** The groups that get a communicator, and the communicator of a single rank. */
 class CommunicatorsTest {
     private final List<Tensor> copied = new ArrayList<>();
 

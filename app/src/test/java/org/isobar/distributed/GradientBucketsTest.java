@@ -22,7 +22,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** Which gradients are reduced together, when, and to what. */
+/** Division of gradients into buckets, start of their reductions, and results. */
 class GradientBucketsTest {
     private static final Set<Axis> DP = Set.of(Axis.DP);
     private static final Set<Axis> CP = Set.of(Axis.CP);
@@ -94,7 +94,7 @@ class GradientBucketsTest {
         });
     }
 
-    /** Backward is under way until {@code ready} is called for the last range. */
+    /** Backward is incomplete until {@code ready} is called for the last range. */
     @Test
     void bucketsAreReducedInOrderWhileBackwardGoesOn() throws Exception {
         ranks(2, 1, communicators -> {
@@ -116,7 +116,7 @@ class GradientBucketsTest {
         });
     }
 
-    /** Nothing but the reduction itself can change these values. */
+    /** Polls the values, which only the reduction changes. */
     private static void awaitReduced(Tensor tensor) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (Arrays.stream(HostTensors.values(tensor)).anyMatch(value -> value != .5)) {
@@ -147,10 +147,10 @@ class GradientBucketsTest {
         }
     }
 
-    /** What one rank does. */
+    /** Work of one rank. */
     @FunctionalInterface
     private interface Body<T> {
-        /** Does it. */
+        /** Runs on the thread of the rank. */
         T run(Communicators communicators) throws Exception;
     }
 }

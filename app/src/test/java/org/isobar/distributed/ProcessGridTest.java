@@ -16,7 +16,7 @@ import java.util.stream.IntStream;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 
-/** Every order of the four axes, with all sizes of up to 16 ranks. */
+/** Groups and coordinates for every order of the four axes and all sizes of up to 16 ranks. */
 class ProcessGridTest {
     private static final List<List<Axis>> AXIS_SETS = IntStream.range(1, 16)
         .mapToObj(bits -> Arrays.stream(Axis.values()).filter(axis -> (bits >> axis.ordinal() & 1) == 1).toList())
@@ -82,7 +82,7 @@ class ProcessGridTest {
         });
     }
 
-    /** The groups as sets of bits. */
+    /** The groups as bit sets. */
     private static int[] members(ProcessGrid grid, List<Axis> axes) {
         return grid.groups(axes).stream().mapToInt(group -> group.stream().mapToInt(rank -> 1 << rank).sum()).toArray();
     }
@@ -169,7 +169,7 @@ class ProcessGridTest {
     }
 
     /**
-     * The formula of Megatron-LM's {@code generate_masked_orthogonal_rank_groups}: group g and place m are decomposed
+     * The formula of Megatron-LM's {@code generate_masked_orthogonal_rank_groups}: group g and member m are decomposed
      * in the bases of the axes off and on the mask, and the rank is the inner product with the axes' global strides.
      */
     private static List<List<Integer>> megatron(ProcessGrid grid, List<Axis> mask) {

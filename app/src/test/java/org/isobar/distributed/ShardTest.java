@@ -12,7 +12,7 @@ import org.isobar.fault.UserException;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 
-/** How weights and sequences are cut. */
+/** Slices of weights and parts of sequences. */
 class ShardTest {
     @Test
     void columnParallelCutsRowsAndRowParallelCutsColumns() {
@@ -34,11 +34,11 @@ class ShardTest {
     }
 
     @Test
-    void sequencesAreCutAsTheTutorialCutsThem() {
+    void sequencesAreSplitAsInTheTutorial() {
         assertArrayEquals(new long[] {1013, 1013, 1013, 1011}, SequenceSplit.sizes(4050, 4));
         assertArrayEquals(new long[] {17, 17, 17, 14}, SequenceSplit.sizes(65, 4));
         assertArrayEquals(new long[] {9, 9, 9, 9, 9, 9, 9, 2}, SequenceSplit.sizes(65, 8));
-        // ceil would leave the last of 4 with nothing: 9 = 3 + 3 + 3 + 0.
+        // With ceil the last of 4 parts would be empty: 9 = 3 + 3 + 3 + 0.
         assertArrayEquals(new long[] {2, 2, 2, 3}, SequenceSplit.sizes(9, 4));
         assertEquals(3039, SequenceSplit.start(4050, 4, 3));
         assertThrows(IllegalArgumentException.class, () -> SequenceSplit.sizes(3, 4));

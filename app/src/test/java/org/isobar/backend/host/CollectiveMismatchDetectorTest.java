@@ -29,13 +29,13 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** Ranks as threads tell each other what they issue, over real sockets. */
+/** Mismatch detection between ranks that are threads, over real sockets. */
 class CollectiveMismatchDetectorTest {
     private static final Tensor TEN = HostTensors.of(DType.F32, 10, i -> i);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration LIMIT = Duration.ofSeconds(20);
 
-    /** One of them. */
-    private record Rank(int index, CollectiveMismatchDetector roll, CollectiveSequence operations,
+    /** State of one rank. */
+    private record Rank(int index, CollectiveMismatchDetector detector, CollectiveSequence operations,
         CompletableFuture<String> failure) { }
 
     private interface Body {
@@ -43,9 +43,9 @@ class CollectiveMismatchDetectorTest {
     }
 
     @Test
-    void everybodyShowsWhatItBrings() throws Exception {
+    void exchangeGathersTheBytesOfAllRanks() throws Exception {
         List<String> failures = run(4, rank -> {
-            List<ByteBuffer> all = rank.roll().exchange(ByteBuffer.allocate(8).putLong(10L * rank.index()).flip());
+            List<ByteBuffer> all = rank.detector().exchange(ByteBuffer.allocate(8).putLong(10L * rank.index()).flip());
             for (int peer = 0; peer < 4; peer++) {
                 assertEquals(10 * peer, all.get(peer).getLong(0));
             }
@@ -53,34 +53,34 @@ class CollectiveMismatchDetectorTest {
         failures.forEach(failure -> assertNull(failure));
     }
 
-    /** Many are on their way at once, and a pair has its own order. */
+    /** Many calls are in flight, and sends and receives between two ranks have an order of their own. */
     @Test
-    void whatIsTheSameIsPassedOver() throws Exception {
+    void matchingCallsAreAccepted() throws Exception {
         List<String> failures = run(3, rank -> {
             for (int i = 0; i < 1000; i++) {
-                rank.roll().announce(rank.operations().allReduce(TEN, Reduction.SUM));
-                rank.roll().announce(rank.operations().receive(TEN, (rank.index() + 2) % 3));
-                rank.roll().announce(rank.operations().send(TEN, (rank.index() + 1) % 3));
+                rank.detector().announce(rank.operations().allReduce(TEN, Reduction.SUM));
+                rank.detector().announce(rank.operations().receive(TEN, (rank.index() + 2) % 3));
+                rank.detector().announce(rank.operations().send(TEN, (rank.index() + 1) % 3));
             }
-            rank.roll().announce(rank.operations().barrier());
-            rank.roll().drain(PATIENCE);
+            rank.detector().announce(rank.operations().barrier());
+            rank.detector().drain(LIMIT);
         });
         failures.forEach(failure -> assertNull(failure));
     }
 
     @Test
-    void whatDiffersIsNamed() throws Exception {
+    void mismatchedCallsAreNamed() throws Exception {
         CyclicBarrier end = new CyclicBarrier(3);
         List<String> failures = run(3, rank -> {
-            rank.roll().announce(rank.operations().barrier());
-            rank.roll().announce(rank.index() == 1 ? rank.operations().broadcast(TEN, 0)
+            rank.detector().announce(rank.operations().barrier());
+            rank.detector().announce(rank.index() == 1 ? rank.operations().broadcast(TEN, 0)
                 : rank.operations().allReduce(TEN, Reduction.SUM));
             if (rank.index() == 0) {
-                rank.roll().drain(PATIENCE);
+                rank.detector().drain(LIMIT);
             } else {
-                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                rank.failure().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
             }
-            end.await(PATIENCE.toSeconds(), TimeUnit.SECONDS); // who leaves takes along what it has not told yet
+            end.await(LIMIT.toSeconds(), TimeUnit.SECONDS); // a rank that leaves loses headers that it has not sent
         });
         assertEquals("operation 1 (broadcast of 10 F32): rank 0 has issued operation 1 (all-reduce of 10 F32)",
             failures.get(1));
@@ -92,11 +92,11 @@ class CollectiveMismatchDetectorTest {
     void aSendOfAnotherSizeIsNamed() throws Exception {
         List<String> failures = run(2, rank -> {
             if (rank.index() == 0) {
-                rank.roll().announce(rank.operations().send(TEN, 1));
-                rank.roll().drain(PATIENCE);
+                rank.detector().announce(rank.operations().send(TEN, 1));
+                rank.detector().drain(LIMIT);
             } else {
-                rank.roll().announce(rank.operations().receive(TEN.slice(0, 4), 0));
-                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                rank.detector().announce(rank.operations().receive(TEN.slice(0, 4), 0));
+                rank.failure().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
             }
         });
         assertEquals("operation 0 (receive of 4 F32): rank 0 has issued operation 0 (send of 10 F32)",
@@ -104,27 +104,27 @@ class CollectiveMismatchDetectorTest {
     }
 
     @Test
-    void aRankThatLeavesIsMissed() throws Exception {
+    void aRankThatLeavesIsDetected() throws Exception {
         List<String> failures = run(2, rank -> {
             if (rank.index() == 0) {
-                rank.roll().announce(rank.operations().barrier());
-                rank.failure().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                rank.detector().announce(rank.operations().barrier());
+                rank.failure().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
             }
         });
         assertTrue(failures.get(0).endsWith("the connection from rank 1 is broken (end of stream)"), failures.get(0));
         assertNull(failures.get(1));
     }
 
-    /** Runs {@code body} at each rank; what each has heard of the others, or null. */
+    /** Runs {@code body} on each rank. Returns the mismatch or failure that each has reported, or null. */
     private static List<String> run(int count, Body body) throws Exception {
         int port = FreePorts.one();
         try (ExecutorService threads = Executors.newFixedThreadPool(count)) {
             List<Callable<String>> ranks = IntStream.range(0, count)
                 .mapToObj(rank -> (Callable<String>) () -> rank(rank, count, port, body)).toList();
-            List<Future<String>> heard = threads.invokeAll(ranks);
+            List<Future<String>> futures = threads.invokeAll(ranks);
             String[] failures = new String[count];
             for (int rank = 0; rank < count; rank++) {
-                failures[rank] = heard.get(rank).get();
+                failures[rank] = futures.get(rank).get();
             }
             return Arrays.asList(failures);
         }
@@ -135,11 +135,11 @@ class CollectiveMismatchDetectorTest {
         RankEnvironment self = new RankEnvironment(rank, count, 0, "127.0.0.1", port);
         CompletableFuture<String> failure = new CompletableFuture<>();
         try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG);
-            CollectiveMismatchDetector roll = new CollectiveMismatchDetector(job, group)) {
-            if (count < 4) { // else they only show what they bring
-                roll.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
+            CollectiveMismatchDetector detector = new CollectiveMismatchDetector(job, group)) {
+            if (count < 4) { // the test of exchange does not compare calls
+                detector.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
             }
-            body.run(new Rank(rank, roll, new CollectiveSequence(group), failure));
+            body.run(new Rank(rank, detector, new CollectiveSequence(group), failure));
         }
         return failure.getNow(null);
     }

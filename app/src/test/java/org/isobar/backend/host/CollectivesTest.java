@@ -28,9 +28,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What collectives compute, between threads and over sockets, for several numbers of ranks. */
+/** Results of collectives between threads and over sockets, for several numbers of ranks. */
 class CollectivesTest {
-    /** More than a window of chunks for each of three ranks, and no multiple of anything. */
+    /** More than a window of chunks for each of three ranks; not a multiple of any chunk or vector size. */
     private static final int MANY = 2_000_003;
 
     static List<Arguments> layouts() {
@@ -81,7 +81,7 @@ class CollectivesTest {
         });
     }
 
-    /** F16 is of devices whose memory the host does not reach. */
+    /** F16 exists only on devices whose memory the host cannot access. */
     @ParameterizedTest
     @EnumSource
     void f16IsRefused(Ranks ranks) throws Exception {
@@ -93,14 +93,14 @@ class CollectivesTest {
                 assertTrue(assertThrows(IllegalArgumentException.class, collective).getMessage()
                     .endsWith("support BF16, F32 and F64, not F16"));
             }
-            communicator.allReduce(single, Reduction.SUM).await(); // nobody was told anything: all goes on
+            communicator.allReduce(single, Reduction.SUM).await(); // the failed calls were not issued
             assertArrayEquals(new double[] {2, 4, 6, 8}, HostTensors.values(single));
         });
     }
 
     @ParameterizedTest
     @MethodSource("layouts")
-    void maximumKeepsWhatIsNotANumber(Ranks ranks, int count) throws Exception {
+    void maximumPropagatesNaN(Ranks ranks, int count) throws Exception {
         ranks.run(count, communicator -> {
             double[] values = new double[33];
             values[communicator.group().index()] = Double.NaN;
@@ -196,7 +196,7 @@ class CollectivesTest {
             Tensor theirs = HostTensors.of(DType.F64, 300_000, i -> -1);
             Work work = communicator.together(() -> {
                 communicator.allReduce(sum, Reduction.SUM);
-                communicator.receive(theirs, previous); // before anybody sends
+                communicator.receive(theirs, previous); // before any rank sends
                 communicator.send(own, (index + 1) % count);
             });
             work.await();
@@ -209,7 +209,7 @@ class CollectivesTest {
 
     @ParameterizedTest
     @MethodSource("layouts")
-    void nobodyLeavesABarrierBeforeAllHaveCome(Ranks ranks, int count) throws Exception {
+    void aBarrierEndsOnlyAfterAllRanksHaveReachedIt(Ranks ranks, int count) throws Exception {
         AtomicInteger arrived = new AtomicInteger();
         ranks.run(count, communicator -> {
             for (int round = 1; round <= 20; round++) {
@@ -238,10 +238,10 @@ class CollectivesTest {
         });
     }
 
-    /** Rank 1 sends its tensor only when rank 0 is done with its own, though that has asked for it before. */
+    /** Rank 1 sends only after the send of rank 0 is done, although rank 0 has issued its receive already. */
     @ParameterizedTest
     @EnumSource
-    void whatWasIssuedLaterIsNotAwaited(Ranks ranks) throws Exception {
+    void awaitingAnOperationDoesNotWaitForLaterOnes(Ranks ranks) throws Exception {
         Semaphore sent = new Semaphore(0);
         ranks.run(2, communicator -> {
             Tensor own = HostTensors.of(DType.F64, 100_000, i -> communicator.group().index());
@@ -270,7 +270,7 @@ class CollectivesTest {
         assertArrayEquals(threads, sumOfNoise(Ranks.SOCKETS, 3));
     }
 
-    /** The sum of values whose rounding depends on the order of addition; checked to be the same at all ranks. */
+    /** A sum whose rounding depends on the order of addition. Checks that all ranks have the same bits. */
     private static double[] sumOfNoise(Ranks ranks, int count) throws Exception {
         double[][] sums = new double[count][];
         ranks.run(count, communicator -> {
@@ -286,7 +286,7 @@ class CollectivesTest {
 
     @ParameterizedTest
     @MethodSource("layouts")
-    void whatMakesNoSenseIsRefusedAtOnce(Ranks ranks, int count) throws Exception {
+    void invalidArgumentsAreRefusedAtOnce(Ranks ranks, int count) throws Exception {
         ranks.run(count, communicator -> {
             Tensor tensor = HostTensors.f32(1, 2, 3);
             refused(() -> communicator.allGather(tensor, tensor, 1, 1));

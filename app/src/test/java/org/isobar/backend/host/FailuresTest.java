@@ -23,7 +23,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Ranks that disagree, leave or stop: every survivor ends soon, and knows why. */
+/** Failures of ranks: mismatched calls, lost and stopped ranks. Every survivor fails soon, with the cause. */
 @Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
     private static final Tensor TEN = HostTensors.of(DType.F32, 10, i -> i);
@@ -123,7 +123,7 @@ class FailuresTest {
 
     @ParameterizedTest
     @EnumSource
-    void aTensorThatNobodyReceives(Ranks ranks) throws Exception {
+    void aSendWithoutAReceive(Ranks ranks) throws Exception {
         CountDownLatch ended = new CountDownLatch(1);
         List<Exception> thrown = ranks.outcomes(2, Ranks.SHORT, communicator -> {
             if (communicator.group().index() == 1) {
@@ -139,7 +139,7 @@ class FailuresTest {
         expect(thrown, "operation 0 (send of 2000000 F64)", "waited for");
     }
 
-    /** On its own thread or on the communicator's: whichever runs the operation. */
+    /** The operation runs on the interrupted thread or on the communicator's. */
     @ParameterizedTest
     @EnumSource
     void anInterruptedRank(Ranks ranks) throws Exception {
@@ -154,7 +154,7 @@ class FailuresTest {
         expect(thrown, "operation 0 (receive of 10 F32)", "rank 0");
     }
 
-    /** Both wait for the other: nothing is wrong with either connection, and neither ever comes to its time limit. */
+    /** Both connections are intact, and neither rank reaches its time limit. */
     @Test
     void ranksThatWaitForEachOther() throws Exception {
         TimeLimits limits = new TimeLimits(Duration.ofSeconds(10), Duration.ofSeconds(2), Duration.ofSeconds(60));
@@ -181,9 +181,9 @@ class FailuresTest {
             new InProcessHub(Duration.ofSeconds(1)), new ProcessGroup("tp", List.of(3), 3)));
     }
 
-    /** Every rank but those set to null has failed, naming itself, its group, and all of {@code words}. */
+    /** Checks that all ranks but those set to null have failed and name their rank and group; some name each word. */
     private static void expect(List<Exception> thrown, String... words) {
-        assertTrue(thrown.stream().anyMatch(each -> each != null), "somebody should have noticed");
+        assertTrue(thrown.stream().anyMatch(each -> each != null), "no rank has failed");
         for (int rank = 0; rank < thrown.size(); rank++) {
             if (thrown.get(rank) == null) {
                 continue;
@@ -191,7 +191,7 @@ class FailuresTest {
             String message = assertInstanceOf(CommunicationException.class, thrown.get(rank)).getMessage();
             assertTrue(message.startsWith("rank " + rank + ", group dp ["), message);
             for (String word : words) {
-                // The rank that differs sees its own call first, and the others' behind it.
+                // The mismatched rank names its own call first, then that of its peer.
                 assertTrue(thrown.stream().anyMatch(each -> each != null && each.getMessage().contains(word)),
                     () -> word + " in " + thrown);
             }

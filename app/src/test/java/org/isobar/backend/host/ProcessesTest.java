@@ -11,7 +11,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ranks in processes of their own: they reduce, and survive neither the death nor the stop of one of them. */
+/** Ranks as processes: they reduce tensors, and all end when one of them is killed or stopped. */
 @Execution(ExecutionMode.CONCURRENT)
 class ProcessesTest {
     @TempDir

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What ranks that watch each other hear. */
+/** Reports of failures between ranks. */
 class FailureDetectorTest {
     private static final TimeLimits LIMITS =
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(100), Duration.ofSeconds(20));
@@ -46,9 +46,9 @@ class FailureDetectorTest {
         zero.close();
     }
 
-    /** An interrupt closes the channel that its thread writes to: this rank would be thought dead. */
+    /** An interrupt during a write closes the channel, and the peers would report this rank as dead. */
     @Test
-    void anInterruptedThreadTellsItsReason() {
+    void anInterruptedThreadReportsItsFailure() {
         Thread.currentThread().interrupt();
         one.fail("the reason");
         assertTrue(Thread.interrupted());
@@ -57,16 +57,16 @@ class FailureDetectorTest {
     }
 
     @Test
-    void anInterruptedThreadTakesLeave() {
+    void anInterruptedThreadSaysFarewell() {
         Thread.currentThread().interrupt();
         one.close();
         assertTrue(Thread.interrupted());
         two.close();
-        zero.close(); // when both have left
+        zero.close(); // after both have left
         assertEquals(Optional.empty(), zero.failure());
     }
 
-    /** It is about to say why, and others know better. */
+    /** The cause may be a failure that another rank is about to report. */
     @Test
     void anInterruptedThreadWaitsForTheReason() {
         CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS).execute(() -> two.fail("the reason"));
@@ -75,11 +75,11 @@ class FailureDetectorTest {
         assertTrue(Thread.interrupted());
     }
 
-    /** Rank 0 has taken leave of them, and stays for that. */
+    /** Rank 0 has said farewell, but stays to forward failures until the others have left. */
     @Test
-    void theLastRanksHearOfEachOther() throws InterruptedException {
+    void rankZeroForwardsFailuresUntilTheOthersHaveLeft() throws InterruptedException {
         Thread leaving = Thread.startVirtualThread(zero::close);
-        Thread.sleep(100); // for its farewell to come first; what follows holds either way
+        Thread.sleep(100); // so that its farewell arrives first; the assertions hold in either order
         two.fail("the reason");
         assertEquals(REASON, one.imminentFailure());
         leaving.join();

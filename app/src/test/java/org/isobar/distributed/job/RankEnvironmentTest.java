@@ -10,7 +10,7 @@ import java.util.Map;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 
-/** Which process this is, as the launcher or Slurm says. */
+/** Rank and address from the variables of a launcher or of Slurm. */
 class RankEnvironmentTest {
     private static final Map<String, String> TASK = Map.of("SLURM_JOB_ID", "17", "SLURM_STEP_ID", "0",
         "SLURM_PROCID", "5", "SLURM_NTASKS", "8", "SLURM_STEP_NUM_TASKS", "8", "SLURM_LOCALID", "1",
@@ -18,7 +18,7 @@ class RankEnvironmentTest {
         "SLURM_LAUNCH_NODE_IPADDR", "10.0.0.1");
 
     @Test
-    void aProcessAloneNeedsNothing() {
+    void aSingleProcessNeedsNoVariables() {
         assertEquals(new RankEnvironment(0, 1, 0, "localhost", 29500), RankEnvironment.of(Map.of()));
         assertEquals(1, RankEnvironment.of(Map.of("SLURM_JOB_ID", "17", "SLURM_PROCID", "0")).worldSize());
     }
@@ -46,19 +46,19 @@ class RankEnvironmentTest {
     }
 
     @Test
-    void theShellOfAJobIsNoTask() {
+    void theShellOfAJobIsRefused() {
         Map<String, String> batch = without(TASK, "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST");
         refused(batch, "Slurm job 17", "8 tasks", "srun");
         refused(with(batch, Map.of("RANK", "0", "WORLD_SIZE", "8", "MASTER_ADDR", "a")), "srun");
         refused(with(TASK, Map.of("SLURM_STEP_NUM_TASKS", "1", "SLURM_STEP_ID", "4294967290")), "srun");
         refused(without(batch, "SLURM_PROCID", "SLURM_LOCALID"), "Slurm job 17", "srun");
-        // `isobar launch` in an allocation takes SLURM_PROCID from its ranks.
+        // `isobar launch` in an allocation removes SLURM_PROCID from the environment of its ranks.
         assertEquals(2, RankEnvironment.of(with(without(batch, "SLURM_PROCID"),
             Map.of("RANK", "2", "WORLD_SIZE", "4", "MASTER_ADDR", "127.0.0.1"))).rank());
     }
 
     @Test
-    void whatMakesNoSenseIsRefused() {
+    void invalidVariablesAreRefused() {
         refused(Map.of("WORLD_SIZE", "4"), "RANK is not set");
         refused(Map.of("WORLD_SIZE", "4", "RANK", "1"), "MASTER_ADDR is not set");
         refused(Map.of("WORLD_SIZE", "four"), "WORLD_SIZE=four");

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.opentest4j.TestAbortedException;
 
-/** How ranks meet, and why they may not. */
+/** Rendezvous of ranks, and its failures. */
 @Execution(ExecutionMode.CONCURRENT)
 class RendezvousTest {
     private static final TimeLimits LIMITS =
@@ -57,11 +57,11 @@ class RendezvousTest {
     }
 
     @Test
-    void allRanksMeetAndReachEachOther() {
+    void allRanksConnectToEachOther() {
         List<Object> outcomes = run(4, rank -> () -> {
             try (Job job = join(rank, 4, LIMITS)) {
                 assertEquals(rank, job.rank());
-                // Twice with the same purpose: the first meets the first, the second the second.
+                // Twice with the same purpose: the n-th connect matches the n-th accept.
                 for (int round = 0; round < 2; round++) {
                     SocketChannel next = job.connect((rank + 1) % 4, "test");
                     next.write(ByteBuffer.wrap(new byte[] {(byte) rank, (byte) round}));
@@ -80,12 +80,12 @@ class RendezvousTest {
         assertEquals(Arrays.asList(null, null, null, null), outcomes);
     }
 
-    /** Under Slurm ranks meet at an address that others can reach, and at no other. */
+    /** Under Slurm, ranks listen at the address of MASTER_ADDR and at no other. */
     @Test
-    void theyListenAtTheirAddressAlone() throws Exception {
+    void ranksListenAtOneAddressOnly() throws Exception {
         InetAddress outside = NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
             .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress()).findFirst()
-            .orElseThrow(() -> new TestAbortedException("this machine has a loopback address alone"));
+            .orElseThrow(() -> new TestAbortedException("this machine has only a loopback address"));
         List<Object> outcomes = run(2, rank -> () -> {
             try (Job job = Rendezvous.join(new RankEnvironment(rank, 2, 0, outside.getHostAddress(), port), SECRET,
                 Map.of(), LIMITS)) {
@@ -102,7 +102,7 @@ class RendezvousTest {
     }
 
     @Test
-    void aRankAloneMeetsNobody() {
+    void aSingleRankNeedsNoRendezvous() {
         try (Job job = Rendezvous.join(RankEnvironment.of(Map.of()), JobSecret.none(), Map.of(), LIMITS)) {
             assertEquals(1, job.worldSize());
         }
@@ -147,7 +147,7 @@ class RendezvousTest {
     }
 
     @Test
-    void nobodyAtTheAddress() {
+    void noRankZeroAtTheAddress() {
         refused(run(1, rank -> () -> join(1, 2, SHORT)), 1, "rank 1 cannot reach rank 0 at 127.0.0.1:" + port);
         refused(run(1, rank -> () -> Rendezvous.join(new RankEnvironment(1, 2, 0, "no.such.host.invalid", port), SECRET,
             Map.of(), SHORT)), 1, "no.such.host.invalid is not the name of a machine known");
@@ -168,44 +168,44 @@ class RendezvousTest {
     }
 
     @Test
-    void strangersAreShruggedOff() throws Exception {
-        List<Socket> strangers = new ArrayList<>();
+    void foreignConnectionsDoNotDisturbTheRendezvous() throws Exception {
+        List<Socket> sockets = new ArrayList<>();
         List<Object> outcomes = run(2, rank -> () -> {
             if (rank == 1) {
-                harass(strangers);
+                sendGarbage(sockets);
             }
             try (Job job = join(rank, 2, LIMITS)) {
                 if (rank == 1) {
-                    harass(strangers); // rank 0 listens there no longer
+                    sendGarbage(sockets); // rank 0 has stopped listening there
                 }
                 return job.watch().failure().orElse(null);
             }
         });
-        for (Socket stranger : strangers) {
-            stranger.close();
+        for (Socket socket : sockets) {
+            socket.close();
         }
         assertEquals(Arrays.asList(null, null), outcomes);
     }
 
-    /** Three hundred callers: silent ones, ones that talk nonsense, and ones that announce enormous messages. */
-    private void harass(List<Socket> strangers) throws InterruptedException {
+    /** Opens 300 connections: silent ones, ones with random bytes, and ones that announce huge messages. */
+    private void sendGarbage(List<Socket> sockets) throws InterruptedException {
         Random random = new Random(1);
         for (int i = 0; i < 300; i++) {
-            byte[] nonsense = new byte[i % 3 == 0 ? 0 : 1 + random.nextInt(200)];
-            random.nextBytes(nonsense);
-            Arrays.fill(nonsense, 0, Math.min(nonsense.length, i % 2 == 0 ? 8 : 0), (byte) 0x7f);
+            byte[] bytes = new byte[i % 3 == 0 ? 0 : 1 + random.nextInt(200)];
+            random.nextBytes(bytes);
+            Arrays.fill(bytes, 0, Math.min(bytes.length, i % 2 == 0 ? 8 : 0), (byte) 0x7f);
             try {
-                Socket stranger = new Socket(InetAddress.getLoopbackAddress(), port);
-                strangers.add(stranger);
-                stranger.getOutputStream().write(nonsense);
-            } catch (IOException turnedAway) {
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+                sockets.add(socket);
+                socket.getOutputStream().write(bytes);
+            } catch (IOException refused) {
                 Thread.sleep(1);
             }
         }
     }
 
     @Test
-    void aSlowStrangerIsTurnedOut() throws Exception {
+    void aSlowUnauthenticatedConnectionIsClosed() throws Exception {
         InetAddress loopback = InetAddress.getLoopbackAddress();
         try (AuthenticatedListener listener = AuthenticatedListener.onFreePort(loopback, SECRET, connection -> { });
             Socket slow = new Socket(loopback, listener.address().getPort())) {
@@ -255,7 +255,7 @@ class RendezvousTest {
         }
     }
 
-    /** What each rank, a thread of its own, returns or throws. */
+    /** Runs each rank on a thread of its own. Returns what each returns or throws. */
     private static List<Object> run(int count, IntFunction<Callable<Object>> rank) {
         List<Object> outcomes = new ArrayList<>();
         try (var threads = Executors.newCachedThreadPool()) {

@@ -8,7 +8,7 @@ import java.util.Optional;
 
 import org.junit.jupiter.api.Test;
 
-/** When ranks that wait have waited for too long. */
+/** Detection of ranks that wait too long. */
 class StallDetectorTest {
     private static final RankStatus ZERO = new RankStatus(5, "rank 0");
     private static final List<RankStatus> OTHERS = List.of(new RankStatus(6, "rank 1"));
@@ -20,23 +20,23 @@ class StallDetectorTest {
     }
 
     @Test
-    void allWaitAndNothingComesIn() {
+    void allRanksWaitWithoutProgress() {
         assertEquals(Optional.empty(), judge(ZERO, 0));
         assertEquals(Optional.empty(), judge(ZERO, 7));
         assertEquals(Optional.of("all ranks wait for each other: rank 0; rank 1"), judge(ZERO, 8));
     }
 
     @Test
-    void whatComesInOrComputesDoesNotWaitInVain() {
+    void progressAndComputationRestartTheTime() {
         assertEquals(Optional.empty(), judge(ZERO, 0));
         assertEquals(Optional.empty(), judge(new RankStatus(6, "rank 0"), 8));
         assertEquals(Optional.empty(), judge(new RankStatus(6, ""), 16));
         assertEquals(Optional.empty(), judge(new RankStatus(6, "rank 0"), 24));
     }
 
-    /** All of them were stopped at the same time, as when a machine is suspended. */
+    /** All ranks were stopped at the same time, as when a machine is suspended. */
     @Test
-    void aStoppedProcessJudgesAnew() {
+    void aStoppedProcessRestartsItsTimes() {
         assertEquals(Optional.empty(), judge(ZERO, 0));
         stalls.restartTimers(Duration.ofSeconds(100).toNanos());
         assertEquals(Optional.empty(), judge(ZERO, 100));
