@@ -120,7 +120,7 @@ class GradientBucketsTest {
     private static void awaitReduced(Tensor tensor) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
         while (Arrays.stream(HostTensors.values(tensor)).anyMatch(value -> value != .5)) {
-            assertTrue(System.nanoTime() < deadline, "not reduced while backward goes on");
+            assertTrue(System.nanoTime() < deadline, "not reduced before backward has ended");
             Thread.sleep(1);
         }
     }

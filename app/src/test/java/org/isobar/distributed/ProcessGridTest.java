@@ -94,10 +94,10 @@ class ProcessGridTest {
                 for (List<Integer> ranks : grid.groups(axis)) {
                     int last = ranks.getLast();
                     assertEquals(new ProcessGroup(axis.toString(), ranks, last), grid.group(last, axis));
-                    for (int place = 0; place < ranks.size(); place++) {
+                    for (int index = 0; index < ranks.size(); index++) {
                         for (Axis other : Axis.values()) {
-                            assertEquals(other == axis ? place : grid.coordinate(last, other),
-                                grid.coordinate(ranks.get(place), other));
+                            assertEquals(other == axis ? index : grid.coordinate(last, other),
+                                grid.coordinate(ranks.get(index), other));
                         }
                     }
                 }

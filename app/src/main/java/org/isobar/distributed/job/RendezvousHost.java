@@ -47,7 +47,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
         if (decided) {
             failure = "the job of " + own.worldSize() + " ranks has started already; this process came too late as"
                 + " rank " + announcement.rank();
-            tell(connection);
+            sendOutcome(connection);
             connection.close();
             return;
         }
@@ -81,7 +81,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
     }
 
     /**
-     * Waits for all ranks until {@code deadline}, and tells them the outcome.
+     * Waits for all ranks until {@code deadline}, and sends them the outcome.
      *
      * @param limit   the time until the deadline, for the message
      * @param refused number of connections that did not prove the job's secret
@@ -106,8 +106,8 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
             failure = differences();
         }
         decided = true;
-        connections.values().forEach(this::tell);
-        rejected.forEach(this::tell);
+        connections.values().forEach(this::sendOutcome);
+        rejected.forEach(this::sendOutcome);
         rejected.forEach(Connection::close);
         if (failure != null) {
             connections.values().forEach(Connection::close);
@@ -139,9 +139,10 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
         List<String> lines = new ArrayList<>();
         for (String key : keys) {
             SortedMap<String, SortedSet<Integer>> ranksOf = new TreeMap<>();
-            announced.forEach((rank, announcement) ->
-                ranksOf.computeIfAbsent(announcement.facts().getOrDefault(key, "(not set)"),
-                value -> new TreeSet<>()).add(rank));
+            announced.forEach((rank, announcement) -> {
+                String value = announcement.facts().getOrDefault(key, "(not set)");
+                ranksOf.computeIfAbsent(value, any -> new TreeSet<>()).add(rank);
+            });
             if (ranksOf.size() > 1) {
                 lines.add("\n  " + key + ": " + ranksOf.entrySet().stream().limit(MAX_VALUES)
                     .map(entry -> truncated(entry.getKey()) + " at " + ranks(entry.getValue()))
@@ -167,7 +168,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
             .collect(Collectors.joining(", ")) + (ranks.size() > max ? " and " + (ranks.size() - max) + " more" : "");
     }
 
-    private void tell(Connection connection) {
+    private void sendOutcome(Connection connection) {
         try {
             connection.out().writeInt(failure == null ? announced.size() : 0);
             if (failure == null) {

@@ -148,10 +148,10 @@ class CollectivesTest {
             assertArrayEquals(parts, HostTensors.values(out), 1e-4);
             assertArrayEquals(expected(total, i -> i + index), HostTensors.values(in));
 
-            Tensor place = HostTensors.of(DType.F64, 10L * count, i -> i);
-            communicator.reduceScatter(place.slice(10L * index, 10), place, Reduction.SUM).await();
+            Tensor shared = HostTensors.of(DType.F64, 10L * count, i -> i);
+            communicator.reduceScatter(shared.slice(10L * index, 10), shared, Reduction.SUM).await();
             assertArrayEquals(expected(10, i -> count * (10.0 * index + i)),
-                HostTensors.values(place.slice(10L * index, 10)));
+                HostTensors.values(shared.slice(10L * index, 10)));
         });
     }
 

@@ -29,12 +29,12 @@ class FailureDetectorTest {
 
     @BeforeEach
     void connect() throws IOException {
-        try (ServerSocketChannel door = ServerSocketChannel.open()) {
-            door.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            Connection toOne = new Connection(SocketChannel.open(door.getLocalAddress()));
-            one = new FailureDetector(1, Map.of(0, new Connection(door.accept())), LIMITS);
-            Connection toTwo = new Connection(SocketChannel.open(door.getLocalAddress()));
-            two = new FailureDetector(2, Map.of(0, new Connection(door.accept())), LIMITS);
+        try (ServerSocketChannel listener = ServerSocketChannel.open()) {
+            listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Connection toOne = new Connection(SocketChannel.open(listener.getLocalAddress()));
+            one = new FailureDetector(1, Map.of(0, new Connection(listener.accept())), LIMITS);
+            Connection toTwo = new Connection(SocketChannel.open(listener.getLocalAddress()));
+            two = new FailureDetector(2, Map.of(0, new Connection(listener.accept())), LIMITS);
             zero = new FailureDetector(0, Map.of(1, toOne, 2, toTwo), LIMITS);
         }
     }
