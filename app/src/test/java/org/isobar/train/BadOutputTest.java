@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Places that take no output, and failures that nobody expected. /dev/full stands for a full disk. */
+/** Runs whose output cannot be written, and unexpected failures. /dev/full acts as a full disk. */
 class BadOutputTest {
     private static final Path FULL = Path.of("/dev/full");
 
@@ -39,7 +39,7 @@ class BadOutputTest {
     }
 
     @BeforeEach
-    void furnish() throws IOException {
+    void setUp() throws IOException {
         earlier = PreviousRunFiles.in(directory.resolve("logs"));
         output = TinyRun.directory(earlier.logs());
     }
@@ -49,7 +49,7 @@ class BadOutputTest {
     }
 
     @Test
-    void logsBelowAFile() throws IOException {
+    void expdirBelowAFileIsRefused() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
         PreviousRunFiles.assertOneError(TinyRun.of(data, file.resolve("logs")),
             List.of("cannot write lock " + TinyRun.directory(file.resolve("logs")), "--expdir"));
@@ -57,7 +57,7 @@ class BadOutputTest {
     }
 
     @Test
-    void aFullDiskWhileLogging() throws IOException {
+    void fullDiskWhileLogging() throws IOException {
         Files.delete(output.resolve("out.log"));
         Files.createSymbolicLink(output.resolve("out.log"), FULL);
         PreviousRunFiles.assertOneError(run(),
@@ -66,7 +66,7 @@ class BadOutputTest {
     }
 
     @Test
-    void aFileWhereTensorBoardGoes() throws IOException {
+    void fileInPlaceOfTheEventDirectory() throws IOException {
         Files.writeString(output.resolve("logs"), "mine");
         String log = earlier.assertIntactAfter(run(), List.of("cannot write TensorBoard events to " + output
             + "/logs: File exists", "free space"));
@@ -75,7 +75,7 @@ class BadOutputTest {
     }
 
     @Test
-    void aFullDiskWhileDrawing() throws IOException {
+    void fullDiskWhileDrawing() throws IOException {
         Files.writeString(output.resolve("prediction.png"), "the picture before");
         Files.createSymbolicLink(output.resolve("prediction.png.tmp"), FULL);
         TinyRun run = run();
@@ -86,7 +86,7 @@ class BadOutputTest {
     }
 
     @Test
-    void aFullDiskWhileSavingWeights() throws IOException {
+    void fullDiskWhileSavingWeights() throws IOException {
         Files.createSymbolicLink(output.resolve("model.safetensors.tmp"), FULL);
         TinyRun run = run();
         String log = earlier.assertIntactAfter(run, List.of("cannot write weights " + output
@@ -95,9 +95,9 @@ class BadOutputTest {
         assertEquals("RMSE(u10m)/valid @ 12", run.events().labels().getLast());
     }
 
-    /** A model that no configuration yields: an invariant is broken, which is nobody's mistake but ours. */
+    /** A model that the configuration loader would refuse violates an invariant, which is a bug. */
     @Test
-    void whatNobodyExpectedIsToldWithItsStackTrace() throws IOException {
+    void unexpectedFailureLogsItsStackTrace() throws IOException {
         RunConfig sound = TinyRun.config(data, earlier.logs());
         VitConfig model = sound.model();
         VitConfig broken = new VitConfig(model.height(), model.width(), 0, model.inChannels(), model.outChannels(),

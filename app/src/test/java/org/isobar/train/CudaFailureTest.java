@@ -24,11 +24,11 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The program as a process of its own on a GPU that fails, or is too small: one message, and an end. */
+/** Runs the program in a separate process on a GPU that fails or is too small: it prints one error and exits. */
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class CudaFailureTest {
-    /** Too little for batches of 96 in single precision: 512 MiB are the driver's own, 128 MiB are left to kernels. */
+    /** Too small for batches of 96 in single precision: the driver takes 512 MiB, 128 MiB are left for kernels. */
     private static final Map<String, String> SMALL = Map.of("ISOBAR_SIM_MEMORY", "675M");
 
     @TempDir
@@ -41,11 +41,11 @@ class CudaFailureTest {
         TinyRun.synthesize(data);
     }
 
-    /** Two batches are scored before training: attention of two blocks runs four times there, the score twice. */
+    /** Two batches are scored before training: that launches attention four times and the score twice. */
     @ParameterizedTest
     @CsvSource({"forward, attention_plain:5", "backward, relative_l2_loss_backward:2", "optimizer, adam:2",
         "validation, sum_weighted_squares:3"})
-    void aDeviceThatFailsEndsTheRun(String phase, String launch) throws Exception {
+    void failingDeviceEndsTheRun(String phase, String launch) throws Exception {
         SingleProcessRun run = train(Map.of("ISOBAR_SIM_FAIL", "launch:" + launch), "--num_data_workers=2",
             "--num_iters=2", "--set=limit_nsamples=4", "--set=limit_nsamples_val=2").ended(1);
         String kernel = launch.substring(0, launch.indexOf(':'));
@@ -57,9 +57,9 @@ class CudaFailureTest {
         assertNothingCrashed();
     }
 
-    /** The fifth step is launched as a graph, and belongs to a second epoch. */
+    /** The fifth step is launched as a graph, in the second epoch. */
     @Test
-    void aGraphThatFailsEndsTheRun() throws Exception {
+    void failingGraphEndsTheRun() throws Exception {
         SingleProcessRun run =
             train(Map.of("ISOBAR_SIM_FAIL", "launch:relative_l2_loss_backward:5"), "--enable_cuda_graphs",
             "--num_iters=8", "--set=limit_nsamples=8", "--set=limit_nsamples_val=2").ended(1);
@@ -70,7 +70,7 @@ class CudaFailureTest {
     }
 
     @Test
-    void aKernelThatDoesNotCompileShowsTheWholeLog() throws Exception {
+    void compilerErrorShowsTheWholeLog() throws Exception {
         Path compiler = Files.writeString(logs.resolve("compiler"), """
             #!/bin/sh
             echo "elementwise.cuh(7): error: first trouble"
@@ -89,7 +89,7 @@ class CudaFailureTest {
     }
 
     @Test
-    void whatDoesNotFitIsRefusedAndWhatIsProposedFits() throws Exception {
+    void tooLargeBatchIsRefusedAndTheProposalFits() throws Exception {
         SingleProcessRun refused = train(SMALL, "--local_batch_size=96").ended(2);
         Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
             + "activations, .* temporaries, .* workspace, .* batches, .* the program\\) and (\\S+) GB are free; "
@@ -104,9 +104,9 @@ class CudaFailureTest {
         train(SMALL, twoSteps(Integer.parseInt(message.group(4)), "bf16")).ended(0);
     }
 
-    /** What fits in the whole of a GPU does not in the half of one that two processes share. */
+    /** A batch that fits in a whole GPU does not fit when two processes share the GPU. */
     @Test
-    void whoSharesAGpuSharesItsMemory() throws Exception {
+    void processesThatShareAGpuShareItsMemory() throws Exception {
         Map<String, String> first = new HashMap<>(SMALL);
         first.putAll(Map.of("WORLD_SIZE", "2", "RANK", "0", "MASTER_ADDR", "127.0.0.1", "LOCAL_WORLD_SIZE", "1"));
         train(first, "--comm_backend=host", "--start_timeout=1").ended(2).says("these did not connect within 1 s");
@@ -125,7 +125,7 @@ class CudaFailureTest {
             Stream.concat(Stream.of("--device=cuda"), Stream.of(options)).toArray(String[]::new));
     }
 
-    /** A Java that crashes leaves its report where it ran. */
+    /** A JVM that crashes writes a report to its working directory. */
     private void assertNothingCrashed() throws IOException {
         try (Stream<Path> files = Files.list(logs)) {
             assertEquals(List.of(), files.filter(file -> file.getFileName().toString().startsWith("hs_err")).toList());

@@ -34,7 +34,7 @@ class CudaGraphRunTest {
 
     @ParameterizedTest
     @CsvSource({"none, false, 2", "fp16, true, 0"})
-    void everyNumberIsTheSame(String mode, boolean fused, int workers) throws IOException {
+    void lossesAndScoresHaveTheSameBits(String mode, boolean fused, int workers) throws IOException {
         String[] settings = {TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_fused=" + fused,
             "enable_jit=" + fused, "num_data_workers=" + workers};
         TinyRun issued = TinyRun.of(data, logs.resolve("issued"), settings).succeeded();
@@ -55,12 +55,12 @@ class CudaGraphRunTest {
 
     @Tag("slow")
     @Test
-    void everyNumberOfBf16IsTheSame() throws IOException {
-        everyNumberIsTheSame("bf16", true, 1);
+    void lossesAndScoresInBf16HaveTheSameBits() throws IOException {
+        lossesAndScoresHaveTheSameBits("bf16", true, 1);
     }
 
     @Test
-    void theCpuSaysThatItHasNone() throws IOException {
+    void cpuReportsThatItHasNoGraphs() throws IOException {
         TinyRun run = TinyRun.of(data, logs, "num_iters=12", "device=cpu", "enable_cuda_graphs=true",
             "dropout=0.1").succeeded();
         assertTrue(run.log().contains("Without effect on the CPU: enable_cuda_graphs (there are no kernels to "
@@ -69,14 +69,14 @@ class CudaGraphRunTest {
 
     /** The loss of a captured step is read one step late; the error names the step that diverged. */
     @Test
-    void aCapturedStepThatDivergesIsNamed() throws IOException {
+    void divergingCapturedStepIsNamed() throws IOException {
         TinyRun issued = TinyRun.of(data, logs.resolve("issued"), "device=cuda", "lr=1e30");
         TinyRun captured = TinyRun.of(data, logs.resolve("captured"), "device=cuda", "lr=1e30",
             "enable_cuda_graphs=true");
         assertEquals(List.of(2, 2), List.of(issued.code(), captured.code()), captured.screen());
         String error = error(captured);
         assertTrue(error.contains("the loss is NaN at step 2, sample "), error);
-        assertEquals(error(issued).replace("issued", "captured"), error); // in the place of the directory
+        assertEquals(error(issued).replace("issued", "captured"), error); // in the directory name
     }
 
     private static List<String> losses(TinyRun run) throws IOException {

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Training in F16 on a GPU whose gradients overflow. The gradient of the loss is one over the size of the target, so
- * deviations in the statistics that are far too large, which make normalized fields small, make it large.
+ * Trains in F16 on a GPU with overflowing gradients. The gradient of the loss is inversely proportional to the norm of
+ * the target. Standard deviations that are far too large make normalized fields small and hence the gradient large.
  */
 @Tag("cuda")
 class CudaOverflowTest {
@@ -36,9 +36,9 @@ class CudaOverflowTest {
     private static RunConfig config;
     private static TinyRun run;
 
-    /** Gradients of the first steps are beyond F16 by some powers of two. */
+    /** Gradients of the first steps exceed the range of F16 by a few powers of two. */
     @BeforeAll
-    static void overflowAtFirst() {
+    static void trainWithOverflowsAtFirst() {
         TinyRun.synthesize(data);
         logs = data.resolve("logs");
         String[] settings = {"device=cuda", "amp_mode=fp16", "enable_fused=true", "enable_jit=true",
@@ -47,7 +47,7 @@ class CudaOverflowTest {
         run = TinyRun.of(data, logs, settings).succeeded();
     }
 
-    /** A data set's statistics with deviations that many times as large; returns the setting that names them. */
+    /** Writes statistics with standard deviations multiplied by {@code factor}; returns the setting for them. */
     private static String deviations(double factor) {
         NpyFile right = NpyFile.read(data.resolve("tiny/stats/global_stds.npy"));
         Path wrong = data.resolve("stds-" + factor + ".npy");
@@ -57,7 +57,7 @@ class CudaOverflowTest {
     }
 
     @Test
-    void theLogCountsSkippedStepsAndShowsTheScale() throws IOException {
+    void logHasSkippedStepsAndTheScale() throws IOException {
         int skipped = skipped();
         assertTrue(skipped > 1 && skipped < TinyRun.STEPS, run.log());
         double scale = 0x1p16 / (1L << skipped);
@@ -68,11 +68,11 @@ class CudaOverflowTest {
     }
 
     /**
-     * The CPU's losses, if it lets the same steps go by: neither weights nor Adam's count move there, the learning rate
-     * does. Bounds as in {@link CudaTrainingTest}.
+     * Compares with the CPU's losses when the same steps are idle there: skipped steps change neither weights nor
+     * Adam's step count, but the learning rate advances. Bounds as in {@link CudaTrainingTest}.
      */
     @Test
-    void trainingGoesOnAsIfSkippedStepsHadNotBeen() throws IOException {
+    void skippedStepsDoNotAffectTraining() throws IOException {
         EventFile found = run.events();
         CpuReferenceRun expected = CpuReferenceRun.of(config, EPOCHS, skipped());
         for (int epoch = 0; epoch <= EPOCHS; epoch++) {
@@ -89,7 +89,7 @@ class CudaOverflowTest {
     }
 
     @Test
-    void whereAllStepsOverflowNoWeightMovesButTheLearningRateDoes() throws IOException {
+    void ifAllStepsOverflowOnlyTheLearningRateChanges() throws IOException {
         TinyRun lost = TinyRun.of(data, logs.resolve("lost"), "device=cuda", "amp_mode=fp16", "enable_fused=true",
             "enable_jit=true", "num_iters=" + TinyRun.STEPS, "init_weights=" + run.weights(), deviations(1e9))
             .succeeded();

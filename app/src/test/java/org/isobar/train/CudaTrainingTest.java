@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Training of preset tiny on a GPU, by every mode of precision, against the CPU's in full single precision. */
+/** Trains preset tiny on a GPU in every precision and compares with the CPU in full single precision. */
 @Tag("cuda")
 class CudaTrainingTest {
     private static final String TWO_EPOCHS = "num_iters=24";
@@ -38,16 +38,16 @@ class CudaTrainingTest {
     }
 
     /**
-     * A score before training is off by at most 4 times the roundoff of what products take in (TF32's is that of
-     * binary16), as in golden cases. Errors of 24 steps have either sign and come to the root of that, say 4 times.
+     * The error of a score before training is at most 4 times the rounding error of the operand type (TF32 rounds like
+     * binary16), as in golden cases. Errors of 24 steps have random signs and grow by the square root, about 4 times.
      */
     @ParameterizedTest
     @CsvSource({"none, false, 0x1p-11", "none, true, 0x1p-11", "fp16, true, 0x1p-11", "bf16, true, 0x1p-8",
         "bf16, false, 0x1p-8"})
-    void lossesAreTheCpus(String mode, boolean jit, String roundoff) throws IOException {
+    void lossesAgreeWithTheCpu(String mode, boolean jit, String roundoff) throws IOException {
         TinyRun run = TinyRun.of(data, logs, TWO_EPOCHS, "device=cuda", "amp_mode=" + mode, "enable_jit=" + jit,
             "enable_fused=" + jit).succeeded();
-        assertSaysWhichKernelsRun(run.log(), jit);
+        assertNamesTheKernels(run.log(), jit);
         EventFile found = run.events();
         for (String score : SCORES) {
             for (int step = 0; step <= 24; step += 12) {
@@ -59,9 +59,9 @@ class CudaTrainingTest {
         assertTrue(found.scalar("Loss/valid", 24) < 0.97 * found.scalar("Loss/valid", 0));
     }
 
-    /** The fields are in single precision, in which host and GPU subtract and divide alike: not a bit differs. */
+    /** Host and GPU subtract and divide fields in single precision with the same rounding, so the bits are equal. */
     @Test
-    void loadersGraphsAndRecomputationGiveTheSameLosses() throws IOException {
+    void loadersGraphsAndRecomputationHaveTheSameLosses() throws IOException {
         EventFile host = loaded("host", "data_loader_config=pytorch", "num_data_workers=2");
         assertSameScores(host, loaded("device", "data_loader_config=dali", "num_data_workers=0"));
         assertSameScores(host, loaded("graphs", "data_loader_config=dali", "num_data_workers=2",
@@ -83,9 +83,9 @@ class CudaTrainingTest {
         }
     }
 
-    /** Fields so far from their mean that F16 does not hold them; all others do. */
+    /** Fields are so far from their mean that they overflow F16, but no other type. */
     @Test
-    void whatLeavesTheRangeOfHalfPrecisionInForwardIsTold() throws IOException {
+    void overflowInForwardIsReported() throws IOException {
         NpyFile right = NpyFile.read(data.resolve("tiny/stats/global_stds.npy"));
         Path small = data.resolve("small.npy");
         new NpyFile(right.dtype(), right.shape(), Arrays.stream(right.values()).map(std -> std / 1e6).toArray())
@@ -95,8 +95,8 @@ class CudaTrainingTest {
         assertTrue(run.log().contains("a number has left the range of fp16; take --amp_mode bf16"), run.log());
     }
 
-    /** Products, GELU, norms, attention and Adam, once each. */
-    private static void assertSaysWhichKernelsRun(String log, boolean jit) {
+    /** The log names the kernels of products, GELU, norms, attention and Adam once each. */
+    private static void assertNamesTheKernels(String log, boolean jit) {
         List<String> lines = log.lines().filter(line -> line.contains("Kernels: ")).toList();
         assertEquals(5, lines.size(), lines::toString);
         assertTrue(lines.get(1).endsWith(jit ? "in one kernel" : "in a kernel each"), lines::toString);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** The program as a process of its own on machines whose GPU cannot be used: one message, and an end. */
+/** Runs the program in a separate process on machines without a usable GPU: it prints one error and exits. */
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class CudaUnavailableTest {
@@ -35,32 +35,32 @@ class CudaUnavailableTest {
     }
 
     @Test
-    void withoutADriver() throws Exception {
+    void missingDriver() throws Exception {
         train(NO_LIBRARIES, "--device=cuda").ended(2)
             .says("--device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver 580 or newer");
     }
 
     @Test
-    void autoTakesTheCpuAndSaysWhy() throws Exception {
+    void autoUsesTheCpuAndLogsTheReason() throws Exception {
         train(NO_LIBRARIES, "--device=auto", "--num_iters=12").ended(0)
             .says("(chosen by auto: no NVIDIA driver (libcuda.so.1))");
     }
 
     @Test
-    void aCpuRunTouchesNoGpu() throws Exception {
+    void cpuRunDoesNotUseTheGpu() throws Exception {
         SingleProcessRun result = train(Map.of("ISOBAR_SIM_FAIL", "launch:1"), "--device=cpu", "--num_iters=12");
         result.ended(0);
         assertFalse(result.err().contains("by auto") || result.err().contains("cuda-sim"), result.err());
     }
 
     @Test
-    void aDriverThatIsTooOld() throws Exception {
+    void oldDriver() throws Exception {
         train(Map.of("ISOBAR_SIM_DRIVER", "12040"), "--device=cuda").ended(2)
             .says("the NVIDIA driver runs CUDA 12.4 and older, and 13.0 is needed: install NVIDIA's driver");
     }
 
     @Test
-    void aGpuThatIsTooOld() throws Exception {
+    void oldGpu() throws Exception {
         train(Map.of("ISOBAR_SIM_CAPABILITY", "7.5"), "--device=cuda").ended(2)
             .says("of compute capability 7.5 is too old: a GPU of compute capability 8.0 (Ampere) or newer");
     }
@@ -116,7 +116,7 @@ class CudaUnavailableTest {
     }
 
     @Test
-    void librariesThatAreMissingOrOfTheWrongVersion() throws Exception {
+    void missingLibrariesAndWrongVersions() throws Exception {
         Path libraries = libraries();
         Files.delete(libraries.resolve("libcublas.so.13"));
         Files.move(libraries.resolve("libcublasLt.so.13"), libraries.resolve("libcublasLt.so.12"));
@@ -128,7 +128,7 @@ class CudaUnavailableTest {
     }
 
     @Test
-    void aCompilerIsNeededForKernelsThatAreNotCachedAlone() throws Exception {
+    void compilerIsNeededOnlyForKernelsThatAreNotCached() throws Exception {
         Path cache = logs.resolve("cache");
         Path libraries = libraries();
         Files.delete(libraries.resolve("libnvrtc.so.13"));
@@ -139,7 +139,7 @@ class CudaUnavailableTest {
         SingleProcessRun compiled =
             train(Map.of("ISOBAR_KERNEL_CACHE", cache.toString(), "ISOBAR_SIM_FAIL", "launch:4"),
             "--device=cuda");
-        compiled.ended(1); // after three kernels, which are kept
+        compiled.ended(1); // after three kernels, which are cached
         Map<String, String> failing = new HashMap<>(without);
         failing.put("ISOBAR_SIM_FAIL", "launch:3");
         train(failing, "--device=cuda").ended(1)
@@ -147,7 +147,7 @@ class CudaUnavailableTest {
     }
 
     @Test
-    void aCacheThatCannotBeWrittenIsOneWarning() throws Exception {
+    void unwritableCacheIsOneWarning() throws Exception {
         Path file = Files.writeString(logs.resolve("file"), "no directory");
         SingleProcessRun result =
             train(Map.of("ISOBAR_KERNEL_CACHE", file.resolve("kernels").toString(), "ISOBAR_SIM_FAIL",
@@ -156,7 +156,7 @@ class CudaUnavailableTest {
         assertEquals(1, result.err().lines().filter(line -> line.contains("kernel cache ")).count(), result.err());
     }
 
-    /** The simulated machine's libraries in a directory of their own, whose links can be changed. */
+    /** Links the libraries of the simulated machine into a new directory, so that a test can change the links. */
     private Path libraries() throws IOException {
         Path libraries = Files.createDirectory(logs.resolve("lib"));
         try (Stream<Path> all = Files.list(Path.of(System.getenv("LD_LIBRARY_PATH")))) {

@@ -9,7 +9,7 @@ import org.isobar.train.step.BatchLoss;
 import org.isobar.train.step.RunSignal;
 import org.junit.jupiter.api.Test;
 
-/** Each loss is asked for once, in turn, when the step after it has been issued. */
+/** Each loss is read once, in order, after the next step has been issued. */
 class DeferredLossesTest {
     private final List<String> seen = new ArrayList<>();
     private final LossSum sum = new LossSum(0, 0);
@@ -25,7 +25,7 @@ class DeferredLossesTest {
     }
 
     @Test
-    void theHostLooksOneStepBack() {
+    void lossIsReadOneStepLater() {
         issue(1, 0.5);
         issue(2, 0.25);
         issue(3, 0.125);
@@ -37,7 +37,7 @@ class DeferredLossesTest {
     }
 
     @Test
-    void aLossThatDoesNotCountIsLeftOut() {
+    void skippedLossIsNotAveraged() {
         issue(1, 0.5);
         issue(2, Double.NaN);
         issue(3, 0.25);
@@ -62,7 +62,7 @@ class DeferredLossesTest {
     }
 
     @Test
-    void anEpochOfOneStepHasItsLossAtItsEnd() {
+    void epochOfOneStepHasItsLossAtItsEnd() {
         issue(7, 2);
         assertEquals(List.of("issue 7"), seen);
         losses.settle();

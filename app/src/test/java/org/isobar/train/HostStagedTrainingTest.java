@@ -14,7 +14,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Processes that share a GPU, by {@code --comm_backend=host}, train what one process trains on the CPU. */
+/** Processes that share a GPU with {@code --comm_backend=host} have the losses of one process on the CPU. */
 @Tag("cuda")
 @Execution(ExecutionMode.CONCURRENT)
 class HostStagedTrainingTest {
@@ -37,7 +37,7 @@ class HostStagedTrainingTest {
     /** The tolerance is that of {@link CudaTrainingTest}, where one process trains. */
     @ParameterizedTest
     @CsvSource({"2, none, 0x1p-11, --tensor_parallel=2", "2, fp16, 0x1p-11, --tensor_parallel=1"})
-    void lossesAreTheCpus(int processes, String mode, String roundoff, String layout) throws Exception {
+    void lossesAgreeWithTheCpu(int processes, String mode, String roundoff, String layout) throws Exception {
         ProcessJob job = ProcessJob.run(data, directory, processes, Stream.concat(Stream.of(RUN).map(setting ->
             "--set=" + setting), Stream.concat(Stream.of(layout.split(" ")), Stream.of("--device=cuda",
             "--comm_backend=host", "--amp_mode=" + mode))).toArray(String[]::new));
@@ -49,7 +49,7 @@ class HostStagedTrainingTest {
     @CsvSource({"2, bf16, 0x1p-8, --context_parallel=2",
         "4, none, 0x1p-11, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp",
         "4, bf16, 0x1p-8, --tensor_parallel=4", "3, none, 0x1p-11, --context_parallel=3"})
-    void lossesOfMoreLayouts(int processes, String mode, String roundoff, String layout) throws Exception {
-        lossesAreTheCpus(processes, mode, roundoff, layout);
+    void lossesOfMoreLayoutsAgree(int processes, String mode, String roundoff, String layout) throws Exception {
+        lossesAgreeWithTheCpu(processes, mode, roundoff, layout);
     }
 }

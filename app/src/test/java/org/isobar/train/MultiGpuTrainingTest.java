@@ -24,7 +24,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Real processes with a simulated GPU each, over NCCL, train what one process trains on the CPU. */
+/** Processes with one simulated GPU each, connected by NCCL, have the losses of one process on the CPU. */
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class MultiGpuTrainingTest {
@@ -51,32 +51,32 @@ class MultiGpuTrainingTest {
 
     @ParameterizedTest
     @CsvSource({"2, none, --tensor_parallel=2", "2, bf16, --context_parallel=2", "2, fp16, --bucket_cap_mb=1"})
-    void lossesAreTheCpus(int processes, String mode, String layout) throws Exception {
+    void lossesAgreeWithTheCpu(int processes, String mode, String layout) throws Exception {
         checkLosses(mode, train("issued", processes, mode, layout));
     }
 
     @Tag("slow")
     @Test
-    void lossesOfFourSlicesAreTheCpus() throws Exception {
-        lossesAreTheCpus(4, "none", "--tensor_parallel=4");
+    void lossesOfFourTensorParallelRanksAgreeWithTheCpu() throws Exception {
+        lossesAgreeWithTheCpu(4, "none", "--tensor_parallel=4");
     }
 
-    /** Whole steps, NCCL included: not a bit differs from the same steps issued operation by operation. */
+    /** Captured steps, including NCCL, have the same bits as issued steps. */
     @ParameterizedTest
     @CsvSource({"none, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp",
         "bf16, --tensor_parallel=2 --set=enable_jit=true --set=enable_fused=true"})
-    void capturedStepsAreTheIssuedOnes(String mode, String layout) throws Exception {
+    void capturedStepsHaveTheSameBits(String mode, String layout) throws Exception {
         ProcessJob issued = train("issued", 4, mode, layout);
         checkLosses(mode, issued);
         expectSame(issued, train("captured", 4, mode, layout + " --enable_cuda_graphs"));
     }
 
     /**
-     * A target that is all but nothing makes a gradient of the loss that is beyond F16, in one replica. The rank that
-     * reports is of the other.
+     * In one replica the target is almost zero, so that the gradient of the loss exceeds the range of F16. The rank
+     * that writes the log belongs to the other replica.
      */
     @Test
-    void whereOneRankOverflowsAllSkip() throws Exception {
+    void overflowOnOneRankSkipsTheStepOnAll() throws Exception {
         Path spoilt = directory.resolve("data");
         TinyRun.synthesize(spoilt);
         int sample = Arrays.stream(new DistributedSampler(24, GLOBAL_BATCH, 2, 1, true, SEED).epoch(0))
@@ -89,7 +89,7 @@ class MultiGpuTrainingTest {
         expectSame(issued, train(spoilt, "captured", 2, "fp16", "--tensor_parallel=1 --enable_cuda_graphs"));
     }
 
-    /** Fields of the preset's channels that normalization makes very small. */
+    /** Fields of the channels of the preset that are almost zero after normalization. */
     private static float[] almostMeans() {
         double[] means = NpyFile.read(data.resolve("tiny/stats/global_means.npy")).values();
         double[] deviations = NpyFile.read(data.resolve("tiny/stats/global_stds.npy")).values();

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Real processes over sockets train what one process trains. */
+/** Processes connected by sockets have the losses and weights of one process. */
 @Execution(ExecutionMode.CONCURRENT)
 class MultiProcessTrainingTest {
     private static final String[] RUN = {"global_batch_size=4", "num_iters=12"};
@@ -43,7 +43,7 @@ class MultiProcessTrainingTest {
 
     @ParameterizedTest
     @CsvSource("2, --bucket_cap_mb=1")
-    void lossesAreThoseOfOneProcess(int processes, String layout) throws Exception {
+    void lossesAgreeWithOneProcess(int processes, String layout) throws Exception {
         checkLosses(train(processes, layout.split(" ")));
     }
 
@@ -54,13 +54,13 @@ class MultiProcessTrainingTest {
         "4, --context_parallel=4", "4, ''", "3, --context_parallel=3",
         "8, --tensor_parallel=2 --context_parallel=2 --parallel_order=tp-dp-cp", "8, --tensor_parallel=4",
         "16, --tensor_parallel=2 --context_parallel=2 --parallel_order=cp-tp-dp"})
-    void lossesOfMoreLayouts(int processes, String layout) throws Exception {
-        lossesAreThoseOfOneProcess(processes, layout);
+    void lossesOfMoreLayoutsAgree(int processes, String layout) throws Exception {
+        lossesAgreeWithOneProcess(processes, layout);
     }
 
-    /** The weights that ranks have slices of are put together, and any layout takes them up again. */
+    /** Partitioned weights are merged into one file, from which every layout can start. */
     @Test
-    void weightsTravelBetweenLayouts() throws Exception {
+    void everyLayoutLoadsMergedWeights() throws Exception {
         ProcessJob job = train(2, "--tensor_parallel=2");
         checkLosses(job);
         Path weights = job.directory().resolve("model.safetensors");
@@ -77,7 +77,7 @@ class MultiProcessTrainingTest {
     }
 
     @Test
-    void replicasApartSayThatTheyAre() throws Exception {
+    void independentReplicasAreLogged() throws Exception {
         ProcessJob job = train(2, "--noddp");
         String log = Files.readString(job.directory().resolve("out.log"));
         assertTrue(log.contains("--noddp: the 2 data-parallel replicas train apart"), log);
@@ -133,7 +133,7 @@ class MultiProcessTrainingTest {
                     difference += Math.pow(b.getAtIndex(ValueLayout.JAVA_FLOAT, i) - value, 2);
                     norm += value * value;
                 }
-                if (!name.endsWith("k.bias")) { // moved by rounding alone
+                if (!name.endsWith("k.bias")) { // changed only by rounding
                     assertEquals(0, Math.sqrt(difference / norm), 1e-4, name);
                 }
             }

@@ -30,7 +30,7 @@ import org.isobar.train.step.StepMemory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The stretches of a step that a profiler is shown, and its window: names and places of the tutorial. */
+/** Tests the profiler ranges of a step and the profiled window: they have the tutorial's names and places. */
 class ProfilerRangesTest {
     private static final List<String> STEP_0 = step(0);
     private static final List<String> STEP_1 = step(1);
@@ -39,7 +39,7 @@ class ProfilerRangesTest {
     private static Path data;
 
     @Test
-    void aRunMarksItsStepsAndTheProfilersWindow() {
+    void runMarksItsStepsAndTheProfiledWindow() {
         TinyRun.synthesize(data);
         RunConfig config = TinyRun.config(data, data, "num_iters=10"); // five epochs of two steps
         Recorder recorder = new Recorder();
@@ -80,7 +80,7 @@ class ProfilerRangesTest {
         }
     }
 
-    /** The same device, but for its ranges. */
+    /** Returns a device with other profiler ranges. */
     private static Device withRanges(Device device, ProfilerRanges ranges) {
         return (Device) Proxy.newProxyInstance(ProfilerRangesTest.class.getClassLoader(), new Class<?>[] {Device.class},
             (proxy, method, arguments) -> {
@@ -92,7 +92,7 @@ class ProfilerRangesTest {
             });
     }
 
-    /** Notes what opens and closes; stretches of validation are none. */
+    /** Records the start and end of ranges; ignores those of validation. */
     private static final class Recorder implements ProfilerRanges {
         private final List<String> seen = new ArrayList<>();
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A job of real processes, one of which comes to grief: the others end soon, say why, and exit with an error. */
+/** Jobs of processes of which one fails: the others end soon, log the reason, and exit with an error. */
 @Execution(ExecutionMode.CONCURRENT)
 class RankFailureTest {
     private static final Duration LIMIT = Duration.ofSeconds(10); // the default of --comm_timeout
@@ -40,7 +40,7 @@ class RankFailureTest {
     @TempDir
     private Path directory;
 
-    /** Where a step is, by what is then on the stack. */
+    /** Moments of a step, given by methods on the stack. */
     private enum Moment {
         FORWARD("Trainer.step VisionTransformer.forward"),
         BACKWARD("Trainer.step VisionTransformer.backward"),
@@ -64,50 +64,51 @@ class RankFailureTest {
     @ParameterizedTest
     @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=1", "EXIT, 0, BUCKETS, 2, --tensor_parallel=1",
         "STOP, 1, FORWARD, 3, --context_parallel=3", "KILL, 0, VALIDATION, 2, --tensor_parallel=2"})
-    void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
-        theOthersEnd(fault, culprit, moment, processes, LIMIT, layout);
+    void otherRanksEnd(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
+        otherRanksEnd(fault, culprit, moment, processes, LIMIT, layout);
     }
 
-    /** Ranks that share a GPU. */
+    /** Ranks share a GPU. */
     @Tag("cuda")
     @ParameterizedTest
     @CsvSource({"KILL, 1, BACKWARD, 2, --tensor_parallel=2", "EXIT, 0, BUCKETS, 2, --tensor_parallel=1"})
-    void theOthersEndOnGpus(Fault fault, int culprit, Moment moment, int processes, String layout) throws Exception {
-        theOthersEnd(fault, culprit, moment, processes, LIMIT, layout, "--device=cuda", "--comm_backend=host");
+    void otherRanksEndOnASharedGpu(Fault fault, int culprit, Moment moment, int processes, String layout)
+        throws Exception {
+        otherRanksEnd(fault, culprit, moment, processes, LIMIT, layout, "--device=cuda", "--comm_backend=host");
     }
 
-    /** It is missed as on the CPU. */
+    /** A stopped rank is detected as on the CPU. */
     @Tag("cuda")
     @Tag("slow")
     @Test
-    void aStoppedRankOnAGpuIsMissed() throws Exception {
-        theOthersEndOnGpus(Fault.STOP, 2, Moment.FORWARD, 3, "--context_parallel=3");
+    void stoppedRankOnAGpuIsDetected() throws Exception {
+        otherRanksEndOnASharedGpu(Fault.STOP, 2, Moment.FORWARD, 3, "--context_parallel=3");
     }
 
-    /** Ranks with a GPU each. What waits for a lost peer there is not the program, but an operation of NCCL. */
+    /** Ranks have one GPU each. An NCCL operation, not the program, waits for the lost peer. */
     @Tag("simulated")
     @ParameterizedTest
     @CsvSource({"KILL, 1, BACKWARD, --context_parallel=3", "KILL, 0, GRAPH, --context_parallel=3 --enable_cuda_graphs",
         "STOP, 1, GPU, --context_parallel=3 --enable_cuda_graphs"})
-    void theOthersEndOverNccl(Fault fault, int culprit, Moment moment, String options) throws Exception {
-        theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", "3", "ISOBAR_SIM_GPUS", "3"), LIMIT,
+    void otherRanksEndOverNccl(Fault fault, int culprit, Moment moment, String options) throws Exception {
+        otherRanksEnd(fault, culprit, moment, Map.of("WORLD_SIZE", "3", "ISOBAR_SIM_GPUS", "3"), LIMIT,
             Stream.concat(Stream.of("--device=cuda"), Stream.of(options.split(" "))).toArray(String[]::new));
     }
 
-    /** Its loss is found as it is with CUDA graphs. */
+    /** A stopped rank is detected with CUDA graphs, too. */
     @Tag("simulated")
     @Tag("slow")
     @Test
-    void aStoppedRankIsMissedOverNccl() throws Exception {
-        theOthersEndOverNccl(Fault.STOP, 2, Moment.GPU, "--context_parallel=3");
+    void stoppedRankIsDetectedOverNccl() throws Exception {
+        otherRanksEndOverNccl(Fault.STOP, 2, Moment.GPU, "--context_parallel=3");
     }
 
-    private void theOthersEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
+    private void otherRanksEnd(Fault fault, int culprit, Moment moment, int processes, Duration limit,
         String... options) throws Exception {
-        theOthersEnd(fault, culprit, moment, Map.of("WORLD_SIZE", String.valueOf(processes)), limit, options);
+        otherRanksEnd(fault, culprit, moment, Map.of("WORLD_SIZE", String.valueOf(processes)), limit, options);
     }
 
-    private void theOthersEnd(Fault fault, int culprit, Moment moment, Map<String, String> environment, Duration limit,
+    private void otherRanksEnd(Fault fault, int culprit, Moment moment, Map<String, String> environment, Duration limit,
         String... options) throws Exception {
         int processes = Integer.parseInt(environment.get("WORLD_SIZE"));
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -135,7 +136,7 @@ class RankFailureTest {
                 }
             }
             if (fault == Fault.STOP) {
-                job.resume(culprit); // it finds that the others are gone
+                job.resume(culprit); // it detects that the others have exited
             }
             assertNotEquals(0, job.code(culprit, LIMIT), job.screens());
         }
@@ -153,26 +154,26 @@ class RankFailureTest {
     @MethodSource("everything")
     void theOthersEndWhateverHappens(Fault fault, int culprit, Moment moment, int processes, String layout)
         throws Exception {
-        theOthersEnd(fault, culprit, moment, processes, layout);
+        otherRanksEnd(fault, culprit, moment, processes, layout);
     }
 
     @Tag("slow")
     @ParameterizedTest
     @CsvSource({"KILL, 3, BACKWARD", "STOP, 0, BUCKETS", "STOP, 2, VALIDATION", "EXIT, 1, FORWARD"})
-    void theOthersOfFourEnd(Fault fault, int culprit, Moment moment) throws Exception {
-        theOthersEnd(fault, culprit, moment, 4, "--tensor_parallel=2");
+    void otherRanksOfFourEnd(Fault fault, int culprit, Moment moment) throws Exception {
+        otherRanksEnd(fault, culprit, moment, 4, "--tensor_parallel=2");
     }
 
-    /** By default, a rank that is silent for 7 s has 3 more until all have ended. */
+    /** By default a rank is suspected after 7 s of silence, and all ranks end within 3 more seconds. */
     @Tag("slow")
     @Test
-    void aShorterLimitIsKept() throws Exception {
-        theOthersEnd(Fault.STOP, 1, Moment.BACKWARD, 2, Duration.ofSeconds(6), "--comm_timeout=4");
+    void shorterLimitIsKept() throws Exception {
+        otherRanksEnd(Fault.STOP, 1, Moment.BACKWARD, 2, Duration.ofSeconds(6), "--comm_timeout=4");
     }
 
-    /** NaN in the data of one replica: all ranks name the step, the sample and its place, and end. */
+    /** NaN in the data of one replica: all ranks log step, sample and position, and end. */
     @Test
-    void aBadSampleEndsAllReplicas() throws Exception {
+    void badSampleEndsAllReplicas() throws Exception {
         Path spoilt = directory.resolve("spoilt");
         TinyRun.synthesize(spoilt);
         InputDamage.setValue(spoilt.resolve("tiny/train/1979.h5"), 5, 1, 3, 7, Float.NaN);
@@ -197,7 +198,7 @@ class RankFailureTest {
     }
 
     @Test
-    void anotherConfigurationIsNamed() throws Exception {
+    void differentConfigurationIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 3, "--context_parallel=3");
             job.start(1, 3, "--context_parallel=3", "--set=lr=2.0e-3");
@@ -206,7 +207,7 @@ class RankFailureTest {
         }
     }
 
-    /** By auto, each rank takes what it finds. */
+    /** With device auto, each rank chooses from its own devices. */
     @Tag("simulated")
     @Test
     void differentDevicesAreNamed() throws Exception {
@@ -220,7 +221,7 @@ class RankFailureTest {
     }
 
     @Test
-    void aWrongWorldSizeIsNamed() throws Exception {
+    void wrongWorldSizeIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 2, "--set=global_batch_size=6");
             job.start(1, 3, "--set=global_batch_size=6");
@@ -239,7 +240,7 @@ class RankFailureTest {
     }
 
     @Test
-    void aPortInUseIsNamed() throws Exception {
+    void portInUseIsNamed() throws Exception {
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
             ProcessJob job = new ProcessJob(data, directory, taken.getLocalPort())) {
             job.start(0, 2, "--start_timeout=1");
@@ -250,9 +251,9 @@ class RankFailureTest {
         }
     }
 
-    /** 192.0.2.1 is nobody's (RFC 5737). */
+    /** 192.0.2.1 is reserved for documentation (RFC 5737). */
     @Test
-    void anUnreachableAddressIsNamed() throws Exception {
+    void unreachableAddressIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             Map<String, String> nowhere = Map.of("WORLD_SIZE", "2", "MASTER_ADDR", "192.0.2.1");
             job.start("org.isobar.cli.Main", 0, nowhere, "--start_timeout=1");
@@ -264,7 +265,7 @@ class RankFailureTest {
     }
 
     @Test
-    void aRankThatNeverComesIsNamed() throws Exception {
+    void missingRankIsNamed() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 3, "--context_parallel=3", "--start_timeout=1");
             refused(job, 1, "of 3 ranks these did not connect within 1 s: ranks 1, 2");

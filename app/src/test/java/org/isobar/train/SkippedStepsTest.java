@@ -7,10 +7,10 @@ import java.util.Optional;
 import org.isobar.optim.Adam;
 import org.junit.jupiter.api.Test;
 
-/** What the log is told of steps that moved nothing. */
+/** Tests the log lines about skipped steps. */
 class SkippedStepsTest {
     @Test
-    void anEpochTellsItsOwnAndTheRunAll() {
+    void epochLogsItsSkippedStepsAndRunLogsAll() {
         SkippedSteps steps = new SkippedSteps(new Adam.Progress(0, 0, 65536));
         assertEquals(Optional.of("Gradients overflowed: 2 of 12 steps skipped, the loss scale is 16384.0"),
             steps.epoch(new Adam.Progress(10, 2, 16384)));
@@ -22,7 +22,7 @@ class SkippedStepsTest {
     }
 
     @Test
-    void nothingIsToldWhereNothingWasSkipped() {
+    void nothingIsLoggedWithoutSkippedSteps() {
         SkippedSteps steps = new SkippedSteps(new Adam.Progress(0, 0, 65536));
         assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(12, 0, 65536)));
         assertEquals(Optional.empty(), steps.total());

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The program as a process of its own, with the JVM options that the launcher gives: streams, exit codes, signals. */
+/** Tests streams, exit codes and signals of the program in a separate process with the JVM options of the launcher. */
 @Execution(ExecutionMode.CONCURRENT)
 class TrainProcessTest {
     private static final int PATIENCE_SECONDS = 5;
@@ -34,7 +34,7 @@ class TrainProcessTest {
     @TempDir
     private Path logs;
 
-    /** The run also has the native libraries unpacked, which the limit on file sizes would forbid. */
+    /** This first run also unpacks the native libraries, which a limit on file sizes would prevent. */
     @BeforeAll
     static void synthesize() {
         TinyRun.synthesize(data);
@@ -42,7 +42,7 @@ class TrainProcessTest {
     }
 
     @Test
-    void aRunLogsOnTheStandardErrorAndExitsWithZero() throws Exception {
+    void runLogsToStandardErrorAndExitsWithZero() throws Exception {
         Result result = finish(start(train("--num_iters=12")));
         assertEquals(0, result.code, result.err);
         assertEquals("", result.out);
@@ -51,7 +51,7 @@ class TrainProcessTest {
     }
 
     @Test
-    void helpGoesToTheStandardOutput() throws Exception {
+    void helpGoesToStandardOutput() throws Exception {
         Result result = finish(start(program("train", "--help")));
         assertEquals(0, result.code, result.err);
         assertTrue(result.out.contains("--init_weights=FILE"), result.out);
@@ -59,7 +59,7 @@ class TrainProcessTest {
     }
 
     @Test
-    void anUnknownOptionSuggestsTheNearest() throws Exception {
+    void unknownOptionSuggestsTheNearest() throws Exception {
         Result result = finish(start(train("--num_iter=3")));
         assertEquals(2, result.code);
         assertTrue(result.err.contains("Unknown option: '--num_iter=3'. Did you mean '--num_iters'?"), result.err);
@@ -67,10 +67,10 @@ class TrainProcessTest {
         assertFalse(Files.exists(TinyRun.directory(logs)));
     }
 
-    /** USR1 and TERM, as Slurm ends a job, and INT, as Ctrl-C does, in the middle of an epoch. */
+    /** USR1 and TERM, which Slurm sends to a job, and INT, which Ctrl-C sends, in the middle of an epoch. */
     @ParameterizedTest
     @CsvSource({"USR1, 10, 2, 75", "TERM, 15, 2, 75", "INT, 2, 2, 75", "TERM, 15, 0, 143"})
-    void aSignalEndsTheRunAndLeavesItsLogWhole(String signal, int number, int keep, int code) throws Exception {
+    void signalEndsTheRunAndLeavesACompleteLog(String signal, int number, int keep, int code) throws Exception {
         assumeTrue(isHeard(number), "this JVM was started with the signal ignored, and so its children ignore it");
         Process process = start(train("--set", "patch_size=2", "--num_iters=120000", "--keep=" + keep));
         StringBuilder seen = new StringBuilder();
@@ -91,16 +91,16 @@ class TrainProcessTest {
             events().labels().subList(0, 3));
     }
 
-    /** Whether a signal is not ignored by this process, whose children inherit that (proc(5), SigIgn). */
+    /** Whether this process does not ignore a signal; child processes inherit that (proc(5), SigIgn). */
     private static boolean isHeard(int signal) throws IOException {
         String mask = Files.readAllLines(Path.of("/proc/self/status")).stream()
             .filter(line -> line.startsWith("SigIgn:")).findAny().orElseThrow();
         return (Long.parseUnsignedLong(mask.substring("SigIgn:".length()).strip(), 16) >> (signal - 1) & 1) == 0;
     }
 
-    /** A limit on the size of files stops a write half way, as a full disk does. */
+    /** A limit on the size of files interrupts a write like a full disk. */
     @Test
-    void aWriteThatStopsHalfWayLeavesWholeEvents() throws Exception {
+    void interruptedWriteLeavesCompleteEvents() throws Exception {
         List<String> limited = new ArrayList<>(List.of("bash", "-c", "ulimit -f 48; exec \"$@\"", "bash"));
         limited.addAll(train("--num_iters=12"));
         Result result = finish(start(limited));

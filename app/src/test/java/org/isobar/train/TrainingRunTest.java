@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tensorflow.framework.Summary;
 
-/** Whole runs of preset tiny: two epochs of twelve steps, and all that they leave. */
+/** Tests whole runs of preset tiny (two epochs of twelve steps) and their output files. */
 class TrainingRunTest {
     private static final String TWO_EPOCHS = "num_iters=24";
     private static final List<String> LOSSES = List.of("Loss/train @ 0", "Loss/valid @ 0", "RMSE(u10m)/valid @ 0",
@@ -47,7 +47,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void theLogIsTheTutorials() throws IOException {
+    void logHasTheLinesOfTheTutorial() throws IOException {
         List<String> expected = ExpectedLog.of(data, run.directory());
         List<String> lines = run.log().lines().toList();
         for (int i = 0; i < Math.min(lines.size(), expected.size()); i++) {
@@ -57,12 +57,12 @@ class TrainingRunTest {
     }
 
     @Test
-    void screenAndFileCarryTheSameLines() throws IOException {
+    void screenAndFileHaveTheSameLines() throws IOException {
         assertEquals(run.log(), run.screen());
     }
 
     @Test
-    void anIndependentReaderFindsEveryTagAtItsStep() throws IOException {
+    void independentReaderFindsEveryTagAtItsStep() throws IOException {
         List<String> epoch = List.of("Loss/train", "Learning Rate", "Avg iters per sec", "Avg samples per sec",
             "Visualization, t2m", "Loss/valid", "RMSE(u10m)/valid");
         List<String> expected = Stream.concat(LOSSES.stream().limit(3), Stream.of(12, 24)
@@ -77,14 +77,14 @@ class TrainingRunTest {
     }
 
     @Test
-    void logAndTensorBoardTellTheSameLosses() throws IOException {
+    void logAndTensorBoardHaveTheSameLosses() throws IOException {
         EventFile events = run.events();
         assertTrue(run.log().contains("  Avg val loss=" + (double) events.scalar("Loss/valid", 12) + "\n"));
         assertTrue(run.log().contains("  Avg train loss=%.6f%n".formatted(events.scalar("Loss/train", 24))));
     }
 
     @Test
-    void thePictureIsTheLastOfTensorBoard() throws IOException {
+    void pictureIsTheLastOfTensorBoard() throws IOException {
         byte[] png = Files.readAllBytes(run.directory().resolve("prediction.png"));
         Summary.Image last = run.events().image("Visualization, t2m", 24);
         assertArrayEquals(last.getEncodedImageString().toByteArray(), png);
@@ -122,7 +122,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void initialWeightsStartWhereTheirRunEnded() throws IOException {
+    void runFromInitialWeightsStartsWhereTheirRunEnded() throws IOException {
         String oneBatch = "limit_nsamples_val=2"; // step 0 is scored on one batch
         TinyRun first = TinyRun.of(data, logs.resolve("first"), "num_iters=12", oneBatch).succeeded();
         TinyRun second = TinyRun.of(data, logs.resolve("second"), "num_iters=12", oneBatch,
@@ -139,7 +139,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void anotherSeedIsAnotherRun() throws IOException {
+    void otherSeedGivesOtherLosses() throws IOException {
         List<Float> other = losses(TinyRun.of(data, logs, TWO_EPOCHS, "seed=2").succeeded());
         for (int i = 0; i < LOSSES.size(); i++) {
             assertNotEquals(losses(run).get(i), other.get(i), LOSSES.get(i));
@@ -147,7 +147,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void dropoutTrainsAndLeavesTheFirstScoreAlone() throws IOException {
+    void dropoutDoesNotAffectTheFirstScore() throws IOException {
         List<Float> with = losses(TinyRun.of(data, logs, TWO_EPOCHS, "dropout=0.1").succeeded());
         assertEquals(losses(run).subList(0, 3), with.subList(0, 3));
         assertNotEquals(losses(run).get(3), with.get(3));
@@ -155,7 +155,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void fewerVariablesThanAreReadCanBeForecast() throws IOException {
+    void fewerOutputThanInputChannels() throws IOException {
         String persistence = persistence(run.log());
         assertTrue(persistence.matches("persistence 0\\.\\d{4}"), persistence);
         assertEquals(persistence, persistence(TinyRun.of(data, logs, "n_out_channels=2").succeeded().log()));
@@ -167,14 +167,14 @@ class TrainingRunTest {
     }
 
     @Test
-    void aSecondRunAppendsToTheLog() throws IOException {
+    void secondRunAppendsToTheLog() throws IOException {
         String first = TinyRun.of(data, logs, "num_iters=12").succeeded().log();
         TinyRun second = TinyRun.of(data, logs, "num_iters=12").succeeded();
         assertEquals(first + second.screen(), second.log());
     }
 
     @Test
-    void nothingTemporaryIsLeft() throws IOException {
+    void noTemporaryFilesRemain() throws IOException {
         try (Stream<Path> files = Files.list(run.directory())) {
             assertEquals(List.of(".checkpoints.lock", "checkpoints", "logs", "model.safetensors", "out.log",
                 "prediction.png"),
@@ -183,7 +183,7 @@ class TrainingRunTest {
     }
 
     @Test
-    void dataAreMadeOnlyWhereTheRunReadsThem() throws IOException {
+    void dataAreGeneratedOnlyWhereTheRunReadsThem() throws IOException {
         TinyRun astray = TinyRun.of(data, logs.resolve("logs"), "train_data_path=" + logs.resolve("own/years"));
         assertEquals(2, astray.code());
         assertFalse(Files.exists(logs.resolve("own")));

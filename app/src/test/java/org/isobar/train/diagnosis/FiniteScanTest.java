@@ -16,9 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The first tensor that is not finite, and the largest magnitude before it. */
+/** Tests the search for the first non-finite tensor, and for the largest magnitude before it. */
 class FiniteScanTest {
-    private static final long ROWS = 70_001; // more than one piece, the last not whole
+    private static final long ROWS = 70_001; // several chunks, the last one partial
     private static final long WIDTH = 6;
 
     private static void with(BiConsumer<FiniteScan, Layer> body) {
@@ -42,14 +42,14 @@ class FiniteScanTest {
         }
     }
 
-    /** Makes an output full of one number, with another at one place. */
+    /** Creates an output filled with one number, with another number at one index. */
     private interface Layer {
         Tensor of(DType dtype, double fill, long at, double value);
     }
 
     @ParameterizedTest
     @EnumSource(DType.class)
-    void findsOneNumberInAnyType(DType dtype) {
+    void findsOneNumberInEveryType(DType dtype) {
         for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
             with((survey, layer) -> {
                 survey.output(List.of("a"), layer.of(dtype, 1, 7, -2.5));
@@ -64,9 +64,9 @@ class FiniteScanTest {
         }
     }
 
-    /** Keys and values come out of one product. */
+    /** Keys and values are the output of one product. */
     @Test
-    void tellsApartWhatLiesSideBySide() {
+    void distinguishesPartsOfOneTensor() {
         for (int column = 0; column < WIDTH; column++) {
             int part = column / 2;
             long place = 5 * WIDTH + column;

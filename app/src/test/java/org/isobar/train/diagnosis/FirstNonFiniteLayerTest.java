@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every rank names the same first layer, that which has the bad weight. */
+/** Every rank names the same first layer: the one with the non-finite weight. */
 class FirstNonFiniteLayerTest {
     private static final VitConfig MODEL = new VitConfig(16, 32, 8, 2, 2, 32, 2, 4, 64, 0);
     private static final List<String> LAYERS = List.of("patch_embed.proj", "pos_drop",
@@ -35,7 +35,7 @@ class FirstNonFiniteLayerTest {
         "blocks.1.norm1", "blocks.1.attn.k", "blocks.1.attn.v", "blocks.1.attn.q", "blocks.1.attn.proj",
         "blocks.1.norm2", "blocks.1.mlp.fc1", "blocks.1.mlp.fc2", "blocks.1", "norm", "head");
 
-    /** What a rank does with its replica and an image. */
+    /** Test body that runs on each rank with its replica and an image. */
     private interface Rank<T> {
         T run(Replica replica, Tensor image, Communicators communicators);
     }
@@ -68,7 +68,7 @@ class FirstNonFiniteLayerTest {
     }
 
     @Test
-    void layersReportInTheOrderOfTheForwardPassUnderPyTorchsNames() throws Exception {
+    void layersReportInForwardOrderWithPyTorchNames() throws Exception {
         assertEquals(List.of(LAYERS), on(Map.of(), (replica, image, _) -> {
             List<String> seen = new ArrayList<>();
             replica.forward(image, new Pass.None(), (modules, _) -> seen.addAll(modules));
@@ -78,12 +78,12 @@ class FirstNonFiniteLayerTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1, 1", "2, 1, 1", "1, 2, 1", "1, 1, 2", "2, 2, 1"})
-    void ranksAgreeWhereverTheBadWeightLies(int tp, int cp, int dp) throws Exception {
+    void ranksAgreeForEveryPositionOfTheBadWeight(int tp, int cp, int dp) throws Exception {
         Map<Axis, Integer> sizes = Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp);
         for (String layer : List.of("patch_embed.proj", "blocks.0.attn.v", "blocks.1.attn.q", "blocks.1.attn.proj",
                 "blocks.0.mlp.fc1", "blocks.1.mlp.fc2", "norm", "head")) {
             List<Optional<String>> named = on(sizes, (replica, image, communicators) -> {
-                if (rank(communicators) == tp * cp * dp - 1) { // the others' own shares are well
+                if (rank(communicators) == tp * cp * dp - 1) { // the shares of the other ranks are finite
                     poison(replica, layer + ".weight");
                 }
                 return FirstNonFiniteLayer.firstNonFiniteLayer(replica, image, new Pass.None());

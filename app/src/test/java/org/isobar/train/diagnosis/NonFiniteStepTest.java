@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Steps whose loss is not finite: skipped where that is asked for, and replayed from a checkpoint. */
+/** Tests steps with a non-finite loss: they are skipped if configured, and replayed from a checkpoint. */
 class NonFiniteStepTest {
     private static final String SKIP = "on_nan=skip";
 
@@ -36,14 +36,14 @@ class NonFiniteStepTest {
         TinyRun.synthesize(data);
     }
 
-    /** Spoils the time step that a sample of 1980 starts from, or 1979. */
+    /** Writes NaN to the input time of a sample of 1979 or 1980. */
     private void spoil(int sample) throws IOException {
         String year = sample < TinyRun.STEPS ? "1979.h5" : "1980.h5";
         int time = Math.max(1, sample % TinyRun.STEPS % (TinyRun.STEPS - 1));
         InputDamage.setValue(data.resolve("tiny/train").resolve(year), time, 1, 3, 4, Float.NaN);
     }
 
-    /** The samples of a step of an epoch, both from 0. */
+    /** The samples of a step of an epoch, both counted from 0. */
     private static int[] samples(int epoch, int step) {
         int[] order = new DistributedSampler(2 * TinyRun.STEPS, 2, 1, 0, true, 1).epoch(epoch);
         return new int[] {order[2 * step], order[2 * step + 1]};
@@ -58,7 +58,7 @@ class NonFiniteStepTest {
     }
 
     @Test
-    void skippingGoesOn() throws IOException {
+    void skippingContinuesTheRun() throws IOException {
         spoil(samples(0, 5)[1]);
         String screen = TinyRun.of(data, logs, "num_iters=12", SKIP).succeeded().screen();
         assertTrue(screen.contains("WARNING - Step skipped: the loss is NaN at step "), screen);
@@ -67,7 +67,7 @@ class NonFiniteStepTest {
     }
 
     @Test
-    void tenInARowAreEnough() {
+    void tenSkippedStepsInARowEndTheRun() {
         TinyRun run = TinyRun.of(data, logs, "num_iters=12", SKIP, "lr=1e30", "checkpoint_every=1");
         PreviousRunFiles.assertOneError(run,
             List.of("the losses of 10 steps in a row are not finite; the last: the loss is ",
@@ -82,8 +82,8 @@ class NonFiniteStepTest {
 
     @Tag("cuda")
     @ParameterizedTest
-    @CsvSource({"none, blocks.0.", "fp16, patch_embed.proj", "bf16, blocks.0."}) // such weights are infinite in fp16
-    void aGpuNamesTheLayerToo(String type, String layer) throws IOException {
+    @CsvSource({"none, blocks.0.", "fp16, patch_embed.proj", "bf16, blocks.0."}) // these weights are infinite in fp16
+    void gpuNamesTheLayer(String type, String layer) throws IOException {
         PreviousRunFiles.assertOneError(TinyRun.of(data, logs, "num_iters=12", "device=cuda", "amp_mode=" + type,
             "enable_cuda_graphs=true", "lr=1e30"), List.of("the loss is NaN at step 2, sample ",
                 "; first layer whose output is not finite: " + layer));
@@ -95,7 +95,7 @@ class NonFiniteStepTest {
     }
 
     @Test
-    void whatIsFiniteIsReplayedWithTheLossOfThen() throws IOException {
+    void finiteStepIsReplayedWithTheSameLoss() throws IOException {
         TinyRun.of(data, logs, "num_iters=12").succeeded();
         assertEquals(0, replay(), this::said);
         assertTrue(lines.get(1).startsWith("Replaying step 13 (epoch 2, step 1 of it; 2 samples) after "), said());
@@ -106,9 +106,9 @@ class NonFiniteStepTest {
         }
     }
 
-    /** The residual stream is larger still, but in single precision always. */
+    /** The residual stream is even larger, but always in single precision. */
     @Test
-    void whatOnlyFp16CannotHoldIsNamed() {
+    void overflowInFp16IsNamed() {
         TinyRun.of(data, logs, "num_iters=12", "lr=30").succeeded();
         assertEquals(0, replay(), this::said);
         assertTrue(lines.get(lines.size() - 2).matches(
@@ -116,7 +116,7 @@ class NonFiniteStepTest {
     }
 
     @Test
-    void badDataOfTheStepAreNamed() throws IOException {
+    void badDataOfTheStepIsNamed() throws IOException {
         TinyRun.of(data, logs, "num_iters=12").succeeded();
         int bad = samples(1, 0)[1];
         spoil(bad);

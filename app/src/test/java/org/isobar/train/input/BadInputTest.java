@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Runs on input that cannot serve: each ends with one clear message and exit code 2, and loses nothing. */
+/** Runs on invalid input: each ends with one error and exit code 2, and changes no existing file. */
 class BadInputTest {
     @TempDir
     private static Path pristine;
@@ -47,9 +47,9 @@ class BadInputTest {
         goodWeights = TinyRun.of(pristine, pristine.resolve("logs"), "num_iters=12").succeeded().weights();
     }
 
-    /** A copy of the data to spoil, as somebody's own; and logs of a run before. */
+    /** Creates a copy of the data to damage, and output of a previous run. */
     @BeforeEach
-    void furnish() throws IOException {
+    void setUp() throws IOException {
         data = directory.resolve("data");
         for (String file : List.of("train/1979.h5", "train/1980.h5", "valid/1981.h5", "stats/global_means.npy",
                 "stats/global_stds.npy")) {
@@ -63,18 +63,18 @@ class BadInputTest {
         return data.resolve("tiny").resolve(name);
     }
 
-    /** Trains; everything that the run before left must still be there, and an error with all of these words. */
+    /** Trains; expects one error with all of these words and unchanged files of the previous run. */
     private String assertRefused(List<String> words, String... settings) throws IOException {
         return earlier.assertIntactAfter(TinyRun.of(data, earlier.logs(), settings), words);
     }
 
     @Test
-    void theCopyItselfTrains() {
+    void undamagedCopyTrains() {
         TinyRun.of(data, earlier.logs(), "num_iters=12").succeeded();
     }
 
     @Test
-    void dataThatAreNotThere() throws IOException {
+    void missingData() throws IOException {
         assertRefused(List.of("There is no data directory /no/such", "--data_dir", "isobar synthesize"),
             "train_data_path=/no/such");
         Files.delete(file("valid/1981.h5"));
@@ -95,7 +95,7 @@ class BadInputTest {
         little.h5    | holds images of 5 x 7, smaller than the | Lower img_size
         f4.npy       | is not an HDF5 file or is damaged       | Copy or make it again
         """)
-    void filesOfOtherContents(String name, String wrong, String remedy) throws IOException {
+    void filesWithOtherContents(String name, String wrong, String remedy) throws IOException {
         Files.write(file("train/1979.h5"), BadInputTest.class.getResourceAsStream("/org/isobar/data/" + name)
             .readAllBytes());
         assertRefused(List.of(file("train/1979.h5").toString(), wrong, remedy));
@@ -111,7 +111,7 @@ class BadInputTest {
     }
 
     @Test
-    void anImageLargerThanStored() throws IOException {
+    void imageLargerThanStored() throws IOException {
         assertRefused(List.of("1979.h5 holds images of 32 x 64, smaller than the configured img_size of 40 x 64"),
             "img_size=[40, 64]");
     }
@@ -126,7 +126,7 @@ class BadInputTest {
     }
 
     @Test
-    void whatIsNoFileAndWhatMayNotBeRead() throws IOException {
+    void directoriesAndUnreadableFiles() throws IOException {
         Files.delete(file("train/1980.h5"));
         Files.createDirectory(file("train/1980.h5"));
         assertRefused(List.of("Data file " + file("train/1980.h5") + " is not a file"));
@@ -138,7 +138,7 @@ class BadInputTest {
     }
 
     @Test
-    void statisticsThatCannotServe() throws IOException {
+    void unusableStatistics() throws IOException {
         double[] ones = new double[20];
         Arrays.fill(ones, 1);
         new NpyFile(DType.F32, Shape.of(20), ones).write(file("stats/global_means.npy"));
@@ -163,15 +163,15 @@ class BadInputTest {
     }
 
     @Test
-    void notANumberInTheTrainingData() throws IOException {
+    void nanInTheTrainingData() throws IOException {
         InputDamage.setValue(file("train/1980.h5"), 5, 1, 3, 4, Float.NaN);
         int[] order = new DistributedSampler(2 * TinyRun.STEPS, 2, 1, 0, true, 1).epoch(0);
-        int first = IntStream.range(0, order.length) // what one sample starts from, the one before it aims at
+        int first = IntStream.range(0, order.length) // the input of one sample is the target of the previous one
             .filter(place -> order[place] == TinyRun.STEPS + 4 || order[place] == TinyRun.STEPS + 5).findFirst()
             .orElseThrow();
         assertTrue(first >= 2, "scored before training");
         boolean inInput = IntStream.of(order[first / 2 * 2], order[first / 2 * 2 + 1])
-            .anyMatch(sample -> sample == TinyRun.STEPS + 5); // and not in a target alone
+            .anyMatch(sample -> sample == TinyRun.STEPS + 5); // as input, not only as target
         String log = assertRefused(List.of("the loss is NaN at step " + (first / 2 + 1) + ", sample " + order[first]
             + ": the data are not finite: NaN in sample " + order[first],
             file("train/1980.h5") + ", time step 5, channel 1 (v10), row 3, column 4", "mend the file"));
@@ -186,7 +186,7 @@ class BadInputTest {
     }
 
     @Test
-    void trainingThatDiverges() throws IOException {
+    void divergingTraining() throws IOException {
         assertRefused(List.of("the loss is NaN at step 2, sample ", "the data are finite, so training has diverged",
             "lower lr", "first layer whose output is not finite: blocks.0."), "lr=1e30");
     }
@@ -201,7 +201,7 @@ class BadInputTest {
     }
 
     @Test
-    void weightsThatAreNone() throws IOException {
+    void fileThatHasNoWeights() throws IOException {
         Path weights = directory.resolve("weights");
         assertRefused(List.of("cannot read weights " + weights + ": No such file"), "init_weights=" + weights);
         byte[] whole = Files.readAllBytes(goodWeights);
@@ -213,14 +213,14 @@ class BadInputTest {
     }
 
     @Test
-    void moreMemoryThanThereIs() throws IOException {
+    void tooLittleMemory() throws IOException {
         String log = assertRefused(List.of("this run needs 2753.", "GB of memory", "GB are free", "embed_dim"),
             "embed_dim=65536");
         assertFalse(log.contains("data loader initialized"), "refused before anything is allocated: " + log);
     }
 
     @Test
-    void anErrorOnTheWayKeepsWhatWasReachedUpToThere() throws IOException {
+    void errorDuringTrainingKeepsEarlierOutput() throws IOException {
         TinyRun run = TinyRun.of(data, earlier.logs(), screen -> OutputTrigger.after("Avg train loss", screen,
             () -> InputDamage.setValue(file("train/1979.h5"), 3, 0, 0, 0, Float.NaN)), "num_iters=36",
             "num_data_workers=0");

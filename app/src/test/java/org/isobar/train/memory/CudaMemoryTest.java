@@ -26,8 +26,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What a run takes of a GPU's memory, seen by another user of it. The simulated machine counts bytes; a real driver
- * gives pages of 2 MiB, and keeps room for kernels besides.
+ * Tests how much GPU memory a run takes, measured by another user of the same GPU. The simulated machine counts bytes;
+ * a real driver allocates pages of 2 MiB and also reserves memory for kernels.
  */
 @Tag("simulated")
 class CudaMemoryTest {
@@ -57,10 +57,10 @@ class CudaMemoryTest {
         neighbour.close();
     }
 
-    /** The neighbour takes all that is left after two steps: any later allocation would end the run. */
+    /** The other user takes all free memory after two steps, so that any later allocation would end the run. */
     @ParameterizedTest
     @CsvSource({"none, 2, pytorch, false", "bf16, 3, dali, false", "none, 2, dali, true"})
-    void aRunTakesWhatItsPlanSaysAndNothingAfterTwoSteps(String mode, int batch, String loader, boolean graphs) {
+    void runTakesThePlannedMemoryAndNothingAfterTwoSteps(String mode, int batch, String loader, boolean graphs) {
         String[] settings = {"device=cuda", "enable_jit=true", "amp_mode=" + mode, "local_batch_size=" + batch,
             "num_iters=" + 24 / batch, "num_data_workers=1", "data_loader_config=" + loader,
             "enable_cuda_graphs=" + graphs};
@@ -73,7 +73,7 @@ class CudaMemoryTest {
         assertEquals(List.of(planned(TinyRun.config(data, logs, settings))), used);
     }
 
-    /** All three arenas, workspace, a batch in use beside one that arrives, and two loaders' statistics. */
+    /** Bytes of three arenas, the workspace, the current and the next batch, and the statistics of two loaders. */
     private long planned(RunConfig config) {
         int batch = config.training().localBatchSize();
         MemoryPlan plan = MemoryPlan.of(config.model(), batch, config.training().ampMode().compute());
@@ -87,7 +87,7 @@ class CudaMemoryTest {
     }
 
     @Test
-    void memoryThatOthersTakeAfterThePlanIsNamed() throws Exception {
+    void memoryThatOthersTookAfterPlanningIsNamed() throws Exception {
         TinyRun run = TinyRun.of(data, logs, screen -> OutputTrigger.after("data loader initialized", screen,
             this::takeAll), "device=cuda", "num_iters=12");
         assertEquals(2, run.code(), run.screen());

@@ -17,7 +17,7 @@ import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** Too little memory is refused, and what is proposed instead does fit. */
+/** Runs that need too much memory are refused, and the proposed settings fit. */
 class MemoryCheckTest {
     private static final VitConfig BASE = new VitConfig(360, 720, 8, 20, 20, 384, 12, 8, 1536, 0);
     private static final long SAMPLE = 2L * 20 * 360 * 720 * 4;
@@ -27,7 +27,7 @@ class MemoryCheckTest {
     private static final long PROGRAM = 128L << 20;
 
     @Test
-    void theCpuAlsoHoldsTheProgram() {
+    void cpuMemoryIncludesTheProgram() {
         try (Device device = new CpuDevice(1)) {
             MemoryCheck.Run run = run(1, DType.F32);
             long needed = bytes(device, 1) + SLOTS * SAMPLE + LOADERS + PROGRAM;
@@ -42,7 +42,7 @@ class MemoryCheckTest {
     }
 
     @Test
-    void aSmallerBatchThatFitsIsFound() {
+    void smallerBatchThatFitsIsFound() {
         try (Device device = new CpuDevice(1)) {
             long available = bytes(device, 5) + 5 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
@@ -53,9 +53,9 @@ class MemoryCheckTest {
         }
     }
 
-    /** The dry run knows every type: as a GPU. */
+    /** The dry-run device supports every type, like a GPU. */
     @Test
-    void halfPrecisionIsProposedWhereTheDeviceHasIt() {
+    void halfPrecisionIsProposedIfTheDeviceSupportsIt() {
         try (Device device = new DryRunDevice()) {
             long available = MemoryPlan.of(BASE, 16, DType.BF16).bytes() + 16 * SLOTS * SAMPLE + LOADERS + PROGRAM;
             String message = refusal(device, run(16, DType.F32), available);
@@ -69,9 +69,9 @@ class MemoryCheckTest {
         }
     }
 
-    /** Weights and two moments of each, without padding; ranks with the same weights share them out. */
+    /** The copy has weights and two moments without padding; ranks with equal weights divide it among them. */
     @Test
-    void theCpuAlsoHoldsACheckpointsCopy() {
+    void cpuMemoryIncludesTheCopyForCheckpoints() {
         long all = MemoryPlan.of(BASE, 1).savedBytes();
         assertEquals(3 * 4 * BASE_PARAMETERS, all);
         ProcessGrid replicas = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of(Axis.DP, 2));
@@ -85,12 +85,12 @@ class MemoryCheckTest {
             String message = refusal(device, run, needed - 1);
             assertTrue(message.contains(", 0.27 a checkpoint's copy, 0.23 batches, "), message);
         }
-        try (Device elsewhere = new DryRunDevice()) { // as a GPU: the copy takes nothing of it
+        try (Device elsewhere = new DryRunDevice()) { // like a GPU, which does not hold the copy
             MemoryCheck.require(elsewhere, run, MemoryPlan.of(BASE, 1).bytes() + SLOTS * SAMPLE + LOADERS + PROGRAM);
         }
     }
 
-    /** Everything but what is the same for all models. */
+    /** Bytes without the part that is equal for all models. */
     private static long bytes(Device device, int batch) {
         MemoryPlan plan = MemoryPlan.of(BASE, batch);
         return plan.bytes() + device.workspaceBytes(plan.footprint());

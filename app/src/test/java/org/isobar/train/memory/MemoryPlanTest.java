@@ -9,7 +9,7 @@ import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** What the dry run says of the tutorial's models. */
+/** Tests memory and operation counts of the tutorial's models in the dry run. */
 class MemoryPlanTest {
     private static final VitConfig BASE = new VitConfig(360, 720, 8, 20, 20, 384, 12, 8, 1536, 0);
     private static final VitConfig MP = new VitConfig(360, 720, 8, 20, 20, 1024, 12, 8, 4096, 0);
@@ -20,13 +20,16 @@ class MemoryPlanTest {
         assertEquals(6.152e12, MemoryPlan.of(MP, 1).stepFlops() + imageGradient(MP), 0.0005e12);
     }
 
-    /** The gradient of the image, which the usual count of three products a layer includes and nobody needs. */
+    /**
+     * Operations for the gradient of the image. The usual count of three products per layer includes it, but no layer
+     * needs it.
+     */
     private static double imageGradient(VitConfig config) {
         return 2.0 * config.tokens() * config.embed() * config.inChannels() * config.patch() * config.patch();
     }
 
     @Test
-    void baseFitsALaptop() {
+    void baseFitsInTheMemoryOfALaptop() {
         assertTrue(MemoryPlan.of(BASE, 1).bytes() < 2L << 30);
     }
 
@@ -39,7 +42,7 @@ class MemoryPlanTest {
         assertEquals(4 * one.stepFlops(), four.stepFlops());
     }
 
-    /** Weights, gradients and moments stay in single precision; all activations but the residual stream do not. */
+    /** Weights, gradients, moments and the residual stream stay in single precision; other activations do not. */
     @Test
     void halfPrecisionAddsACopyOfTheWeightsAndSavesActivations() {
         MemoryPlan single = MemoryPlan.of(BASE, 1);
@@ -54,7 +57,7 @@ class MemoryPlanTest {
         }
     }
 
-    /** Block inputs and statistics in four bytes; q, kv, attention output, hidden units in {@code bytes}. */
+    /** Block inputs and statistics have four bytes; q, kv, attention output and hidden units have {@code bytes}. */
     private static double keptPerToken(int bytes) {
         double block = 2 * BASE.embed() * 4 + 4 * 4 + BASE.heads() * 4
             + (4 * BASE.embed() + BASE.hidden()) * (double) bytes;

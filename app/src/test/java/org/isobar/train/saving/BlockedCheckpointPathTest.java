@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Something is where checkpoints should go: it stays, the log warns, and the run goes on to its end. */
+/** Other files are in the place of checkpoints: they stay, the log has a warning, and the run continues to its end. */
 class BlockedCheckpointPathTest {
     private static final String EPOCHS = "num_iters=36";
 
@@ -32,7 +32,7 @@ class BlockedCheckpointPathTest {
     }
 
     @BeforeEach
-    void furnish() throws IOException {
+    void setUp() throws IOException {
         run = Files.createDirectories(TinyRun.directory(logs));
         checkpoints = run.resolve("checkpoints");
     }
@@ -42,7 +42,7 @@ class BlockedCheckpointPathTest {
     }
 
     @Test
-    void aFileCalledCheckpoints() throws IOException {
+    void fileNamedCheckpoints() throws IOException {
         Files.writeString(checkpoints, "mine");
         TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
         assertEquals(2, warnings(ended).size(), ended.screen()); // at the start, and after the epoch
@@ -51,9 +51,9 @@ class BlockedCheckpointPathTest {
         assertEquals("mine", Files.readString(checkpoints));
     }
 
-    /** It comes while the run trains, and makes one checkpoint impossible. */
+    /** The directory appears during training and prevents one checkpoint. */
     @Test
-    void aForeignDirectoryInACheckpointsPlace() throws IOException {
+    void otherDirectoryInPlaceOfACheckpoint() throws IOException {
         Path foreign = checkpoints.resolve("checkpoint-24");
         TinyRun ended = TinyRun.of(data, logs, screen -> OutputTrigger.after("Time taken for epoch 2", screen, () -> {
             Files.createDirectories(foreign);
@@ -67,9 +67,9 @@ class BlockedCheckpointPathTest {
         CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-36"));
     }
 
-    /** What was there before is set aside whole, with what is in it. */
+    /** A directory that exists at the start is renamed with its contents. */
     @Test
-    void aForeignDirectoryFromTheStart() throws IOException {
+    void otherDirectoryAtTheStart() throws IOException {
         Path foreign = Files.createDirectories(checkpoints.resolve("checkpoint-12"));
         Files.writeString(foreign.resolve("thesis.txt"), "mine");
         TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
@@ -80,12 +80,12 @@ class BlockedCheckpointPathTest {
         CheckpointAssertions.assertIntact(foreign);
     }
 
-    /** The directory is taken away while the run trains. */
+    /** The directory is deleted during training. */
     @Test
-    void aDirectoryThatVanishes() throws IOException {
+    void directoryThatIsDeleted() throws IOException {
         TinyRun ended = TinyRun.of(data, logs, screen -> OutputTrigger.after("Time taken for epoch 2", screen, () ->
             Files.move(checkpoints, run.resolve("elsewhere"))), EPOCHS).succeeded();
-        assertTrue(warnings(ended).size() <= 1, ended.screen()); // the first may still be under way
+        assertTrue(warnings(ended).size() <= 1, ended.screen()); // the first checkpoint may still be being written
         assertTrue(DirectoryTree.names(checkpoints).contains("checkpoint-36"));
         CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-36"));
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Disturbed runs on a GPU: the same bits there, and the CPU's losses when they go on from one to the other. */
+/** Interrupted and resumed runs on a GPU have the same bits; runs resumed on another device have the same losses. */
 @Tag("cuda")
 class CudaResumeTest {
     private static final double TF32_ROUNDOFF = 0x1p-11;
@@ -42,11 +42,11 @@ class CudaResumeTest {
             Stream.concat(Stream.of("num_iters=24"), Stream.of(settings)).toArray(String[]::new));
     }
 
-    /** Asked to end in an epoch or in validation, and failing between two checkpoints. */
+    /** Stops the run in an epoch or in validation, and lets it fail between two checkpoints. */
     @ParameterizedTest
     @CsvSource({"device=cuda enable_cuda_graphs=true, 5, 22",
         "device=cuda amp_mode=bf16 enable_jit=true num_data_workers=2 dropout=0.1, 15, 16"})
-    void notABitDiffers(String options, int asked, int failing) throws IOException {
+    void resumedRunHasTheSameBits(String options, int asked, int failing) throws IOException {
         String[] settings = options.split(" ");
         TinyRun whole = run(logs.resolve("whole"), StopRequest.NONE, with(settings, "keep=0")).succeeded();
         TinyRun interrupted = run(logs, StopAfterPolls.from(asked), settings);
@@ -61,13 +61,14 @@ class CudaResumeTest {
 
     @Tag("slow")
     @Test
-    void notABitDiffersInHalfPrecision() throws IOException {
-        notABitDiffers("device=cuda amp_mode=fp16 enable_fused=true enable_jit=true enable_cuda_graphs=true", 20, 11);
+    void resumedRunInHalfPrecisionHasTheSameBits() throws IOException {
+        resumedRunHasTheSameBits("device=cuda amp_mode=fp16 enable_fused=true enable_jit=true enable_cuda_graphs=true",
+            20, 11);
     }
 
-    /** The first steps overflow and lower the scale; the run is asked to end amidst them. */
+    /** The first steps overflow and lower the loss scale; the run is stopped during them. */
     @Test
-    void theLossScaleGoesOn() throws IOException {
+    void lossScaleIsResumed() throws IOException {
         NpyFile right = NpyFile.read(data.resolve("tiny/stats/global_stds.npy"));
         Path wrong = data.resolve("stds.npy");
         new NpyFile(right.dtype(), right.shape(), Arrays.stream(right.values()).map(std -> 4e3 * std).toArray())
@@ -90,12 +91,12 @@ class CudaResumeTest {
     }
 
     /**
-     * The bounds of {@link org.isobar.train.CudaTrainingTest}: the first score is off by few roundings, those after
-     * steps by more.
+     * Bounds as in {@link org.isobar.train.CudaTrainingTest}: the error of the first score is a few roundings, later
+     * errors are larger.
      */
     @ParameterizedTest
     @CsvSource({"cpu, cuda", "cuda, cpu"})
-    void aRunGoesOnOnAnotherDevice(String from, String to) throws IOException {
+    void runResumesOnAnotherDevice(String from, String to) throws IOException {
         EventFile expected = run(logs.resolve("whole"), StopRequest.NONE, "device=cpu").succeeded().events();
         TinyRun interrupted = run(logs, StopAfterPolls.from(12), "device=" + from);
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * A run that is to go on from checkpoints that something has happened to. Whichever of them it takes in the end, its
- * weights have the bits of the run that nothing happened to: no damaged number was read.
+ * Resumes from damaged checkpoints. Whichever checkpoint the run uses, its final weights have the bits of the
+ * undisturbed run, so it read no damaged number.
  */
 class DamagedResumeTest {
     private static final String THREE_EPOCHS = "num_iters=36";
@@ -41,54 +41,54 @@ class DamagedResumeTest {
     private Path older;
     private Path newer;
 
-    /** What happens to a checkpoint, and what is said of it. */
-    private enum Harm {
+    /** Kinds of damage to a checkpoint, with the expected message. */
+    private enum Defect {
         A_TRUNCATED_SHARD(SHARD + " has 1000 bytes instead of ") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Path shard = checkpoint.resolve(SHARD);
                 Files.write(shard, Arrays.copyOf(Files.readAllBytes(shard), 1000));
             }
         },
         A_MISSING_SHARD(SHARD + " is missing") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Files.delete(checkpoint.resolve(SHARD));
             }
         },
         A_BIT_OF_A_SHARDS_HEADER(SHARD + ": bytes 0 to ") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Damage.flip(checkpoint.resolve(SHARD), 8 * 100);
             }
         },
         A_BIT_OF_A_SHARDS_DATA(SHARD + ": bytes 0 to ") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Damage.flip(checkpoint.resolve(SHARD), 8 * 500_000);
             }
         },
         A_BIT_OF_THE_MANIFEST("checkpoint.json is not what was written: its checksum is wrong") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Damage.flip(checkpoint.resolve(MANIFEST), 8 * 100);
             }
         },
         FOREIGN_JSON("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Files.writeString(checkpoint.resolve(MANIFEST), "{\"step\": 24}\n");
             }
         },
         A_LATER_FORMAT("it has version 2 of the format") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Damage.rewrite(checkpoint, "\"version\" : 1", "\"version\" : 2");
             }
         },
         NO_MANIFEST("it is not complete, or not Isobar's: it has no checkpoint.json") {
             @Override
-            void happenTo(Path checkpoint) throws IOException {
+            void damage(Path checkpoint) throws IOException {
                 Files.delete(checkpoint.resolve(SHARD));
                 Files.delete(checkpoint.resolve(MANIFEST));
             }
@@ -96,11 +96,11 @@ class DamagedResumeTest {
 
         private final String reason;
 
-        Harm(String reason) {
+        Defect(String reason) {
             this.reason = reason;
         }
 
-        abstract void happenTo(Path checkpoint) throws IOException;
+        abstract void damage(Path checkpoint) throws IOException;
     }
 
     @BeforeAll
@@ -109,7 +109,7 @@ class DamagedResumeTest {
         undisturbed = TinyRun.of(pristine, pristine.resolve("logs"), THREE_EPOCHS, "keep=3").succeeded();
     }
 
-    /** The run as it was after two epochs. */
+    /** Copies the run after two epochs. */
     @BeforeEach
     void copy() throws IOException {
         run = TinyRun.directory(directory);
@@ -138,27 +138,27 @@ class DamagedResumeTest {
     }
 
     @Test
-    void autoTakesTheNewestSoundOne() throws IOException {
-        for (Harm harm : Harm.values()) {
+    void autoUsesTheNewestIntactCheckpoint() throws IOException {
+        for (Defect harm : Defect.values()) {
             Path later = checkpoints.resolve("checkpoint-" + (25 + harm.ordinal()));
             DirectoryTree.copy(newer, later);
-            harm.happenTo(later);
+            harm.damage(later);
         }
         TinyRun resumed = resume("resume=auto");
         assertAsUndisturbed(resumed);
-        for (Harm harm : Harm.values()) {
+        for (Defect harm : Defect.values()) {
             String warning = warning(resumed, "checkpoint " + checkpoints + "/checkpoint-" + (25 + harm.ordinal()));
             assertTrue(warning.contains(" cannot be used: " + harm.reason), warning);
         }
         assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());
         assertEquals(ProcessJob.losses(undisturbed.directory()), ProcessJob.losses(resumed.directory()));
-        assertEquals(Harm.values().length, DirectoryTree.names(run.resolve("checkpoints-1")).size());
+        assertEquals(Defect.values().length, DirectoryTree.names(run.resolve("checkpoints-1")).size());
     }
 
     @ParameterizedTest
     @EnumSource
-    void aNamedOneIsRefused(Harm harm) throws IOException {
-        harm.happenTo(newer);
+    void namedDamagedCheckpointIsRefused(Defect harm) throws IOException {
+        harm.damage(newer);
         List<String> before = DirectoryTree.contents(run);
         PreviousRunFiles.assertOneError(resume("resume=" + newer), List.of(
             "checkpoint " + newer + " cannot be used: " + harm.reason));
@@ -166,22 +166,22 @@ class DamagedResumeTest {
     }
 
     @Test
-    void whereNoneIsSoundARunBeginsAnew() throws IOException {
-        Harm.A_BIT_OF_A_SHARDS_DATA.happenTo(older);
-        Harm.NO_MANIFEST.happenTo(newer);
+    void withoutIntactCheckpointTheRunStartsAnew() throws IOException {
+        Defect.A_BIT_OF_A_SHARDS_DATA.damage(older);
+        Defect.NO_MANIFEST.damage(newer);
         TinyRun anew = resume("resume=auto");
         assertAsUndisturbed(anew);
-        assertTrue(warning(anew, "checkpoint " + older).contains(Harm.A_BIT_OF_A_SHARDS_DATA.reason), anew.screen());
-        assertTrue(warning(anew, "checkpoint " + newer).contains(Harm.NO_MANIFEST.reason), anew.screen());
+        assertTrue(warning(anew, "checkpoint " + older).contains(Defect.A_BIT_OF_A_SHARDS_DATA.reason), anew.screen());
+        assertTrue(warning(anew, "checkpoint " + newer).contains(Defect.NO_MANIFEST.reason), anew.screen());
         warning(anew, "No checkpoint in " + checkpoints + " is sound: the run begins with its first step");
         assertTrue(anew.screen().contains("moved to " + run.resolve("checkpoints-1")), anew.screen());
         assertTrue(Files.isRegularFile(run.resolve("checkpoints-1/checkpoint-12").resolve(SHARD)));
         assertTrue(Files.isDirectory(run.resolve("checkpoints-1/checkpoint-24")));
     }
 
-    /** As a process leaves it that is killed while it writes, or while it deletes. */
+    /** Leftovers of a process that was killed while writing or deleting. */
     @Test
-    void whatAKilledWriterLeftIsNoCheckpoint() throws IOException {
+    void leftoversOfAKilledWriterAreIgnored() throws IOException {
         Path left = Files.createDirectory(checkpoints.resolve(".checkpoint-36.tmp"));
         Files.copy(newer.resolve(SHARD), left.resolve(SHARD));
         Files.writeString(left.resolve("run"), "\"another\"");
@@ -194,7 +194,7 @@ class DamagedResumeTest {
     }
 
     @Test
-    void aCheckpointOfAnotherModel() throws IOException {
+    void checkpointOfAnotherModelIsRefused() throws IOException {
         List<String> before = DirectoryTree.contents(run);
         for (String from : List.of("auto", newer.toString())) {
             PreviousRunFiles.assertOneError(resume("resume=" + from, "depth=3"), List.of("resuming from " + newer

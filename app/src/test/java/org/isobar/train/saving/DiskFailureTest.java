@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** A disk that is full, or not to be written, costs a checkpoint at most: not the run, and no older checkpoint. */
+/** A full or read-only disk costs at most one checkpoint, but neither the run nor an older checkpoint. */
 @Execution(ExecutionMode.CONCURRENT)
 class DiskFailureTest {
     private static final String THREE_EPOCHS = "num_iters=36";
@@ -37,7 +37,7 @@ class DiskFailureTest {
     }
 
     @BeforeEach
-    void furnish() throws IOException {
+    void setUp() throws IOException {
         logs = directory.resolve("logs");
         run = TinyRun.directory(logs);
         checkpoints = Files.createDirectories(run.resolve("checkpoints"));
@@ -47,7 +47,7 @@ class DiskFailureTest {
         return "mount -t tmpfs -o size=" + size + " tmpfs \"$0\"";
     }
 
-    /** Fails unless the second of the checkpoints, and no other, could not be written. */
+    /** Fails unless only the second checkpoint could not be written. */
     private void assertOneLost(LimitedDiskRun ended) {
         assertEquals(0, ended.code(), ended.screen());
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("checkpoint")).toList();
@@ -57,9 +57,9 @@ class DiskFailureTest {
         assertEquals(List.of(), ended.lines("ERROR"));
     }
 
-    /** Nothing but checkpoints is there, and nothing temporary at the time of the warning. */
+    /** The disk has only checkpoints, and no temporary files at the time of the warning. */
     @Test
-    void aDiskThatFills() throws Exception {
+    void diskThatFills() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("5m"), checkpoints, data, logs, 0, THREE_EPOCHS, "keep=4");
         assertOneLost(ended);
         assertTrue(ended.screen()
@@ -72,9 +72,9 @@ class DiskFailureTest {
         }
     }
 
-    /** There is room for log and events, but not for a checkpoint: the attempt leaves them their room. */
+    /** The free space suffices for log and events but not for a checkpoint. The failed attempt frees its space. */
     @Test
-    void theDiskOfTheLogIsNearlyFull() throws Exception {
+    void diskOfTheLogIsNearlyFull() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
         assertOneLost(ended);
         assertTrue(ended.screen().endsWith(LimitedDiskRun.FILES_AT_WARNING + "[checkpoint-0, checkpoint-12]\n"),
@@ -83,9 +83,9 @@ class DiskFailureTest {
         assertTrue(Files.readString(copied("out.log")).contains("no checkpoint "));
     }
 
-    /** A log, or events, that cannot be written end the run: with one error, and what is saved stays. */
+    /** If log or events cannot be written, the run ends with one error, and saved checkpoints stay. */
     @Test
-    void theDiskOfTheLogIsFull() throws Exception {
+    void diskOfTheLogIsFull() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 0, THREE_EPOCHS);
         assertEquals(2, ended.code(), ended.screen());
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());
@@ -96,7 +96,7 @@ class DiskFailureTest {
     }
 
     @Test
-    void aDirectoryOfCheckpointsThatCannotBeWritten() throws Exception {
+    void readOnlyCheckpointDirectory() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(READ_ONLY, checkpoints, data, logs, -1, "num_iters=24");
         assertEquals(0, ended.code(), ended.screen());
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("no checkpoint")).toList();
@@ -106,7 +106,7 @@ class DiskFailureTest {
     }
 
     @Test
-    void aRunsDirectoryThatCannotBeWritten() throws Exception {
+    void readOnlyRunDirectory() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(READ_ONLY, run, data, logs, -1, "num_iters=24");
         assertEquals(2, ended.code(), ended.screen());
         assertEquals(1, ended.lines("ERROR").size(), ended.screen());

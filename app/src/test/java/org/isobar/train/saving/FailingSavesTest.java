@@ -28,10 +28,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Jobs of real processes whose saving, or going on, goes wrong at one of them. */
+/** Jobs of processes in which saving or resuming fails on one rank. */
 @Execution(ExecutionMode.CONCURRENT)
 class FailingSavesTest {
-    private static final Duration LIMIT = Duration.ofSeconds(15); // to notice a lost rank, and to give up a save
+    private static final Duration LIMIT = Duration.ofSeconds(15); // to detect a lost rank and to abandon a save
     private static final String MAIN = "org.isobar.cli.Main";
     private static final String ENDLESS = "--num_iters=1200000";
     private static final String TWO_EPOCHS = "--num_iters=24";
@@ -59,14 +59,14 @@ class FailingSavesTest {
     @Tag("slow")
     @ParameterizedTest
     @CsvSource({"KILL, 0", "STOP, 0", "STOP, 1", "EXIT, 1"})
-    void anyRankIsLostWhileItWrites(Fault fault, int culprit) throws Exception {
-        aRankIsLostWhileItWrites(fault, culprit);
+    void everyRankMayFailWhileWriting(Fault fault, int culprit) throws Exception {
+        rankFailsWhileWriting(fault, culprit);
     }
 
-    /** They have saved once; the culprit comes to grief while it writes its share of the last checkpoint. */
+    /** After a first save, one rank fails while it writes its share of the last checkpoint. */
     @ParameterizedTest
     @CsvSource("KILL, 1")
-    void aRankIsLostWhileItWrites(Fault fault, int culprit) throws Exception {
+    void rankFailsWhileWriting(Fault fault, int culprit) throws Exception {
         Path run = directory.resolve("runs/tiny/2GPU/00");
         Path checkpoints = run.resolve("checkpoints");
         DirectoryTree.copy(checkpoint(), checkpoints.resolve("checkpoint-12"));
@@ -86,7 +86,7 @@ class FailingSavesTest {
                 job.resume(culprit);
             }
             assertNotEquals(0, job.code(culprit, LIMIT), job.screens());
-            if (culprit != 0) { // who deletes what is left, or else the next writer does
+            if (culprit != 0) { // else the next writer deletes the leftovers
                 assertEquals(List.of("checkpoint-12"), DirectoryTree.names(checkpoints));
             }
             CheckpointAssertions.assertIntact(checkpoints.resolve("checkpoint-12"));
@@ -94,20 +94,20 @@ class FailingSavesTest {
     }
 
     @Test
-    void oneRanksDiskIsFullWhenAllAreAskedToEnd() throws Exception {
-        askToEnd(Disk.FULL);
+    void diskOfOneRankIsFullOnStop() throws Exception {
+        stopWith(Disk.FULL);
     }
 
     @Tag("slow")
     @Test
-    void oneRanksDiskIsMendedBeforeAllAreAskedToEnd() throws Exception {
-        askToEnd(Disk.MENDED);
+    void diskOfOneRankIsFreedBeforeStop() throws Exception {
+        stopWith(Disk.MENDED);
     }
 
     private enum Disk { FULL, MENDED }
 
-    /** The disk of one rank takes but a few bytes of a file, as with a quota; in the end, it may take more. */
-    private void askToEnd(Disk disk) throws Exception {
+    /** Limits the file size on one rank to a few bytes, like a quota, then stops the job; may lift the limit before. */
+    private void stopWith(Disk disk) throws Exception {
         boolean mended = disk == Disk.MENDED;
         int code = mended ? TrainingRun.INTERRUPTED : 1;
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -130,21 +130,21 @@ class FailingSavesTest {
             }
             Path checkpoints = job.directory().resolve("checkpoints");
             for (String name : DirectoryTree.names(checkpoints)) {
-                CheckpointAssertions.assertIntact(checkpoints.resolve(name)); // nothing temporary among them
+                CheckpointAssertions.assertIntact(checkpoints.resolve(name)); // no temporary files
             }
             assertEquals(mended, job.shown(0).contains("go on with --resume=auto"), job.screens());
         }
     }
 
-    /** By setrlimit(2), which an owner may do to a process; none above is needed to undo it. */
+    /** Sets the soft limit of a running process (setrlimit(2)), which its owner may also lift again. */
     private static void limitFiles(ProcessJob job, int index, String bytes) throws IOException, InterruptedException {
         assertEquals(0, new ProcessBuilder("prlimit", "--pid", String.valueOf(job.process(index).pid()),
             "--fsize=" + bytes + ":").inheritIO().start().waitFor());
     }
 
-    /** Rank 0 has found it sound and waits for rank 1 when something happens to it. */
+    /** The checkpoint is damaged after rank 0 has verified it, while rank 0 waits for rank 1. */
     @Test
-    void aCheckpointIsDamagedAfterItWasFoundSound() throws Exception {
+    void checkpointIsDamagedAfterVerification() throws Exception {
         Path path = directory.resolve("checkpoint-12");
         DirectoryTree.copy(checkpoint(), path);
         try (ProcessJob job = new ProcessJob(data, directory)) {
@@ -166,7 +166,7 @@ class FailingSavesTest {
     }
 
     @Test
-    void twoRunsInOneDirectory() throws Exception {
+    void secondRunInTheSameDirectoryIsRefused() throws Exception {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(MAIN, 0, Map.of("WORLD_SIZE", "1"), ENDLESS);
             job.awaitShown(0, "Time taken for epoch 1");

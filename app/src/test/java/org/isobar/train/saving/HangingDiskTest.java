@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Saving that takes for ever: a pipe that nobody reads is a disk that hangs. Nobody waits longer than is said. */
+/** Tests saving to a disk that hangs, simulated by a pipe without a reader: no thread waits longer than its limit. */
 @Execution(ExecutionMode.CONCURRENT)
 class HangingDiskTest {
     private static final Duration SHORT = Duration.ofMillis(300);
@@ -50,7 +50,7 @@ class HangingDiskTest {
             rank, 2, patience), new Snapshot(device, List.of()), StopRequest.NONE, job);
     }
 
-    /** What rank 1 writes first goes into a pipe. */
+    /** Replaces the first file of rank 1 by a pipe. */
     private Path hang() throws IOException, InterruptedException {
         Path temporary = Files.createDirectories(directory.resolve(".checkpoint-" + ITERATION + ".tmp"));
         Files.writeString(temporary.resolve("run"), "\"this run\"");
@@ -66,7 +66,7 @@ class HangingDiskTest {
     }
 
     @Test
-    void aRankThatStillWritesAfterTwiceItsPatienceEnds() throws Exception {
+    void rankThatStillWritesAfterTwiceTheLimitEnds() throws Exception {
         Path pipe = hang();
         try (AsyncCheckpointWriter saves = saves(1, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
@@ -79,7 +79,7 @@ class HangingDiskTest {
     }
 
     @Test
-    void aRankThatWritesLearnsThatTheJobHasFailed() throws Exception {
+    void writingRankDetectsThatTheJobFailed() throws Exception {
         Path pipe = hang();
         try (AsyncCheckpointWriter saves = saves(1, LONG, () -> {
             throw new CommunicationException("rank 1: rank 0 has died");
@@ -92,7 +92,7 @@ class HangingDiskTest {
     }
 
     @Test
-    void rankZeroGivesUpALatePeer() throws IOException {
+    void rankZeroAbandonsASaveIfAPeerIsLate() throws IOException {
         try (AsyncCheckpointWriter saves = saves(0, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
             assertEquals(Optional.of("no checkpoint " + directory + "/checkpoint-5: rank 1 has not written its share "
@@ -102,9 +102,9 @@ class HangingDiskTest {
         }
     }
 
-    /** The run ends for another reason, which it says itself. */
+    /** The run ends for another reason, which it has already logged. */
     @Test
-    void whatIsNotWrittenIsGivenUpWithoutAWord() throws Exception {
+    void unfinishedSaveIsAbandonedWithoutAMessage() throws Exception {
         AsyncCheckpointWriter saves = saves(0, LONG, () -> { });
         saves.save(ITERATION, TrainingState.BEGINNING);
         Path own = directory.resolve(".checkpoint-5.tmp/rank-00000.json");

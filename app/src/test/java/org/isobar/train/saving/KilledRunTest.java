@@ -29,14 +29,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Processes that are killed again and again, in steps, in saving and in validation, and started again each time:
- * what they leave is, to the bit, what a run leaves that nobody has disturbed. {@code -Disobar.kills=SEED} repeats what
- * a failure tells, as far as moments can be repeated.
+ * Kills processes repeatedly in steps, in saving and in validation, and restarts them each time. Their outputs have the
+ * bits of an undisturbed run. {@code -Disobar.kills=SEED} repeats a failed test with the seed of its message, as far as
+ * timing can be repeated.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class KilledRunTest {
     private static final int KILLED = 128 + 9; // the exit code that Java gives for SIGKILL
-    private static final int SAVES = 2; // at least so many are begun before a kill: there is progress
+    private static final int SAVES = 2; // saves begun before each kill, so that every start makes progress
 
     @TempDir
     private static Path data;
@@ -78,7 +78,7 @@ class KilledRunTest {
         killAndFinish(1, times, options, settings, RunOutputs.of(undisturbed.directory()));
     }
 
-    /** Command-line options as KEY=VALUE. */
+    /** Converts command-line options to KEY=VALUE. */
     private static Stream<String> settings(String options) {
         return Stream.of(options.split(" ")).map(option -> option.substring(2))
             .map(setting -> setting.contains("=") ? setting : setting + "=true");
@@ -104,7 +104,7 @@ class KilledRunTest {
         killAndFinish(4, times, layout, settings, undisturbed.outputs());
     }
 
-    /** Short epochs, two of them for each kill, between which there are hardly more than one, and some to spare. */
+    /** Short epochs: two for each kill, which usually needs one, and a few more. */
     private static String[] settings(int kills) {
         return new String[] {"limit_nsamples=12", "limit_nsamples_val=4", "num_iters=" + (12 * kills + 24)};
     }
@@ -131,7 +131,7 @@ class KilledRunTest {
         }
     }
 
-    /** Each phase in turn, in an order that changes. */
+    /** Chooses the phase of the next kill: every phase once, in random order. */
     private Phase phase(int kill) {
         if (kill % Phase.values().length == 0) {
             next.addAll(List.of(Phase.values()));
@@ -140,7 +140,7 @@ class KilledRunTest {
         return next.removeFirst();
     }
 
-    /** Starts the job and kills one of its ranks, and the others too, or leaves these to find it out. */
+    /** Starts the job and kills one rank. Then kills the others, or waits until they detect the loss. */
     private void killOne(int ranks, Phase phase, boolean alone, String... options)
         throws IOException, InterruptedException {
         int culprit = random.nextInt(ranks);
@@ -164,7 +164,7 @@ class KilledRunTest {
                 job.kill();
             }
             for (int rank = 0; rank < ranks; rank++) {
-                if (rank != culprit) { // with all, it may have found out by itself before
+                if (rank != culprit) { // it may have detected the loss and exited before
                     int code = job.code(rank);
                     assertTrue(code == 1 || code == KILLED && !alone, () -> story() + job.screens());
                 }
@@ -177,7 +177,7 @@ class KilledRunTest {
             .map(line -> line.substring(line.indexOf("Resuming"))).orElse("From the beginning");
     }
 
-    /** What happened, for messages. */
+    /** History of the test, for failure messages. */
     private String story() {
         return "seed " + seed + "\n" + String.join("\n", history) + "\n";
     }

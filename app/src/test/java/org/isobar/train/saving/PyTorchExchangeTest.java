@@ -42,8 +42,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Weights that two ranks have trained and written, each its slices, make the same predictions in PyTorch, whose model
- * ({@code tools/reference}) takes them without a name too many or too few; and so do PyTorch's weights here.
+ * Weights that two ranks trained and wrote in slices give the same predictions in PyTorch, whose model
+ * ({@code tools/reference}) loads them without missing or unexpected names. PyTorch's weights give the same predictions
+ * in Isobar.
  */
 class PyTorchExchangeTest {
     private static final VitConfig MODEL = new VitConfig(16, 32, 8, 3, 2, 24, 2, 4, 96, 0);
@@ -73,7 +74,7 @@ class PyTorchExchangeTest {
     private Path directory;
 
     @Test
-    void pyTorchPredictsWithMergedWeightsWhatIsobarDoes() throws Exception {
+    void pyTorchPredictsTheSameWithMergedWeights() throws Exception {
         String python = python();
         List<float[]> predictions = onTwoRanks((replica, communicators, image, target) -> {
             replica.initialize(5);
@@ -94,7 +95,7 @@ class PyTorchExchangeTest {
     }
 
     @Test
-    void isobarPredictsWithPyTorchsWeightsWhatPyTorchDoes() throws Exception {
+    void isobarPredictsTheSameWithPyTorchWeights() throws Exception {
         String python = python();
         Path weights = directory.resolve("model.safetensors");
         Path output = directory.resolve("output.safetensors");
@@ -106,7 +107,7 @@ class PyTorchExchangeTest {
         }));
     }
 
-    /** What a rank does with its part of the model. */
+    /** Test body that runs on each rank with its part of the model. */
     private interface Rank {
         float[] run(Replica replica, Communicators communicators, Tensor image, Tensor target);
     }
@@ -134,7 +135,7 @@ class PyTorchExchangeTest {
         return tensor;
     }
 
-    /** Each rank writes its slices, and its share of the weights that are whole. */
+    /** Each rank writes its slices, and its share of the replicated weights. */
     private SaveResult save(Replica replica, Communicators communicators) {
         int rank = communicators.coordinate(Axis.TP);
         Map<String, Tensor> weights = replica.parameters().stateDict();
@@ -167,7 +168,7 @@ class PyTorchExchangeTest {
         }
     }
 
-    /** Whether all ranks' predictions are those expected, by ||difference|| / ||expected||. */
+    /** Compares the predictions of all ranks with the expected one, by ||difference|| / ||expected||. */
     private static void assertNear(float[] expected, List<float[]> predictions) {
         for (float[] prediction : predictions) {
             assertEquals(expected.length, prediction.length);
@@ -182,7 +183,7 @@ class PyTorchExchangeTest {
         }
     }
 
-    /** A Python that has PyTorch; where there is none, the test is skipped. */
+    /** Returns a Python with PyTorch; skips the test if there is none. */
     private String python() throws IOException, InterruptedException {
         Optional<String> found = Optional.empty();
         for (String candidate : List.of("python3", "/usr/bin/python3")) {
@@ -190,7 +191,7 @@ class PyTorchExchangeTest {
                 found = Optional.of(candidate);
             }
         }
-        assumeTrue(found.isPresent(), "no python3 here has PyTorch");
+        assumeTrue(found.isPresent(), "no python3 on this machine has PyTorch");
         return found.get();
     }
 

@@ -26,10 +26,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A run that goes on in another layout than it began in: its next loss is that of the run that nobody stopped. */
+/** Runs resumed in another layout have the next loss of the undisturbed run. */
 class ResumeLayoutsTest {
     private static final double TOLERANCE = 1e-6; // relative
-    private static final int STOP = TinyRun.STEPS - 1; // the step after is the last of its epoch
+    private static final int STOP = TinyRun.STEPS - 1; // the next step is the last of its epoch
     private static final List<String> RUN = List.of("num_iters=" + TinyRun.STEPS, "lr_schedule=none",
         "checkpoint_every=" + STOP, "keep=9");
 
@@ -42,7 +42,7 @@ class ResumeLayoutsTest {
     @TempDir
     private Path directory;
 
-    /** How ranks share the work. */
+    /** A parallel layout. */
     private enum Layout {
         ONE(1), TP2(2, "tensor_parallel=2"), CP2(2, "context_parallel=2"), DP2(2),
         TP2_CP2(4, "tensor_parallel=2", "context_parallel=2"), TP2_DP2(4, "tensor_parallel=2"),
@@ -56,7 +56,7 @@ class ResumeLayoutsTest {
             this.settings = List.of(settings);
         }
 
-        /** Trains in this layout until its last rank is asked to end at that look; ranks are threads. */
+        /** Trains in this layout, with ranks as threads, until the stop request of the last rank at that poll. */
         private ThreadJob train(Path logs, int look, String... more) throws Exception {
             List<StopRequest> ask = new ArrayList<>(Collections.nCopies(ranks, StopRequest.NONE));
             ask.set(ranks - 1, StopAfterPolls.from(look));
@@ -68,7 +68,7 @@ class ResumeLayoutsTest {
                 .toArray(String[]::new);
         }
 
-        /** The same as command-line options. */
+        /** The layout as command-line options. */
         private String[] options(String... more) {
             return Arrays.stream(with(more)).map(setting -> "--set=" + setting).toArray(String[]::new);
         }
@@ -90,7 +90,7 @@ class ResumeLayoutsTest {
         return Resumption.folder(run).resolve("checkpoint-" + iteration);
     }
 
-    /** Of the steps of the epoch so far. */
+    /** Covers the steps of the epoch so far. */
     private static double lossSum(Path run, int iteration) {
         try (Checkpoint checkpoint = Checkpoint.open(checkpoint(run, iteration))) {
             TrainingState state = checkpoint.state(TrainingState.class);
@@ -103,10 +103,10 @@ class ResumeLayoutsTest {
         return ProcessJob.losses(run).get("Avg val loss=").getLast();
     }
 
-    /** From each layout to this one. */
+    /** Resumes from the checkpoint of each layout in this one. */
     @ParameterizedTest
     @EnumSource
-    void theNextLossIsThatOfTheUndisturbedRun(Layout to) throws Exception {
+    void nextLossAgreesWithTheUndisturbedRun(Layout to) throws Exception {
         for (Layout from : Layout.values()) {
             Path run = to.train(directory.resolve(from.name()), 1, "resume=" + CHECKPOINTS.get(from)).directory();
             double before = lossSum(CHECKPOINTS.get(from).getParent().getParent(), STOP);
@@ -115,18 +115,18 @@ class ResumeLayoutsTest {
         }
     }
 
-    /** What the step after makes of weights and moments together. */
+    /** The validation loss after the next step depends on weights and moments. */
     @ParameterizedTest
     @CsvSource({"TP2_CP2, ONE", "CP4, TP2", "TP4, CP2", "ONE, DP2", "DP2, TP2_CP2", "TP2, TP2_DP2", "CP2, TP4",
         "TP2_DP2, CP4"})
-    void theNextStepIsThatOfTheUndisturbedRun(Layout from, Layout to) throws Exception {
+    void nextStepAgreesWithTheUndisturbedRun(Layout from, Layout to) throws Exception {
         ThreadJob job = ThreadJob.of(data, directory, to.ranks, to.with("resume=" + CHECKPOINTS.get(from))).ended(0);
         assertEquals(validation, validation(job.directory()), TOLERANCE * validation);
     }
 
     @ParameterizedTest
     @CsvSource({"TP2_CP2, TP2_DP2"})
-    void processesGoOnInAnotherLayout(Layout from, Layout to) throws Exception {
+    void processesResumeInAnotherLayout(Layout from, Layout to) throws Exception {
         ProcessJob job = ProcessJob.run(data, Files.createDirectory(directory.resolve("to")), to.ranks,
             to.options("resume=" + CHECKPOINTS.get(from)));
         assertEquals(validation, validation(job.directory()), TOLERANCE * validation);
@@ -136,7 +136,7 @@ class ResumeLayoutsTest {
     @ParameterizedTest
     @CsvSource({"ONE, TP2", "TP2, CP2", "CP2, DP2", "DP2, TP4", "TP4, CP4", "CP4, TP2_CP2", "TP2_DP2, ONE",
         "TP4, TP2_DP2"})
-    void processesGoOnInMoreLayouts(Layout from, Layout to) throws Exception {
-        processesGoOnInAnotherLayout(from, to);
+    void processesResumeInMoreLayouts(Layout from, Layout to) throws Exception {
+        processesResumeInAnotherLayout(from, to);
     }
 }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ways to say from where, and where to: relative paths, links, names with spaces and other letters. */
+/** Tests paths for resuming and for output: relative paths, links, names with spaces and non-ASCII letters. */
 class ResumePathTest {
     private static final String TWO_EPOCHS = "num_iters=24";
 
@@ -36,7 +36,7 @@ class ResumePathTest {
         return whole.directory().resolve("checkpoints/checkpoint-12");
     }
 
-    private static void assertGoesOn(TinyRun resumed, Path from) throws IOException {
+    private static void assertResumes(TinyRun resumed, Path from) throws IOException {
         resumed.succeeded();
         assertTrue(resumed.screen().contains("Resuming after iteration 12 from " + from), resumed.screen());
         assertArrayEquals(Files.readAllBytes(whole.weights()), Files.readAllBytes(resumed.weights()));
@@ -48,28 +48,28 @@ class ResumePathTest {
     void relativePaths() throws IOException {
         Path here = Path.of("").toAbsolutePath();
         Path from = here.relativize(half());
-        assertGoesOn(TinyRun.of(data, here.relativize(directory), TWO_EPOCHS, "resume=" + from), from);
+        assertResumes(TinyRun.of(data, here.relativize(directory), TWO_EPOCHS, "resume=" + from), from);
     }
 
-    /** A link to a checkpoint by another name. */
+    /** A link to a checkpoint, with another name. */
     @Test
-    void aLink() throws IOException {
+    void link() throws IOException {
         Path link = Files.createSymbolicLink(directory.resolve("best"), half());
-        assertGoesOn(TinyRun.of(data, directory.resolve("logs"), TWO_EPOCHS, "resume=" + link), link);
+        assertResumes(TinyRun.of(data, directory.resolve("logs"), TWO_EPOCHS, "resume=" + link), link);
         CheckpointAssertions.assertIntact(half());
     }
 
-    /** A link among the run's own checkpoints is followed, and is not the run's to delete what it points to. */
+    /** A link among the checkpoints of the run is followed, and the run does not delete its target. */
     @Test
-    void aLinkInPlaceOfACheckpoint() throws IOException {
+    void linkInPlaceOfACheckpoint() throws IOException {
         Path checkpoints = Files.createDirectories(TinyRun.directory(directory).resolve("checkpoints"));
         Path link = Files.createSymbolicLink(checkpoints.resolve("checkpoint-12"), half());
-        assertGoesOn(TinyRun.of(data, directory, TWO_EPOCHS, "resume=auto"), link);
+        assertResumes(TinyRun.of(data, directory, TWO_EPOCHS, "resume=auto"), link);
         CheckpointAssertions.assertIntact(half());
     }
 
     @Test
-    void spacesAndOtherLetters() throws IOException {
+    void spacesAndNonAsciiLetters() throws IOException {
         Assumptions.assumeTrue("UTF-8".equals(System.getProperty("sun.jnu.encoding")), "names of files are ASCII here");
         Path logs = directory.resolve("runs of Übung 3, ∂u");
         TinyRun own = TinyRun.of(data, logs, TWO_EPOCHS).succeeded();
@@ -84,11 +84,11 @@ class ResumePathTest {
         Path logs = directory.resolve("my runs/ the first");
         Path from = logs.resolve("a  checkpoint");
         DirectoryTree.copy(half(), from);
-        assertGoesOn(TinyRun.of(data, logs, TWO_EPOCHS, "resume=" + from), from);
+        assertResumes(TinyRun.of(data, logs, TWO_EPOCHS, "resume=" + from), from);
     }
 
     @Test
-    void whatIsNotThere() throws IOException {
+    void missingCheckpoint() throws IOException {
         PreviousRunFiles earlier = PreviousRunFiles.in(directory);
         Path none = directory.resolve("none");
         TinyRun refused = TinyRun.of(data, directory, TWO_EPOCHS, "resume=" + none);

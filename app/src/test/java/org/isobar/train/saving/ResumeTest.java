@@ -24,9 +24,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Runs that are disturbed and go on: what they leave is, to the bit, what an undisturbed one leaves. */
+/** Interrupted and resumed runs have the same outputs as an undisturbed run, to the bit. */
 class ResumeTest {
-    /** Two epochs of twelve steps and six batches of validation: the run looks 36 times whether it should end. */
+    /** Two epochs of twelve steps and six validation batches: the run polls the stop request 36 times. */
     private static final List<String> RUN = List.of("num_iters=24", "dropout=0.1", "warmup=3");
     private static final String AUTO = "resume=auto";
 
@@ -61,7 +61,7 @@ class ResumeTest {
         undisturbed.assertEqualTo(RunOutputs.of(run.succeeded().directory()), run.screen());
     }
 
-    /** The first look is that of the first step, whose wish is heard when the second has been issued. */
+    /** The first poll is that of the first step; its request takes effect after the second step was issued. */
     @ParameterizedTest
     @CsvSource({"1, 2, threads=1, num_data_workers=0", "5, 6, threads=2, num_data_workers=3",
         "10, 11, threads=1, num_data_workers=1", "11, 12, threads=2, num_data_workers=0",
@@ -69,7 +69,7 @@ class ResumeTest {
         "15, 12, threads=1, num_data_workers=0", "18, 12, threads=2, num_data_workers=2",
         "19, 14, threads=1, num_data_workers=3", "30, 24, threads=2, num_data_workers=0",
         "36, 24, threads=1, num_data_workers=1"})
-    void anInterruptedRunGoesOn(int look, int iteration, String threads, String workers) throws IOException {
+    void interruptedRunResumes(int look, int iteration, String threads, String workers) throws IOException {
         TinyRun interrupted = run(StopAfterPolls.from(look));
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         assertTrue(interrupted.log().contains("Interrupted after iteration " + iteration + ","), interrupted.screen());
@@ -80,12 +80,12 @@ class ResumeTest {
 
     @ParameterizedTest
     @ValueSource(ints = {2, 7})
-    void itMayBeInterruptedAgainAndAgain(int looks) throws IOException {
+    void runMayBeInterruptedRepeatedly(int looks) throws IOException {
         int interruptions = 0;
         TinyRun last = run(StopAfterPolls.from(looks), AUTO);
         while (last.code() == TrainingRun.INTERRUPTED) {
             interruptions++;
-            // A process that begins with validation, which takes six looks, must be left the time to do a step, too.
+            // A process that starts with validation (six polls) needs more polls to reach a step.
             boolean validates = last.screen().matches("(?s).*Interrupted after iteration (12|24),.*");
             last = run(StopAfterPolls.from(validates ? Math.max(looks, 8) : looks), AUTO);
         }
@@ -94,7 +94,7 @@ class ResumeTest {
     }
 
     @Test
-    void aProcessThatDidNoStepSaysThatItCannotGoOnLikeThis() throws IOException {
+    void processWithoutAStepReportsThatItCannotProgress() throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(12)).code());
         TinyRun again = run(StopAfterPolls.from(1), AUTO); // in validation
         assertEquals(1, again.code(), again.screen());
@@ -104,7 +104,7 @@ class ResumeTest {
 
     @ParameterizedTest
     @CsvSource({"8, 5", "12, 10", "15, 10", "18, 10", "19, 12", "26, 15", "33, 20"})
-    void aRunThatFailsGoesOnFromItsLastCheckpoint(int look, int iteration) throws IOException {
+    void failedRunResumesFromItsLastCheckpoint(int look, int iteration) throws IOException {
         TinyRun failed = run(StopAfterPolls.failingAt(look, Resumption.folder(TinyRun.directory(logs))
             .resolve("checkpoint-" + iteration)), "checkpoint_every=5");
         assertEquals(1, failed.code(), failed.screen());
@@ -116,14 +116,14 @@ class ResumeTest {
     }
 
     @Test
-    void savingDoesNotShow() throws IOException {
+    void savingDoesNotChangeTheResults() throws IOException {
         TinyRun steps = run("checkpoint_every=5", "keep=9").succeeded();
         assertEquals(List.of(0L, 5L, 10L, 12L, 15L, 20L, 24L), checkpoints(steps));
         assertUndisturbed(steps);
     }
 
     @Test
-    void checkpointsAreSavedByTheClock() throws IOException {
+    void checkpointsAreSavedAtIntervalsOfTime() throws IOException {
         TinyRun often = run("checkpoint_minutes=1.0e-6", "keep=99");
         assertUndisturbed(often);
         List<Long> between = checkpoints(often).stream().filter(iteration -> iteration % TinyRun.STEPS != 0).toList();
@@ -132,7 +132,7 @@ class ResumeTest {
     }
 
     @Test
-    void aCompleteRunIsNotTrainedAgain() throws IOException {
+    void completeRunIsNotTrainedAgain() throws IOException {
         TinyRun run = run();
         assertUndisturbed(run);
         StopAfterPolls stopRequest = StopAfterPolls.from(99);
@@ -150,7 +150,7 @@ class ResumeTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "checkpoints", "checkpoints/checkpoint-6"})
-    void anotherRunsCheckpointIsTakenUp(String where) throws IOException {
+    void runStartsFromTheCheckpointOfAnotherRun(String where) throws IOException {
         TinyRun interrupted = run(logs.resolve("first"), StopAfterPolls.from(5));
         assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
         String log = interrupted.log();
@@ -162,7 +162,7 @@ class ResumeTest {
     }
 
     @Test
-    void laterCheckpointsStepAsideForARunThatGoesBack() throws IOException {
+    void laterCheckpointsAreRenamedForARunThatGoesBack() throws IOException {
         TinyRun run = run("checkpoint_every=6", "keep=9").succeeded();
         TinyRun back = run("resume=" + Resumption.folder(run.directory()).resolve("checkpoint-6"), "keep=9");
         assertUndisturbed(back);
@@ -172,7 +172,7 @@ class ResumeTest {
     }
 
     @Test
-    void earlierCheckpointsStepAsideForAFreshStart() throws IOException {
+    void earlierCheckpointsAreRenamedForAFreshStart() throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun fresh = run("resume=never").succeeded();
         assertEquals(List.of(12L, 24L), checkpoints(fresh));
@@ -180,9 +180,9 @@ class ResumeTest {
         undisturbed.assertEqualTo(RunOutputs.of(fresh.directory()), fresh.screen());
     }
 
-    /** Two good epochs, and two with a learning rate beyond reason. */
+    /** Two good epochs, and two with a much too high learning rate. */
     @Test
-    void theBestIsKept() throws IOException {
+    void bestCheckpointIsKept() throws IOException {
         run().succeeded();
         TinyRun spoilt = run(AUTO, "force=true", "num_iters=48", "lr=20.0", "warmup=0", "keep=1").succeeded();
         List<Double> scores = ProcessJob.losses(spoilt.directory()).get("Avg val loss=");
@@ -192,7 +192,7 @@ class ResumeTest {
     }
 
     @Test
-    void nothingIsSavedWhereNothingIsKept() throws IOException {
+    void nothingIsSavedWithKeepZero() throws IOException {
         StopAfterPolls stopRequest = StopAfterPolls.from(1);
         TinyRun run = run(stopRequest, "keep=0", "checkpoint_every=1").succeeded();
         assertFalse(Files.exists(Resumption.folder(run.directory())));
@@ -203,7 +203,7 @@ class ResumeTest {
     @ParameterizedTest
     @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "lr=0.002, lr",
         "global_batch_size=4, global_batch_size"})
-    void anotherResultIsRefusedUnlessForced(String setting, String key) throws IOException {
+    void changedSettingIsRefusedUnlessForced(String setting, String key) throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun refused = run(AUTO, setting);
         PreviousRunFiles.assertOneError(refused, List.of("would change the result: " + key, "--force"));
@@ -213,7 +213,7 @@ class ResumeTest {
     }
 
     @Test
-    void anEpochThatWasLongerCannotBeGoneOnWith() throws IOException {
+    void epochCannotBecomeShorter() throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         PreviousRunFiles.assertOneError(run(AUTO, "global_batch_size=8", "force=true"),
             List.of("was made after 6 steps of an epoch, and now an epoch has 3"));
@@ -231,7 +231,7 @@ class ResumeTest {
     }
 
     @Test
-    void theSameDataMayLieElsewhere() throws IOException {
+    void dataMayMoveToAnotherDirectory() throws IOException {
         assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun.synthesize(logs.resolve("other"));
         assertUndisturbed(run(AUTO, "data_dir=" + logs.resolve("other")));

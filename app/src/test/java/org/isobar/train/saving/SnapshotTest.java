@@ -23,10 +23,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The copy that a checkpoint is written from needs memory that may not be there. */
+/** Tests the host copy of the state that a checkpoint is written from. */
 class SnapshotTest {
     @Test
-    void moreThanTheMachineHasIsRefused() {
+    void tooLargeCopyIsRefused() {
         long elements = 1L << 44;
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("state", elements * 4)) {
             Tensor tensor = arena.allocate(DType.F32, elements);
@@ -39,7 +39,7 @@ class SnapshotTest {
     }
 
     @Test
-    void nothingNeedsNothing() {
+    void emptySnapshotNeedsNoMemory() {
         try (DryRunDevice device = new DryRunDevice(); Snapshot empty = new Snapshot(device, List.of())) {
             empty.take();
             assertEquals(List.of(), empty.pieces());
@@ -48,7 +48,7 @@ class SnapshotTest {
 
     @ParameterizedTest
     @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
-    void nobodyIsToGoOnFromWhatIsNotFinite(float spoilt) {
+    void nonFiniteStateIsNotSaved(float spoilt) {
         try (Device device = new CpuDevice(1); DeviceArena arena = device.arena("state", 256)) {
             Tensor tensor = arena.allocate(DType.F32, 5);
             List<ModelState.Slice> share = List.of(new ModelState.Slice("w", tensor.shape(), Shard.whole(), tensor));

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Activations that are computed again are those that were not kept, to the bit. */
+/** Recomputed activations have the same bits as kept ones. */
 class ActivationRecomputeTest {
     private static final VitConfig MODEL = new VitConfig(40, 104, 8, 2, 2, 32, 3, 4, 128, 0.2); // 65 tokens
     private static final int BATCH = 2;
@@ -30,7 +30,7 @@ class ActivationRecomputeTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1, 1", "2, 1, 1", "1, 2, 1", "2, 2, 2"})
-    void theBitsAreTheSame(int tp, int cp, int dp) throws Exception {
+    void recomputationHasTheSameBits(int tp, int cp, int dp) throws Exception {
         ProcessGrid grid = ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
         List<List<Double>> expected = losses(grid, MODEL);
         for (Recompute recompute : Recompute.values()) {
@@ -38,7 +38,7 @@ class ActivationRecomputeTest {
         }
     }
 
-    /** Less by what is not kept; of blocks that are computed again there is one at a time, with its output. */
+    /** Memory shrinks by the activations that are not kept. One block at a time is recomputed, with its output. */
     @ParameterizedTest
     @EnumSource(names = {"F32", "BF16"})
     void memory(DType compute) {
@@ -48,7 +48,7 @@ class ActivationRecomputeTest {
         long tokens = BATCH * MODEL.tokens();
         long hidden = DeviceArena.align(tokens * MODEL.hidden() * compute.bytes());
         long stream = DeviceArena.align(tokens * MODEL.embed() * Float.BYTES);
-        long statistics = 2 * DeviceArena.align(tokens * Float.BYTES); // of the last norm
+        long statistics = 2 * DeviceArena.align(tokens * Float.BYTES); // statistics of the last norm
         assertEquals(all.keptBytes() - MODEL.depth() * hidden, mlp.keptBytes());
         assertEquals(all.scratchBytes() + hidden, mlp.scratchBytes());
         long streams = (MODEL.depth() + 1) * stream;
@@ -57,13 +57,13 @@ class ActivationRecomputeTest {
         assertEquals(all.scratchBytes(), block.scratchBytes());
     }
 
-    /** Of each rank in turn: those of the steps, and of an evaluation after them. */
+    /** Losses of the steps and of an evaluation after them, of each rank in turn. */
     private static List<List<Double>> losses(ProcessGrid grid, VitConfig config) throws Exception {
         return GridRanks.run(grid, (device, communicators) -> losses(device, communicators, config));
     }
 
     private static List<Double> losses(Device device, Communicators communicators, VitConfig config) {
-        MemoryPlan plan = MemoryPlan.of(config, BATCH, communicators.grid(), 0); // no rank has more tokens
+        MemoryPlan plan = MemoryPlan.of(config, BATCH, communicators.grid(), 0); // rank 0 has the most tokens
         device.reserve(plan.footprint());
         try (StepMemory memory = plan.allocate(device); DeviceArena images =
             device.arena("images", 1 << 18)) {

@@ -26,7 +26,7 @@ import org.isobar.tensor.Tensor;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** What is computed while a block's collectives are under way: what docs/parallelism.md says. */
+/** Tests which operations overlap with the collectives of a block, as described in docs/parallelism.md. */
 class CollectiveOverlapTest {
     private static final VitConfig ONE_BLOCK = new VitConfig(32, 64, 8, 2, 2, 64, 1, 4, 256, 0);
 
@@ -41,7 +41,7 @@ class CollectiveOverlapTest {
     }
 
     @Test
-    void collectivesOfABlockAreBehindItsProducts() {
+    void collectivesOfABlockOverlapWithItsProducts() {
         trainOneStep();
         String weight = "linearBackwardWeight, biasBackward";
         assertEquals(List.of(
@@ -49,7 +49,7 @@ class CollectiveOverlapTest {
             "tp allReduce: ", // proj
             "tp allReduce: ", // fc2
             "cp allGather: ", // final norm
-            "cp allGather: patchify", // again; the gradient of the image
+            "cp allGather: patchify", // second time in backward; the gradient of the image
             "tp allReduce: " + weight + ", linearBackwardWeight", // input of fc1; weights of fc2 and fc1
             "cp reduceScatter: " + weight + ", linearBackwardInput", // keys and values; proj, the queries
             "tp allReduce: " + weight + ", " + weight, // input of q, k and v; their weights

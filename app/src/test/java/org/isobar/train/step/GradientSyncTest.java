@@ -31,7 +31,7 @@ import org.isobar.vit.VisionTransformer;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** When the gradients of a whole model are reduced: the order of events on each rank. */
+/** Tests when the gradients of a model are reduced, by the order of events on each rank. */
 class GradientSyncTest {
     private static final VitConfig MODEL = new VitConfig(24, 40, 8, 3, 2, 24, 3, 4, 96, 0);
     private static final String REDUCE = "reduce ";
@@ -44,7 +44,8 @@ class GradientSyncTest {
         List<String> events = logs.getFirst();
         long buckets = events.stream().filter(event -> event.startsWith(REDUCE)).count();
         assertTrue(buckets > 5, events::toString);
-        assertTrue(events.getLast().startsWith(REDUCE), events::toString); // the bucket of what was completed last
+        assertTrue(events.getLast().startsWith(REDUCE),
+            events::toString); // the bucket of the gradients that were completed last
         assertTrue(events.indexOf("complete blocks.2.attn.q.weight") > events.indexOf(first(events, REDUCE)));
         assertTrue(events.subList(0, events.indexOf(FIRST_DONE)).stream()
             .filter(event -> event.startsWith(REDUCE)).count() >= 5, events::toString);
@@ -60,7 +61,7 @@ class GradientSyncTest {
     }
 
     @Test
-    void oneLargeBucketWaitsForTheEndOfWhatItHolds() throws Exception {
+    void oneLargeBucketWaitsForAllItsGradients() throws Exception {
         List<String> events = GridRanks.run(grid(1, 2), Recording::new,
             (device, communicators) -> backward(device, communicators, 25)).getFirst();
         assertEquals(List.of(0L, 1L), List.of(
@@ -76,7 +77,7 @@ class GradientSyncTest {
         return ProcessGrid.of("tp-cp-dp", Map.of(Axis.CP, cp, Axis.DP, dp));
     }
 
-    /** Writes down each reduction of gradients, which are the only all-reduces of this test. */
+    /** Records each reduction of gradients; this test has no other all-reduces. */
     private static final class Recording extends ForwardingCommunicator {
         private final List<String> events = new ArrayList<>();
         private Work first;
@@ -94,7 +95,7 @@ class GradientSyncTest {
         }
     }
 
-    /** Forward and backward of a model; what happened, in order. */
+    /** Runs forward and backward of a model; returns the events in order. */
     private static List<String> backward(Device device, Communicators communicators, double capMb) throws Exception {
         MemoryPlan plan = MemoryPlan.of(MODEL, 1);
         device.reserve(plan.footprint());
@@ -114,7 +115,7 @@ class GradientSyncTest {
             Pass pass = new Pass(device.ops(), memory.kept(), memory.scratch(), masks,
                 parameter -> {
                     if (parameter == last && recording.first != null) {
-                        awaitDone(recording.first); // though this rank's backward has not ended
+                        awaitDone(recording.first); // while backward of this rank still runs
                         recording.events.add(FIRST_DONE);
                     }
                     recording.events.add("complete " + parameter.parts().getFirst().name());

@@ -26,7 +26,10 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** One model on one device: steps repeat bit for bit, learn, and leave evaluation alone. */
+/**
+ * Tests one model on one device: steps are reproducible to the bit, reduce the loss, and do not depend on
+ * evaluations.
+ */
 class ReplicaTest {
     private static final int BATCH = 2;
     private static final VitConfig PLAIN = new VitConfig(24, 40, 8, 3, 2, 24, 3, 4, 96, 0);
@@ -44,7 +47,7 @@ class ReplicaTest {
     }
 
     @Test
-    void dropoutActsInTrainingAlone() {
+    void dropoutActsOnlyInTraining() {
         with(DROPPING, 2, fixture -> {
             double evaluated = fixture.replica.evaluate(fixture.input, fixture.target).loss();
             assertEquals(evaluated, fixture.replica.evaluate(fixture.input, fixture.target).loss());
@@ -67,9 +70,9 @@ class ReplicaTest {
         assertEquals(quiet, disturbed);
     }
 
-    /** What was read of a step stays what it was, whatever is issued before somebody asks. */
+    /** The loss of a step does not change if it is read after later steps were issued. */
     @Test
-    void lossesMayBeAskedForLater() {
+    void lossesMayBeReadLater() {
         double[] losses = train(PLAIN, 2, 4);
         with(PLAIN, 2, fixture -> {
             Supplier<BatchLoss> late = fixture.issue(0);
@@ -84,7 +87,7 @@ class ReplicaTest {
     }
 
     @Test
-    void aSampleThatIsNotFiniteIsNamed() {
+    void nonFiniteSampleIsNamed() {
         with(PLAIN, 2, fixture -> {
             assertEquals(-1, fixture.issue(0).get().firstNonFiniteSample());
             fixture.poison();
@@ -96,9 +99,12 @@ class ReplicaTest {
         });
     }
 
-    /** Scaled so far that gradients overflow at first: such steps move nothing, the others what they would without. */
+    /**
+     * The loss scale makes the first gradients overflow: these steps change no weight, later ones update as without
+     * scale.
+     */
     @Test
-    void stepsThatOverflowMoveNothing() {
+    void overflowingStepsChangeNoWeights() {
         double[] losses = train(PLAIN, 2, 4);
         with(PLAIN, 2, new GradScaler(0x1p140, LossScaling.DYNAMIC), fixture -> {
             for (int step = 0; fixture.replica.progress().taken() < losses.length; step++) {
@@ -113,9 +119,9 @@ class ReplicaTest {
         });
     }
 
-    /** Gradients are asked for as they are, whatever the loss was multiplied by. */
+    /** Gradients are returned without the loss scale. */
     @Test
-    void gradientsComeWithoutTheScale() {
+    void gradientsAreUnscaled() {
         float[] plain = new float[1];
         float[] scaled = new float[1];
         with(PLAIN, 2, fixture -> fixture.firstGradient(plain));

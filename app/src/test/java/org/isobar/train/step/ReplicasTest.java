@@ -22,16 +22,18 @@ import org.isobar.train.step.GradientSync.Replicas;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
-/** Two data-parallel replicas: in buckets of any size one model, and with {@code --noddp} two. */
+/**
+ * Tests two data-parallel replicas: they train one model for every bucket size, and two models with {@code --noddp}.
+ */
 class ReplicasTest {
     private static final VitConfig MODEL = new VitConfig(16, 32, 8, 2, 2, 96, 3, 4, 384, 0); // 1.3 MiB of weights
     private static final int STEPS = 4;
 
-    /** What one rank has in the end. */
+    /** Final results of one rank. */
     private record Trained(double[] losses, boolean agrees, float[] weights) { }
 
     @Test
-    void theSizeOfBucketsDoesNotShowInTheLosses() throws Exception {
+    void bucketSizeDoesNotChangeTheLosses() throws Exception {
         List<Trained> one = train(2, new GradientSync.Options(25, Replicas.TOGETHER));
         for (double cap : new double[] {1, 0.05}) {
             List<Trained> several = train(2, new GradientSync.Options(cap, Replicas.TOGETHER));
@@ -44,9 +46,9 @@ class ReplicasTest {
         }
     }
 
-    /** Each is, to the bit, what it would be alone; the loss is their mean. */
+    /** Each replica has the bits of a single model; the loss is their mean. */
     @Test
-    void replicasApartAreTwoModels() throws Exception {
+    void independentReplicasAreTwoModels() throws Exception {
         List<Trained> apart = train(2, new GradientSync.Options(25, Replicas.APART));
         List<Trained> alone = List.of(trainAlone(0), trainAlone(1));
         for (int rank = 0; rank < 2; rank++) {

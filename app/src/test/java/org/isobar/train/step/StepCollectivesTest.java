@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which collectives a step issues, and over how many elements: what the tables of docs/parallelism.md say. */
+/** Tests which collectives a step issues and their sizes, as in the tables of docs/parallelism.md. */
 class StepCollectivesTest {
     private static final int BATCH = 3;
     private static final VitConfig MODEL = new VitConfig(40, 104, 8, 2, 2, 1024, 2, 8, 4096, 0);
@@ -32,7 +32,7 @@ class StepCollectivesTest {
     private static final long STREAM = BATCH * MODEL.tokens() * MODEL.embed(); // (B, T, E)
 
     @Test
-    void oneRankSaysNothing() {
+    void oneRankIssuesNoCollectives() {
         assertEquals(Map.of(), step(1, 1, 1, true));
     }
 
@@ -51,7 +51,7 @@ class StepCollectivesTest {
         Map<String, Total> totals = step(tp, cp, 1, true);
         assertEquals(new Total(MODEL.depth() + 3, kv + 3 * STREAM), totals.get("cp all-gather"));
         assertEquals(new Total(MODEL.depth(), kv), totals.get("cp reduce-scatter"));
-        int wish = tp == 1 ? WISH : 0; // else in a group of its own
+        int wish = tp == 1 ? WISH : 0; // else in a separate group
         assertEquals(new Total(1 + wish, onSequenceShard(tp) + wish), totals.get("cp all-reduce"));
         assertEquals(new Total(MODEL.depth() + 1, kv + STREAM), step(tp, cp, 1, false).get("cp all-gather"));
     }
@@ -60,7 +60,7 @@ class StepCollectivesTest {
     @CsvSource({"1, 1, 2, dp", "2, 1, 2, dp", "1, 2, 4, cp-dp"})
     void gradientsAreReducedOnce(int tp, int cp, int dp, String group) {
         Map<String, Total> totals = step(tp, cp, dp, true);
-        long shared = group.equals("dp") ? onSequenceShard(tp) : 0; // in the same group as the others
+        long shared = group.equals("dp") ? onSequenceShard(tp) : 0; // reduced in the same group as the others
         int wish = tp * cp == 1 ? WISH : 0;
         assertEquals(shared + head() + embedding() + 1 + wish, totals.get("dp all-reduce").elements()); // 1: the loss
         if (cp > 1) {
@@ -70,7 +70,7 @@ class StepCollectivesTest {
             step(tp, cp, dp, false).get("dp all-reduce"));
     }
 
-    /** Weights of blocks and final norm on one rank. (With these sizes, none is padded.) */
+    /** Elements of the weights of blocks and final norm on one rank. (With these sizes none is padded.) */
     private static long onSequenceShard(int tp) {
         long embed = MODEL.embed();
         return MODEL.depth() * ((12 * embed * embed + 7 * embed) / tp + 6 * embed) + 2 * embed;
@@ -85,7 +85,7 @@ class StepCollectivesTest {
             + ((long) MODEL.inChannels() * MODEL.patch() * MODEL.patch() + 1) * MODEL.embed();
     }
 
-    /** What rank 0 issues in a training step or an evaluation, by group and kind. */
+    /** Collectives of rank 0 in a training step or an evaluation, by group and kind. */
     private static Map<String, Total> step(int tp, int cp, int dp, boolean training) {
         Map<String, Total> totals = new TreeMap<>();
         ProcessGrid grid = ProcessGrid.of("tp-cp-dp", Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
@@ -111,12 +111,12 @@ class StepCollectivesTest {
     /**
      * Collectives of one kind in one group.
      *
-     * @param calls    how many
-     * @param elements of their whole tensors together
+     * @param calls    number of calls
+     * @param elements elements of their whole tensors together
      */
     private record Total(int calls, long elements) { }
 
-    /** Counts what the model asks for. */
+    /** Counts the collectives that the model issues. */
     private record Counting(Communicator inner, Map<String, Total> totals) implements Communicator {
         private void count(String kind, Tensor whole) {
             totals.merge(group().name() + " " + kind, new Total(1, whole.elements()),

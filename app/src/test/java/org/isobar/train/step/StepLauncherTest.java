@@ -14,18 +14,18 @@ import org.isobar.device.DeviceGraph;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
-/** When steps are issued, captured and launched. */
+/** Tests when steps are issued, captured and launched as graphs. */
 class StepLauncherTest {
     private final List<String> seen = new ArrayList<>();
 
     @Test
-    void theFirstStepIsIssuedAndEachInputBufferCapturedOnce() {
+    void firstStepIsIssuedAndEachInputBufferIsCapturedOnce() {
         assertEquals(List.of("issue", "capture", "launch", "capture", "launch", "launch", "launch", "close", "close"),
             steps(Replica.Steps.CAPTURED));
     }
 
     @Test
-    void otherwiseAllAreIssued() {
+    void withoutGraphsAllStepsAreIssued() {
         assertEquals(List.of("issue", "issue", "issue", "issue", "issue"), steps(Replica.Steps.ISSUED));
     }
 
@@ -42,7 +42,7 @@ class StepLauncherTest {
         }
     }
 
-    /** {@code device}, with a {@code capture} that only notes its calls. */
+    /** Wraps {@code device} so that {@code capture} only records its calls. */
     private Device capturing(Device device) {
         return (Device) Proxy.newProxyInstance(StepLauncherTest.class.getClassLoader(), new Class<?>[] {Device.class},
             (proxy, method, arguments) -> {
