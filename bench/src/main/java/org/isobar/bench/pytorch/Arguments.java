@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Iterator;
 
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Timing;
 import org.isobar.fault.UserException;
 
 /**

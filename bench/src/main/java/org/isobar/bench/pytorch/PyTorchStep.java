@@ -11,10 +11,10 @@ import java.util.regex.Pattern;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.Context;
 import org.bytedeco.pytorch.global.torch;
-import org.isobar.bench.BenchFiles;
-import org.isobar.bench.Spread;
-import org.isobar.bench.StepResult;
-import org.isobar.bench.Timing;
+import org.isobar.bench.measure.Spread;
+import org.isobar.bench.measure.StepResult;
+import org.isobar.bench.measure.Timing;
+import org.isobar.bench.report.BenchFiles;
 import org.isobar.fault.UserException;
 import org.isobar.os.ProcessMemory;
 

@@ -7,7 +7,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
-import org.isobar.bench.StepResult;
+import org.isobar.bench.measure.StepResult;
 
 /** Training steps on one batch in memory. */
 final class Training {

@@ -4,7 +4,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptional;
 import org.bytedeco.pytorch.global.torch;
-import org.isobar.bench.StepResult;
+import org.isobar.bench.measure.StepResult;
 
 /**
  * The tutorial's model in eager mode: pre-norm blocks, GELU by erf, a head without bias. Shapes: B samples, C channels,

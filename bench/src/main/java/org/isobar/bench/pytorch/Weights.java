@@ -7,8 +7,8 @@ import java.util.Map;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
-import org.isobar.bench.SeededNumbers;
-import org.isobar.bench.StepResult;
+import org.isobar.bench.measure.SeededNumbers;
+import org.isobar.bench.measure.StepResult;
 
 /** The weights of a model by the names of the tutorial's state_dict, with Isobar's initial values. */
 final class Weights {
