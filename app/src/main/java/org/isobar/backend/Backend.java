@@ -10,29 +10,34 @@ import org.isobar.backend.cuda.CudaDevice;
 import org.isobar.backend.cuda.driver.CudaObstacle;
 import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceType;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.fault.UserException;
 
-/** What can compute, as {@code --device} names it. */
+/** The back ends that compute, as {@code --device} names them. */
 public enum Backend {
-    /** The fastest that there is; the log says which and why. */
+    /** A GPU if the machine has a usable one, else the CPU; the log says which, and why. */
     AUTO,
     /** This machine's processor. */
     CPU,
     /** An NVIDIA GPU. */
     CUDA;
 
-    /** The one that opened a device. */
+    /** The back end of a device. */
     public static Backend of(Device device) {
-        return device instanceof CpuDevice ? CPU : CUDA;
+        return switch (device.type()) {
+            case CPU -> CPU;
+            case CUDA -> CUDA;
+        };
     }
 
     /**
-     * Opens the device. Where a CPU is asked for, nothing looks for a GPU.
+     * Opens the device. {@link #CPU} does not look for GPUs.
      *
-     * @param log told what was chosen, and why where there was a choice
-     * @throws UserException if there is no such device here
+     * @param log receives the chosen device, and the reason for the choice
+     * @throws UserException if this machine has no such device
      */
-    public Device open(DeviceOptions options, Consumer<String> log) {
+    public JobDevice open(DeviceOptions options, Consumer<String> log) {
         if (this == CPU) {
             return cpu(options, log, "");
         }
@@ -49,19 +54,15 @@ public enum Backend {
     }
 
     /**
-     * How many processes of this machine take memory of {@code device}, one of them being this. Where each is shown one
-     * GPU alone, and sharing is allowed, it counts as shared.
+     * Number of processes on this machine that use memory of {@code device}, including this one. GPUs are shared only
+     * with {@link CommBackend#HOST}; if each process then sees a single GPU, it counts as shared by all of them.
      */
     public static int sharers(Device device, DeviceOptions options) {
-        return switch (device) {
-            case CudaDevice gpu when options.carrier() == CommBackend.HOST ->
-                Math.ceilDiv(options.ranksHere(), gpu.visible());
-            case CudaDevice _ -> 1;
-            default -> options.ranksHere();
-        };
+        boolean shared = device.type() == DeviceType.CPU || options.carrier() == CommBackend.HOST;
+        return shared ? Math.ceilDiv(options.ranksHere(), device.visible()) : 1;
     }
 
-    /** Where a process sees one GPU alone, Slurm may have given each its own. */
+    /** A process that sees a single GPU is not refused, because Slurm may have given each process its own. */
     private static List<CudaObstacle> obstacles(CudaReport report, DeviceOptions options) {
         List<CudaObstacle> obstacles =
             new ArrayList<>(report.obstacles(options.reach(), options.environment()));
@@ -73,7 +74,7 @@ public enum Backend {
         return obstacles;
     }
 
-    private static Device cpu(DeviceOptions options, Consumer<String> log, String why) {
+    private static JobDevice cpu(DeviceOptions options, Consumer<String> log, String why) {
         if (options.carrier() == CommBackend.NCCL) {
             throw new UserException("--comm_backend nccl connects GPUs, but the CPU computes" + why
                 + "; use --comm_backend auto or host");
@@ -83,7 +84,7 @@ public enum Backend {
         return device;
     }
 
-    private static Device gpu(int visible, DeviceOptions options, Consumer<String> log, String why) {
+    private static JobDevice gpu(int visible, DeviceOptions options, Consumer<String> log, String why) {
         CudaDevice device = new CudaDevice(options.ranks().localRank() % visible, options.cuda(),
             options.environment(), log);
         log.accept("Device: " + device.description() + why);

@@ -1,37 +1,32 @@
 package org.isobar.backend;
 
-import org.isobar.backend.cuda.CudaDevice;
-import org.isobar.backend.host.SocketCommunicator;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceType;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobDevice;
 
-/** What carries collectives, as {@code --comm_backend} names it. */
+/** The transport of collectives, as {@code --comm_backend} names it. */
 public enum CommBackend {
     /** NCCL between GPUs, sockets between CPUs. */
     AUTO,
-    /** NCCL: each rank has a GPU of its own. */
+    /** NCCL; each rank has a GPU of its own. */
     NCCL,
-    /** Sockets, by way of the host's memory: ranks may share a GPU. */
+    /** Sockets, through host memory; ranks may share a GPU. */
     HOST;
 
-    /** Whether collectives of this device's tensors go over NCCL. */
+    /** Whether collectives between such devices go over NCCL. */
     public boolean overNccl(Device device) {
-        return this != HOST && device instanceof CudaDevice;
+        return this != HOST && device.type() == DeviceType.CUDA;
     }
 
     /**
-     * Connects this rank with the others of {@code group}, which do the same.
+     * Connects this rank with the other ranks of {@code group}, which call this method too.
      *
-     * @throws org.isobar.distributed.CommunicationException if one of them cannot be reached
+     * @throws org.isobar.distributed.CommunicationException if a rank cannot be reached
      */
-    public Communicator open(Device device, Job job, ProcessGroup group) {
-        return switch (device) {
-            case CudaDevice gpu when this == HOST -> gpu.staged(job,
-                SocketCommunicator.open(job, group, SocketCommunicator.Awaiter.WORKER_THREAD));
-            case CudaDevice gpu -> gpu.nccl(job, group);
-            default -> SocketCommunicator.open(job, group);
-        };
+    public Communicator open(JobDevice device, Job job, ProcessGroup group) {
+        return this == HOST ? device.connectThroughHost(job, group) : device.connect(job, group);
     }
 }

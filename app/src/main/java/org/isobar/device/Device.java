@@ -13,6 +13,14 @@ public interface Device extends AutoCloseable {
     /** What computes, in a few words, for the log. */
     String description();
 
+    /** What kind of processor this is. */
+    DeviceType type();
+
+    /** Number of devices of this type that this process sees, including this one. */
+    default int visible() {
+        return 1;
+    }
+
     /** The operations of this device. */
     TensorOps ops();
 

@@ -14,6 +14,7 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.Rendezvous;
@@ -40,7 +41,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * @throws UserException if the processes cannot meet, or disagree
      * @throws CommunicationException         if another process has failed
      */
-    public <T> T run(Device device, Function<Communicators, T> work) {
+    public <T> T run(JobDevice device, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
                 group -> carrier.open(device, job, group), job.watch()::failure)) {

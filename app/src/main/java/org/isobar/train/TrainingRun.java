@@ -14,6 +14,7 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
@@ -101,7 +102,7 @@ public final class TrainingRun {
         JobMember member = new JobMember(config.ranks(), config.grid(), surroundings.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(surroundings.environment());
-        try (Device device = config.device().open(options, log::info)) {
+        try (JobDevice device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
             describe(device, plan);

@@ -10,7 +10,8 @@ import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.ops.CpuTensorOps;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
-import org.isobar.device.Device;
+import org.isobar.backend.host.SocketCommunicator;
+import org.isobar.device.DeviceType;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
@@ -18,6 +19,10 @@ import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.ops.CheckedTensorOps;
 import org.isobar.device.ops.TensorOps;
+import org.isobar.distributed.Communicator;
+import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
@@ -28,7 +33,7 @@ import org.isobar.tensor.Tensor;
  * This machine's processor and memory. Operations have run when they return; host buffers and tensors are the same
  * memory.
  */
-public final class CpuDevice implements Device {
+public final class CpuDevice implements JobDevice {
     private static final long ALIGNMENT = org.isobar.device.DeviceArena.ALIGNMENT;
 
     private final WorkerPool pool;
@@ -59,6 +64,11 @@ public final class CpuDevice implements Device {
     }
 
     @Override
+    public DeviceType type() {
+        return DeviceType.CPU;
+    }
+
+    @Override
     public boolean supports(DType dtype) {
         return dtype == DType.F32 || dtype == DType.BF16 && bf16;
     }
@@ -66,6 +76,16 @@ public final class CpuDevice implements Device {
     @Override
     public TensorOps ops() {
         return ops;
+    }
+
+    @Override
+    public Communicator connect(Job job, ProcessGroup group) {
+        return SocketCommunicator.open(job, group);
+    }
+
+    @Override
+    public Communicator connectThroughHost(Job job, ProcessGroup group) {
+        return connect(job, group);
     }
 
     @Override

@@ -20,9 +20,10 @@ import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.ops.CudaTensorOps;
 import org.isobar.backend.cuda.ops.GpuResources;
 import org.isobar.backend.cuda.staged.StagedCommunicator;
-import org.isobar.device.Device;
+import org.isobar.backend.host.SocketCommunicator;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.DeviceGraph;
+import org.isobar.device.DeviceType;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
@@ -34,6 +35,7 @@ import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
@@ -43,7 +45,7 @@ import org.isobar.tensor.Tensor;
  * second stream meanwhile. The host waits where it uses a result, in {@link #download} and {@link Readback#await}, and
  * before it fills a buffer that is still being copied.
  */
-public final class CudaDevice implements Device {
+public final class CudaDevice implements JobDevice {
     private static final double TF32_ROUNDOFF = 0x1p-11;
 
     private final GpuResources stack;
@@ -87,7 +89,12 @@ public final class CudaDevice implements Device {
         return stack.gpu().toString();
     }
 
-    /** How many GPUs this process sees, this one among them. */
+    @Override
+    public DeviceType type() {
+        return DeviceType.CUDA;
+    }
+
+    @Override
     public int visible() {
         return stack.gpu().visible();
     }
@@ -180,14 +187,17 @@ public final class CudaDevice implements Device {
         return stack;
     }
 
-    /** A communicator over NCCL. The caller closes it before this device. */
-    public Communicator nccl(Job job, ProcessGroup group) {
+    /** Connects over NCCL. */
+    @Override
+    public Communicator connect(Job job, ProcessGroup group) {
         return NcclCommunicator.open(stack, job, group);
     }
 
-    /** A communicator whose tensors go through the host's memory, where {@code host} carries them on and is closed. */
-    public Communicator staged(Job job, Communicator host) {
-        return new StagedCommunicator(stack, job, host);
+    /** Copies tensors to pinned host memory and connects over sockets. */
+    @Override
+    public Communicator connectThroughHost(Job job, ProcessGroup group) {
+        return new StagedCommunicator(stack, job,
+            SocketCommunicator.open(job, group, SocketCommunicator.Awaiter.WORKER_THREAD));
     }
 
     @Override

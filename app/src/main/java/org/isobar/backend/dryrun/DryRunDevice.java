@@ -6,6 +6,7 @@ import java.util.List;
 
 import org.isobar.device.Device;
 import org.isobar.device.DeviceArena;
+import org.isobar.device.DeviceType;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
@@ -50,6 +51,12 @@ public final class DryRunDevice implements Device {
     @Override
     public String description() {
         return "dry run";
+    }
+
+    /** Plans are made as for a GPU, which has nothing in host memory but batches. */
+    @Override
+    public DeviceType type() {
+        return DeviceType.CUDA;
     }
 
     @Override

@@ -22,6 +22,7 @@ import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.TimeLimits;
@@ -124,7 +125,7 @@ public final class VerifyCommand implements Callable<Integer> {
         JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
             TimeLimits.DEFAULT, carrier);
         List<LayoutDeviation> results;
-        try (Device device = backend.open(options.with(EXACT), out::println)) {
+        try (JobDevice device = backend.open(options.with(EXACT), out::println)) {
             out.println("Layout: " + grid);
             results = member.run(device,
                 communicators -> new LayoutCheck(device, communicators, dropout, BATCH).run(steps));
