@@ -41,9 +41,9 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * An NVIDIA GPU. Operations are issued to one stream, in the order of the calls, and run later; inputs are copied on a
- * second stream meanwhile. The host waits where it uses a result, in {@link #download} and {@link Readback#await}, and
- * before it fills a buffer that is still being copied.
+ * An NVIDIA GPU. Operations are issued to one stream, in the order of the calls, and run asynchronously; inputs are
+ * copied on a second stream. The host waits only where it uses a result, in {@link #download} and
+ * {@link Readback#await}, and before it fills a buffer that is still being copied.
  */
 public final class CudaDevice implements JobDevice {
     private static final double TF32_ROUNDOFF = 0x1p-11;
@@ -60,11 +60,11 @@ public final class CudaDevice implements JobDevice {
     private boolean closed;
 
     /**
-     * Opens a GPU; this thread will issue the operations.
+     * Opens a GPU. The calling thread must issue the operations.
      *
-     * @param ordinal     number of the GPU among those that this process sees
+     * @param ordinal     index of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
-     * @param log         told what is worth knowing of this device
+     * @param log         receives warnings about this device
      * @throws org.isobar.fault.UserException if a library is missing
      */
     public CudaDevice(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> log) {
@@ -79,7 +79,7 @@ public final class CudaDevice implements JobDevice {
             operations = new CudaTensorOps(stack.context());
             ops = new CheckedTensorOps(operations);
         } catch (RuntimeException failure) {
-            stack.close(); // all else goes with its context
+            stack.close(); // releases the context and everything allocated in it
             throw failure;
         }
     }
@@ -143,7 +143,7 @@ public final class CudaDevice implements JobDevice {
         return operations.description(footprint, compute);
     }
 
-    /** Those of two batches: one that is worked on, one that arrives. */
+    /** Two batches: one in use and one being copied. */
     @Override
     public long inputBytes(long batchBytes, int slots) {
         return 2 * batchBytes;
@@ -182,7 +182,7 @@ public final class CudaDevice implements JobDevice {
         return new CudaGraph(stack.gpu(), stack.compute(), operations);
     }
 
-    /** What this device stands on, for what else is built on it. */
+    /** The GPU, streams and kernels of this device. */
     GpuResources stack() {
         return stack;
     }
@@ -210,7 +210,7 @@ public final class CudaDevice implements JobDevice {
         return gauge;
     }
 
-    /** Frees everything, once, and whatever the device answers: if it has failed, all is gone with it. */
+    /** Frees everything; once. Errors of a failed device are ignored. */
     @Override
     public void close() {
         if (closed) {
@@ -218,7 +218,7 @@ public final class CudaDevice implements JobDevice {
         }
         closed = true;
         stack.gpu().release(() -> {
-            cuCtxSynchronize(); // or pinned memory might be freed that is still copied; fails if the device has
+            cuCtxSynchronize(); // waits for copies of pinned memory; returns an error after a device failure
             operations.close();
             readbacks.close();
             transfers.close();

@@ -20,9 +20,9 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * Pinned memory that is copied to the device on a stream of its own. Two events order that copy: it begins when the
- * operations that read the place before have run, and operations that are issued after it begin when it is done. The
- * host waits in {@link #segment} alone, and only if the copy is not done yet.
+ * Pinned memory that is copied to the device on the copy stream. Two events order the copy: it starts after the
+ * operations that read the same slot before, and operations issued later start after it. The host waits only in
+ * {@link #segment}, and only if the copy is not done yet.
  */
 final class CudaHostBuffer implements HostBuffer {
     private final InputStreams streams;
@@ -30,18 +30,19 @@ final class CudaHostBuffer implements HostBuffer {
     private final Shape shape;
     private final PinnedMemory memory;
     private final CudaEvent copied;
-    private final List<InputSlots.Place> taken = new ArrayList<>();
+    private final List<InputSlots.Slot> taken = new ArrayList<>();
     private volatile boolean copying;
     private boolean closed;
 
     /**
      * What all host buffers of a device share.
      *
-     * @param compute operations are issued here
-     * @param copy    copies are issued here
-     * @param waits   how the host waits for a copy, on whatever thread
+     * @param compute stream of the operations
+     * @param copy    stream of the copies
+     * @param slots   where copies go in device memory
+     * @param waits   how the host waits for a copy, on any thread
      */
-    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputSlots places, HostWait waits) { }
+    record InputStreams(Gpu gpu, CudaStream compute, CudaStream copy, InputSlots slots, HostWait waits) { }
 
     CudaHostBuffer(InputStreams streams, DType dtype, Shape shape) {
         this.streams = streams;
@@ -54,7 +55,7 @@ final class CudaHostBuffer implements HostBuffer {
     @Override
     public MemorySegment segment() {
         if (copying) {
-            streams.gpu().makeCurrent(); // on a loader's thread, say
+            streams.gpu().makeCurrent(); // this may be the thread of a data loader
             streams.waits().until(copied);
             copying = false;
         }
@@ -65,29 +66,29 @@ final class CudaHostBuffer implements HostBuffer {
     public Tensor toDevice() {
         streams.gpu().makeCurrent();
         long bytes = memory.segment().byteSize();
-        InputSlots.Place place = streams.places().take(bytes);
-        taken.add(place);
-        streams.copy().await(place.read());
-        Cuda.check(cuMemcpyHtoDAsync(place.memory().address(), memory.pointer(), bytes, streams.copy().handle()),
+        InputSlots.Slot slot = streams.slots().take(bytes);
+        taken.add(slot);
+        streams.copy().await(slot.read());
+        Cuda.check(cuMemcpyHtoDAsync(slot.memory().address(), memory.pointer(), bytes, streams.copy().handle()),
             "cuMemcpyHtoDAsync");
         streams.copy().record(copied);
         copying = true;
         streams.compute().await(copied);
-        return new Tensor(place.memory(), 0, dtype, shape);
+        return new Tensor(slot.memory(), 0, dtype, shape);
     }
 
     @Override
     public void release() {
-        for (InputSlots.Place place : taken) {
-            streams.compute().record(place.read());
-            streams.places().giveBack(place);
+        for (InputSlots.Slot slot : taken) {
+            streams.compute().record(slot.read());
+            streams.slots().giveBack(slot);
         }
         taken.clear();
     }
 
     /**
-     * Frees the memory when it is no longer copied; once, and whatever the device answers. If the job has failed, a
-     * copy may wait for ever: its memory then goes with the device.
+     * Waits for the copy and frees the memory; once. If the job has failed, the copy may never end, so the memory is
+     * left to the end of the device.
      */
     @Override
     public void close() {
@@ -98,9 +99,9 @@ final class CudaHostBuffer implements HostBuffer {
         try {
             segment();
             release();
-        } catch (CudaException failed) { // the device has failed before, and whoever met that first has said so
+        } catch (CudaException failed) { // reported already by the thread that met it first
             taken.clear();
-        } catch (CommunicationException failed) { // likewise
+        } catch (CommunicationException failed) { // reported already, too
             return;
         }
         streams.gpu().release(copied::close);

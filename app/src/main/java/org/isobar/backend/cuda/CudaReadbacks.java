@@ -19,9 +19,8 @@ import org.isobar.device.Readback;
 import org.isobar.tensor.Tensor;
 
 /**
- * Numbers on their way to the host, each lot in pinned memory of its own, in order with the operations. Whoever asks
- * for one waits for its event, and so for nothing that was issued later. Belongs to the thread that issues the
- * operations.
+ * Asynchronous copies of a few numbers to the host, in order with the operations. Each copy has pinned memory and an
+ * event of its own, so awaiting one does not wait for work issued later. Used by the thread that issues the operations.
  */
 final class CudaReadbacks implements AutoCloseable {
     private static final int SLOTS = 4;
@@ -33,7 +32,7 @@ final class CudaReadbacks implements AutoCloseable {
     private final List<Slot> slots = new ArrayList<>();
     private final Deque<Slot> free = new ArrayDeque<>();
 
-    /** Where one lot arrives. */
+    /** Pinned memory for one copy, with the event that ends the copy. */
     private static final class Slot {
         private final CudaEvent arrived = new CudaEvent();
         private PinnedMemory memory;
@@ -56,7 +55,7 @@ final class CudaReadbacks implements AutoCloseable {
     /** See {@link org.isobar.device.Device#read}. */
     Readback read(Tensor source) {
         if (free.isEmpty()) {
-            throw new IllegalStateException(SLOTS + " lots of numbers are under way that nobody has asked for");
+            throw new IllegalStateException("all " + SLOTS + " readbacks are in flight; await one first");
         }
         gpu.makeCurrent();
         Slot slot = free.remove();
@@ -72,7 +71,7 @@ final class CudaReadbacks implements AutoCloseable {
         };
     }
 
-    /** Batches of hundreds of samples, of small models, have more numbers than usual; from their first step on. */
+    /** Grows the slot in the first steps, if batches of hundreds of samples have more numbers than usual. */
     private void makeRoom(Slot slot, long bytes) {
         if (bytes > slot.memory.segment().byteSize()) {
             slot.memory.close();

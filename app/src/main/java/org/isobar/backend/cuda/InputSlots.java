@@ -12,17 +12,17 @@ import org.isobar.backend.cuda.driver.DeviceMemory;
 import org.isobar.backend.cuda.driver.Gpu;
 
 /**
- * The places in a GPU's memory that host buffers are copied into: for each size twice as many as are in use at one
- * time, so that the next batch arrives while this one is worked on. They are made as they are first needed, in the
- * first two steps, and then used again in turn. Belongs to the thread that issues the operations.
+ * Device memory that host buffers are copied into. Each size has twice as many slots as are in use at one time, so that
+ * the next batch is copied while this one is used. Slots are allocated in the first two steps and then reused in turn.
+ * Used by the thread that issues the operations.
  */
 final class InputSlots implements AutoCloseable {
-    /** @param read stands for the last operation that read it */
-    public record Place(DeviceMemory memory, CudaEvent read) { }
+    /** @param read recorded after the last operation that reads the slot */
+    record Slot(DeviceMemory memory, CudaEvent read) { }
 
-    /** All places of one size. */
+    /** All slots of one size. */
     private static final class Pool {
-        private final Deque<Place> free = new ArrayDeque<>(); // the one that has been free for longest first
+        private final Deque<Slot> free = new ArrayDeque<>(); // oldest first
         private int all;
         private int taken;
         private int mostTaken;
@@ -30,40 +30,40 @@ final class InputSlots implements AutoCloseable {
 
     private final Gpu gpu;
     private final Map<Long, Pool> pools = new HashMap<>();
-    private final List<Place> places = new ArrayList<>();
+    private final List<Slot> slots = new ArrayList<>();
 
     InputSlots(Gpu gpu) {
         this.gpu = gpu;
     }
 
-    /** A place of that size. It may still be read: a copy into it waits for its event. */
-    Place take(long bytes) {
+    /** A slot of that size. Operations may still read it: a copy into it must wait for its event. */
+    Slot take(long bytes) {
         Pool pool = pools.computeIfAbsent(bytes, size -> new Pool());
         pool.taken++;
         pool.mostTaken = Math.max(pool.mostTaken, pool.taken);
         if (pool.all < 2 * pool.mostTaken) {
-            Place place = new Place(new DeviceMemory(gpu, "the input of a step", bytes), new CudaEvent());
-            places.add(place);
+            Slot slot = new Slot(new DeviceMemory(gpu, "the input of a step", bytes), new CudaEvent());
+            slots.add(slot);
             pool.all++;
-            return place;
+            return slot;
         }
         return pool.free.remove();
     }
 
-    /** Gives back a place; its event stands for the last that reads it. */
-    void giveBack(Place place) {
-        Pool pool = pools.get(place.memory.bytes());
+    /** Returns a slot, after its event was recorded behind the last operation that reads it. */
+    void giveBack(Slot slot) {
+        Pool pool = pools.get(slot.memory.bytes());
         pool.taken--;
-        pool.free.add(place);
+        pool.free.add(slot);
     }
 
     @Override
     public void close() {
-        places.forEach(place -> {
-            place.memory.close();
-            place.read.close();
+        slots.forEach(slot -> {
+            slot.memory.close();
+            slot.read.close();
         });
-        places.clear();
+        slots.clear();
         pools.clear();
     }
 }

@@ -15,14 +15,14 @@ import org.isobar.backend.cuda.driver.HostWait;
 import org.isobar.backend.cuda.driver.PinnedMemory;
 
 /**
- * Copies between the host's memory of whatever kind and the device, in order with the operations, by way of pinned
- * memory. Uploads return at once while there are free slots: a number that a step needs costs no wait.
+ * Copies between any host memory and the device, through pinned memory and in order with the operations. Uploads return
+ * at once while a slot is free, so a number that a step needs costs no wait.
  */
 public final class PinnedTransfers implements AutoCloseable {
     private static final int SLOTS = 8;
     private static final long SLOT_BYTES = 1 << 20;
 
-    /** @param free stands for the copy that last read or wrote it */
+    /** @param free recorded behind the last copy that read or wrote the slot */
     private record Slot(PinnedMemory memory, CudaEvent free) { }
 
     private final Gpu gpu;
@@ -31,7 +31,7 @@ public final class PinnedTransfers implements AutoCloseable {
     private final List<Slot> slots = new ArrayList<>();
     private int next;
 
-    /** @param stream of the operations */
+    /** @param stream the compute stream */
     public PinnedTransfers(Gpu gpu, CudaStream stream, HostWait waits) {
         this.gpu = gpu;
         this.stream = stream;
@@ -41,7 +41,7 @@ public final class PinnedTransfers implements AutoCloseable {
         }
     }
 
-    /** Copies {@code source} to an address of the device; {@code source} may be changed afterwards. */
+    /** Copies {@code source} to a device address; {@code source} may be changed on return. */
     public void upload(long address, MemorySegment source) {
         gpu.makeCurrent();
         for (long at = 0; at < source.byteSize(); at += SLOT_BYTES) {
@@ -56,7 +56,7 @@ public final class PinnedTransfers implements AutoCloseable {
         }
     }
 
-    /** Waits for all operations issued so far, then copies from an address of the device. */
+    /** Waits for all operations issued so far and copies from a device address. */
     public void download(MemorySegment destination, long address) {
         gpu.makeCurrent();
         long size = destination.byteSize();

@@ -1,5 +1,5 @@
 /**
- * NVIDIA GPUs through the driver API: arenas of device memory, streams and events, kernels of our own compiled by NVRTC
- * for the device at hand, and cuBLASLt for matrix products.
+ * The back end for NVIDIA GPUs: the device, its input buffers and its transfers. Kernels are compiled by NVRTC for the
+ * GPU at hand; matrix products use cuBLASLt.
  */
 package org.isobar.backend.cuda;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Memory, transfers and input of a GPU, with what orders them. */
+/** Memory, transfers and input of a GPU, and their order. */
 @Tag("cuda")
 class CudaDeviceTest {
     private static final Shape SHAPE = Shape.of(3, 5);
@@ -56,7 +56,7 @@ class CudaDeviceTest {
         assertEquals(0, device.operandRoundoff(DType.BF16));
     }
 
-    /** Several slots, the last of them partly filled; more than there are. */
+    /** Fewer and more transfers than there are slots, with a partly filled last one. */
     @ParameterizedTest
     @ValueSource(ints = {700_001, 2_400_003})
     void whatIsUploadedComesBack(int elements) {
@@ -81,7 +81,7 @@ class CudaDeviceTest {
         }
     }
 
-    /** More numbers than a slot has room for at first, and more lots in all than there are slots. */
+    /** More numbers than a slot holds at first, and more readbacks than slots. */
     @ParameterizedTest
     @ValueSource(ints = {1, 513, 700})
     void numbersAreReadAsTheyWere(int count) {
@@ -102,7 +102,7 @@ class CudaDeviceTest {
     }
 
     @Test
-    void fourLotsOfNumbersAreUnderWayAtMost() {
+    void atMostFourReadbacksAreInFlight() {
         try (DeviceArena arena = device.arena("numbers", 256)) {
             Tensor numbers = arena.allocate(DType.F64, 2);
             device.upload(numbers, MemorySegment.ofArray(numbers(2, 0)));
@@ -140,7 +140,7 @@ class CudaDeviceTest {
     }
 
     @Test
-    void twoPlacesServeAnyNumberOfSlots() {
+    void twoDeviceSlotsServeAnyNumberOfBuffers() {
         try (HostBuffer first = device.hostBuffer(DType.F32, SHAPE); HostBuffer second = device.hostBuffer(DType.F32,
                 SHAPE); HostBuffer third = device.hostBuffer(DType.F32, SHAPE)) {
             long[] places = new long[4];
@@ -158,7 +158,7 @@ class CudaDeviceTest {
     }
 
     @Test
-    void anyThreadMayFillASlot() throws Exception {
+    void anyThreadMayFillABuffer() throws Exception {
         try (HostBuffer buffer = device.hostBuffer(DType.F32, Shape.of(4)); DeviceArena arena =
             device.arena("y", 256)) {
             Tensor y = arena.f32(4);

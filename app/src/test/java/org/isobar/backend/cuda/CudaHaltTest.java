@@ -40,7 +40,7 @@ class CudaHaltTest {
             assertArrayEquals(weights, model.weights());
             assertEquals(progress, model.replica().progress());
 
-            spoil(model, 0); // losses are finite again, and yet
+            spoil(model, 0); // the loss is finite again, but training stays halted
             float[] mended = model.weights();
             assertFalse(Double.isNaN(model.issue(RATE).get().mean()));
             assertArrayEquals(mended, model.weights());

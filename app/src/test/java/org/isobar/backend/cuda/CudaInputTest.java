@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Batches that are copied raw and normalized in place: nothing waits but what must. */
+/** Batches that are copied raw and normalized in place, with no wait of the host that is not needed. */
 @Tag("cuda")
 class CudaInputTest {
     private InputFixture input;
@@ -34,23 +34,23 @@ class CudaInputTest {
         input.close();
     }
 
-    /** As many slots as a loader has; the host waits for a slot alone, and for a copy of three steps ago. */
+    /** As many buffers as a loader has. The host waits only to refill a buffer, for its copy three steps ago. */
     @Test
     void theHostIssuesStepsWithoutWaiting() {
-        CudaHostBuffer[] slots = {input.slot(), input.slot(), input.slot()};
+        CudaHostBuffer[] buffers = {input.buffer(), input.buffer(), input.buffer()};
         Tensor mean = statistic(3);
         Tensor spread = statistic(2);
         Tensor[] results = new Tensor[7];
         for (int step = 0; step < results.length; step++) {
-            CudaHostBuffer slot = slots[step % slots.length];
-            InputFixture.fill(slot.segment(), step);
-            assertEquals(step < slots.length, waits.get() == 0);
+            CudaHostBuffer buffer = buffers[step % buffers.length];
+            InputFixture.fill(buffer.segment(), step);
+            assertEquals(step < buffers.length, waits.get() == 0);
             results[step] = input.result();
             int before = waits.get();
-            Tensor images = slot.toDevice();
+            Tensor images = buffer.toDevice();
             input.ops.normalize(images, images, mean, spread);
             input.ops.copy(results[step], images);
-            slot.release();
+            buffer.release();
             assertEquals(before, waits.get(), "waits in step " + step);
         }
         input.finish();
@@ -60,33 +60,33 @@ class CudaInputTest {
     }
 
     @Test
-    void aSlotThatIsBeingCopiedIsWaitedFor() {
-        CudaHostBuffer slot = input.slot();
-        InputFixture.fill(slot.segment(), 1);
+    void fillingABufferWaitsForItsCopy() {
+        CudaHostBuffer buffer = input.buffer();
+        InputFixture.fill(buffer.segment(), 1);
         Tensor result = input.result();
-        input.ops.copy(result, slot.toDevice());
-        slot.release();
+        input.ops.copy(result, buffer.toDevice());
+        buffer.release();
         assertEquals(0, waits.get());
-        InputFixture.fill(slot.segment(), 2);
+        InputFixture.fill(buffer.segment(), 2);
         assertTrue(waits.get() > 0);
         int once = waits.get();
-        slot.segment();
+        buffer.segment();
         assertEquals(once, waits.get(), "there is nothing left to wait for");
         input.finish();
         assertHolds(1, result);
     }
 
-    /** Whoever fills the slot hears of it, and closing waits for nothing. */
+    /** Filling the buffer throws, and closing it does not wait. */
     @Test
-    void aJobThatHasFailedKeepsNobodyWaiting() {
-        CudaHostBuffer slot = input.slot();
-        InputFixture.fill(slot.segment(), 1);
-        slot.toDevice();
+    void aFailedJobEndsTheWait() {
+        CudaHostBuffer buffer = input.buffer();
+        InputFixture.fill(buffer.segment(), 1);
+        buffer.toDevice();
         input.stack.waits().addGuard(() -> {
             throw new CommunicationException("rank 1 is dead");
         });
-        assertEquals("rank 1 is dead", assertThrows(CommunicationException.class, slot::segment).getMessage());
-        slot.close();
+        assertEquals("rank 1 is dead", assertThrows(CommunicationException.class, buffer::segment).getMessage());
+        buffer.close();
         input.finish();
     }
 

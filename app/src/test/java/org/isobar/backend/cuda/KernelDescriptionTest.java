@@ -16,7 +16,7 @@ import org.isobar.tensor.DType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the log says of kernels is what the options and the footprint make of them. */
+/** The log names the kernels that the options and the footprint select. */
 @Tag("cuda")
 class KernelDescriptionTest {
     @Test
@@ -44,7 +44,7 @@ class KernelDescriptionTest {
             + "gradient of queries by atomic additions", lines.get(3));
     }
 
-    /** Widths that no kernel is compiled for, and heads without tiles. */
+    /** Widths that no kernel is compiled for, and head sizes without a tiled kernel. */
     @Test
     void whatHasNoKernelOfItsOwnIsSaid() {
         List<String> lines = lines(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC, DType.F32,

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each order that input needs, left out on purpose: the simulated machine sees it. */
+/** Leaves out each event that orders input copies; the simulated machine must report it. */
 @Tag("simulated")
 class MissingInputEventTest {
     private InputFixture input;
@@ -30,56 +30,56 @@ class MissingInputEventTest {
     void close() {
         int device = input.stack.gpu().device();
         input.close();
-        assertEquals(CUDA_SUCCESS, cuDevicePrimaryCtxReset(device)); // or it would be as broken for the next test
+        assertEquals(CUDA_SUCCESS, cuDevicePrimaryCtxReset(device)); // the next test needs a working device
     }
 
-    /** The third batch comes to where the first was. */
+    /** The third batch is copied into the slot of the first. */
     @Test
-    void aPlaceIsOverwrittenBeforeItHasBeenRead() {
+    void aSlotIsOverwrittenBeforeItIsRead() {
         long bytes = InputFixture.IMAGES.elements() * Float.BYTES;
-        InputSlots.Place first = input.places.take(bytes);
-        input.places.giveBack(first);
-        input.places.giveBack(input.places.take(bytes));
-        step(input.slot());
-        input.places.giveBack(first); // as release() does, but its event is not recorded
-        CudaHostBuffer second = input.slot();
+        InputSlots.Slot first = input.slots.take(bytes);
+        input.slots.giveBack(first);
+        input.slots.giveBack(input.slots.take(bytes));
+        step(input.buffer());
+        input.slots.giveBack(first); // as release() does, but without recording its event
+        CudaHostBuffer second = input.buffer();
         step(second);
         second.release();
-        assertFound("missing event", () -> step(input.slot()));
+        assertFound("missing event", () -> step(input.buffer()));
     }
 
     @Test
-    void aPlaceIsReadBeforeItHasBeenWritten() {
-        for (int round = 0; round < 2; round++) { // both places hold something, or there would be nothing to read
-            CudaHostBuffer right = input.slot();
+    void aSlotIsReadBeforeItIsWritten() {
+        for (int round = 0; round < 2; round++) { // fills both slots, so that a read is not of unwritten memory
+            CudaHostBuffer right = input.buffer();
             step(right);
             right.release();
         }
         input.finish();
         CudaStream other = new CudaStream();
-        assertFound("missing event", () -> step(input.slot(other))); // its copy waits, and is waited for, in vain
+        assertFound("missing event", () -> step(input.buffer(other))); // ordered with the wrong stream
     }
 
     @Test
-    void aSlotIsFilledWhileItIsCopied() {
-        CudaHostBuffer slot = input.slot();
-        MemorySegment memory = slot.segment();
-        step(slot);
+    void aBufferIsFilledWhileItIsCopied() {
+        CudaHostBuffer buffer = input.buffer();
+        MemorySegment memory = buffer.segment();
+        step(buffer);
         InputFixture.fill(memory, 2); // without asking for the segment again
-        assertFound("pinned buffer changed before the copy ran", slot::release);
+        assertFound("pinned buffer changed before the copy ran", buffer::release);
     }
 
-    private void step(CudaHostBuffer slot) {
-        InputFixture.fill(slot.segment(), 1);
+    private void step(CudaHostBuffer buffer) {
+        InputFixture.fill(buffer.segment(), 1);
         Tensor result = input.result();
-        input.ops.copy(result, slot.toDevice());
+        input.ops.copy(result, buffer.toDevice());
     }
 
-    private void assertFound(String complaint, Runnable last) {
+    private void assertFound(String message, Runnable last) {
         CudaException found = assertThrows(CudaException.class, () -> {
             last.run();
             input.finish();
         });
-        assertTrue(found.getMessage().contains(complaint), found.getMessage());
+        assertTrue(found.getMessage().contains(message), found.getMessage());
     }
 }

@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The host waits for a loss alone, and for no work behind it. The simulated machine runs an operation when somebody
- * waits for it, and no earlier: so what it has still to run is what nobody has waited for.
+ * The host waits only for losses, and not for work behind them. The simulated machine runs an operation only when the
+ * host waits for it, so operations that have not run are those that the host has not waited for.
  */
 @Tag("simulated")
 class PendingStepsTest {
@@ -24,10 +24,10 @@ class PendingStepsTest {
 
     @ParameterizedTest
     @EnumSource
-    void nothingInAStepWaitsForTheDevice(Replica.Steps mode) {
+    void issuingAStepDoesNotWaitForTheDevice(Replica.Steps mode) {
         try (CudaReplica model = new CudaReplica(DType.F16, GradScaler.DYNAMIC, mode)) {
             model.issue(LEARNING_RATE).get();
-            assertEquals(2, pending(model.device()), "what a step leaves behind its loss: two places given back");
+            assertEquals(2, pending(model.device()), "work behind the loss: the events of two input slots");
             model.issue(LEARNING_RATE);
             int one = pending(model.device());
             assertTrue(one > 100, "operations of a step: " + one);
@@ -37,35 +37,35 @@ class PendingStepsTest {
         }
     }
 
-    /** More steps than there are slots of pinned memory for anything. */
+    /** Runs more steps than there are slots of pinned memory. */
     @ParameterizedTest
     @EnumSource
-    void aLossIsReadWhileTheNextStepIsUnderWay(Replica.Steps mode) {
+    void aLossIsReadWhileTheNextStepIsInFlight(Replica.Steps mode) {
         try (CudaReplica model = new CudaReplica(DType.F32, GradScaler.NONE, mode)) {
             model.issue(LEARNING_RATE).get();
             pending(model.device());
             model.issue(LEARNING_RATE).get();
             int rest = pending(model.device());
-            Supplier<BatchLoss> late = model.issue(LEARNING_RATE);
+            Supplier<BatchLoss> previous = model.issue(LEARNING_RATE);
             int one = pending(model.device());
             for (int step = 0; step < 20; step++) {
                 Supplier<BatchLoss> next = model.issue(LEARNING_RATE);
-                late.get();
-                late = next;
+                previous.get();
+                previous = next;
             }
             assertEquals(one + rest, pending(model.device()));
         }
     }
 
-    /** Operations up to the last on the compute stream that have not run; they have then. Each look lets one run. */
+    /** Counts the pending operations of the compute stream, and runs them: each query runs one. */
     private static int pending(CudaDevice device) {
-        int looks = 0;
+        int queries = 0;
         try (CudaEvent last = new CudaEvent()) {
             device.stack().compute().record(last);
             while (!last.reached()) {
-                looks++;
+                queries++;
             }
         }
-        return looks - 1; // the event itself
+        return queries - 1; // the event itself
     }
 }

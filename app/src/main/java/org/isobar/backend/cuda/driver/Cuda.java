@@ -6,15 +6,15 @@ import static org.bytedeco.cuda.global.cudart.cuGetErrorString;
 
 import org.bytedeco.javacpp.BytePointer;
 
-/** What every call of the driver goes through. */
+/** Checks the results of driver calls. */
 public final class Cuda {
     private Cuda() { }
 
     /**
      * Checks the result of a call of the driver.
      *
-     * @param call its name, or that of the kernel launched
-     * @throws CudaException if it failed
+     * @param call name of the function, or of the kernel launched
+     * @throws CudaException if the call failed
      */
     public static void check(int result, String call) {
         if (result != CUDA_SUCCESS) {

@@ -2,7 +2,7 @@ package org.isobar.backend.cuda.driver;
 
 import org.isobar.device.DeviceException;
 
-/** A call of a CUDA library that failed: its name and what the library says of it. */
+/** A failed call of a CUDA library. The message has the name of the call and the text of the error. */
 public final class CudaException extends DeviceException {
     private static final long serialVersionUID = 1;
 

@@ -15,8 +15,8 @@ import org.isobar.device.DeviceGraph;
 import org.isobar.device.OutOfDeviceMemoryException;
 
 /**
- * A CUDA graph of what was issued to the stream of the operations, and to streams that wait for its events and are
- * waited for by it again. Other threads may call the driver meanwhile: loaders do.
+ * A CUDA graph captured from the compute stream, and from streams that wait for its events and are joined to it again.
+ * Other threads, such as data loaders, may call the driver during the capture (thread-local mode).
  */
 public final class CudaGraph implements DeviceGraph {
     private final Gpu gpu;
@@ -44,7 +44,7 @@ public final class CudaGraph implements DeviceGraph {
         try {
             operations.run();
         } catch (RuntimeException | Error failure) {
-            cuStreamEndCapture(stream.handle(), captured); // the stream issues again; what came so far is of no use
+            cuStreamEndCapture(stream.handle(), captured); // ends the capture; the partial graph is discarded
             if (!captured.isNull()) {
                 cuGraphDestroy(captured);
             }
@@ -60,11 +60,11 @@ public final class CudaGraph implements DeviceGraph {
         Cuda.check(cuGraphLaunch(graph, stream.handle()), "cuGraphLaunch of a captured step");
     }
 
-    /** Waits for nothing: what has been launched keeps what it needs. */
+    /** Does not wait: launches in flight keep their resources. */
     @Override
     public void close() {
         if (!graph.isNull()) {
-            gpu.release(() -> cuGraphExecDestroy(graph)); // fails if the device has
+            gpu.release(() -> cuGraphExecDestroy(graph)); // returns an error after a device failure; ignored
             graph.setNull();
         }
     }

@@ -5,7 +5,7 @@ import java.util.List;
 
 import org.isobar.device.Stopwatch;
 
-/** Events of the compute stream that note the time, kept for the next laps. */
+/** Times work of the compute stream with timed events, which are reused. */
 public final class CudaStopwatch implements Stopwatch {
     private static final double MILLIS_PER_SECOND = 1e3;
 

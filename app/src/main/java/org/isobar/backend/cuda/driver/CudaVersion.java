@@ -1,8 +1,8 @@
 package org.isobar.backend.cuda.driver;
 
-/** A version of CUDA, as drivers and runtimes tell it. */
+/** A version of CUDA, as drivers and runtimes report it. */
 public record CudaVersion(int major, int minor) implements Comparable<CudaVersion> {
-    /** What Isobar is built for: a driver of any later version runs it too. */
+    /** The version that Isobar is built for. Drivers of later versions run it too. */
     public static final CudaVersion NEEDED = new CudaVersion(13, 0);
 
     /** 13.0 of 13000. */

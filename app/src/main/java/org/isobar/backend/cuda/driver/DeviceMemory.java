@@ -9,7 +9,7 @@ import org.bytedeco.javacpp.SizeTPointer;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.tensor.Storage;
 
-/** A block of a GPU's memory, aligned to 256 bytes; freed once. */
+/** A block of GPU memory, aligned to 256 bytes. */
 public final class DeviceMemory implements Storage, AutoCloseable {
     private static final double GIB = 1L << 30;
 
@@ -18,10 +18,10 @@ public final class DeviceMemory implements Storage, AutoCloseable {
     private long address;
 
     /**
-     * A new block.
+     * Allocates a block.
      *
-     * @param what it holds, for messages
-     * @throws OutOfDeviceMemoryException if there is not so much
+     * @param what what it holds, for messages
+     * @throws OutOfDeviceMemoryException if less memory is free
      */
     public DeviceMemory(Gpu gpu, String what, long bytes) {
         this.gpu = gpu;
@@ -55,11 +55,11 @@ public final class DeviceMemory implements Storage, AutoCloseable {
         return bytes;
     }
 
-    /** Waits for work in flight and frees the block. Later calls do nothing. */
+    /** Waits for work in flight and frees the block; once. */
     @Override
     public void close() {
         if (address != 0) {
-            gpu.release(() -> cuMemFree(address)); // fails if the device has
+            gpu.release(() -> cuMemFree(address)); // returns an error after a device failure; ignored
             address = 0;
         }
     }

@@ -16,15 +16,15 @@ import org.bytedeco.javacpp.SizeTPointer;
 import org.isobar.device.MemoryGauge;
 
 /**
- * Memory of a whole GPU, other processes and the driver's own included, as NVML tells and {@code nvidia-smi} shows it.
- * The watermark is the most that was in use when it was looked at: at {@link #sample}, and whenever it is asked for.
- * Where there is no NVML, the driver tells what is free of its memory, to the thread of the device's context alone.
+ * Memory use of a whole GPU as NVML and {@code nvidia-smi} report it, including other processes and the driver. The
+ * high watermark is the highest use at any {@link #sample} or query. Without NVML, the driver reports free memory, but
+ * only to threads where the device's context is current.
  */
 public final class NvmlGauge implements MemoryGauge, AutoCloseable {
     /** Bytes in use and bytes free. */
     private record Memory(long used, long free) { }
 
-    /** Who is asked. */
+    /** Where the numbers come from. */
     private interface Source extends AutoCloseable {
         Memory read();
 
@@ -49,7 +49,7 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
         }
     }
 
-    /** Looks at the memory, as is due after every allocation. */
+    /** Reads the memory use. Call it after every allocation. */
     public void sample() {
         highWatermark = Math.max(highWatermark, source.read().used());
     }
@@ -65,7 +65,7 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
         return source.read().free();
     }
 
-    /** Who is asked. */
+    /** Name of the source: NVML or the driver. */
     @Override
     public String toString() {
         return source.toString();
@@ -76,7 +76,7 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
         source.close();
     }
 
-    /** Asks NVML, which counts GPUs its own way: CUDA_VISIBLE_DEVICES does not reach it, so the bus says which. */
+    /** Reads NVML. NVML ignores CUDA_VISIBLE_DEVICES, so the GPU is found by its PCI bus id. */
     private static final class Nvml implements Source {
         private static final int BUS_ID_BYTES = 32;
 
@@ -119,7 +119,7 @@ public final class NvmlGauge implements MemoryGauge, AutoCloseable {
         }
     }
 
-    /** Asks the driver. */
+    /** Reads the driver. */
     private static final class Driver implements Source {
         private final SizeTPointer free = new SizeTPointer(1);
         private final SizeTPointer total = new SizeTPointer(1);

@@ -11,9 +11,9 @@ import java.util.Optional;
 import org.isobar.device.ProfilerRanges;
 
 /**
- * Ranges that Nsight Systems shows, through NVTX, and its window of recording, through the driver. The library of NVTX
- * for other languages than C comes with the CUDA toolkit; where it is absent, no ranges are marked. Belongs to the
- * thread that issues the operations.
+ * Profiler ranges for Nsight Systems, through NVTX, and the start and stop of profiling, through the driver. The NVTX
+ * interop library comes with the CUDA toolkit; without it no ranges are marked. Used by the thread that issues the
+ * operations.
  */
 public final class NvtxRanges implements ProfilerRanges {
     private static final int LONGEST_NAME = 127;
@@ -25,7 +25,7 @@ public final class NvtxRanges implements ProfilerRanges {
     private final MemorySegment text = Arena.ofAuto().allocate(LONGEST_NAME + 1);
     private final Range open;
 
-    /** Ranges as far as these libraries know them. */
+    /** Ranges that use the functions found in these libraries. */
     NvtxRanges(Optional<SystemLibrary> nvtx, Optional<SystemLibrary> driver) {
         FunctionDescriptor plain = FunctionDescriptor.of(ValueLayout.JAVA_INT);
         push = nvtx.flatMap(library -> library.function("nvtxRangePushA",
@@ -36,7 +36,7 @@ public final class NvtxRanges implements ProfilerRanges {
         open = () -> pop.ifPresent(NvtxRanges::call);
     }
 
-    /** Ranges as far as the libraries of this machine know them. */
+    /** Ranges that use the libraries of this machine. */
     public static NvtxRanges load() {
         return new NvtxRanges(LibrarySearch.find(CudaComponent.NVTX.fileName()),
             LibrarySearch.find(CudaComponent.DRIVER.fileName()));
@@ -58,20 +58,20 @@ public final class NvtxRanges implements ProfilerRanges {
         stop.ifPresent(NvtxRanges::call);
     }
 
-    /** The profiler copies the text, so one place serves all ranges. */
+    /** Writes every name to the same buffer, because the profiler copies it. */
     private void push(MethodHandle function, String name) {
         byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
         int length = Math.min(bytes.length, LONGEST_NAME);
         MemorySegment.copy(bytes, 0, text, ValueLayout.JAVA_BYTE, 0, length);
         text.set(ValueLayout.JAVA_BYTE, length, (byte) 0);
         try {
-            int depth = (int) function.invokeExact(text); // nobody minds if no profiler counts
+            int depth = (int) function.invokeExact(text); // unused; negative without a profiler
         } catch (Throwable thrown) { // MethodHandle declares it; a downcall throws nothing
             throw new AssertionError(thrown);
         }
     }
 
-    /** Without a profiler, the driver's functions do nothing and answer with an error: it is not one. */
+    /** Ignores the status: without a profiler the functions do nothing and return an error. */
     private static void call(MethodHandle function) {
         try {
             int status = (int) function.invokeExact();

@@ -10,18 +10,18 @@ import java.lang.foreign.MemorySegment;
 import org.bytedeco.javacpp.Pointer;
 import org.isobar.device.OutOfDeviceMemoryException;
 
-/** Host memory that a GPU copies from and to by itself, while the host does something else. */
+/** Pinned host memory, which a GPU copies from and to asynchronously. */
 public final class PinnedMemory implements AutoCloseable {
     private final Gpu gpu;
     private final Pointer pointer = new Pointer();
     private final MemorySegment segment;
 
     /**
-     * New memory, aligned to pages.
+     * Allocates memory, aligned to pages.
      *
-     * @throws OutOfDeviceMemoryException if the host does not give so much
+     * @throws OutOfDeviceMemoryException if the host has less pinned memory
      */
-    @SuppressWarnings("restricted") // the driver has just said that the memory is there
+    @SuppressWarnings("restricted") // the driver has just allocated this memory
     public PinnedMemory(Gpu gpu, long bytes) {
         this.gpu = gpu;
         gpu.makeCurrent();
@@ -38,7 +38,7 @@ public final class PinnedMemory implements AutoCloseable {
         return segment;
     }
 
-    /** As the driver's functions take it. */
+    /** The pointer for calls of the driver. */
     public Pointer pointer() {
         return pointer;
     }
@@ -47,7 +47,7 @@ public final class PinnedMemory implements AutoCloseable {
     @Override
     public void close() {
         if (!pointer.isNull()) {
-            gpu.release(() -> cuMemFreeHost(pointer)); // fails if the device has
+            gpu.release(() -> cuMemFreeHost(pointer)); // returns an error after a device failure; ignored
             pointer.setNull();
         }
     }

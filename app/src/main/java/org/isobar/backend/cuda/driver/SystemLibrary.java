@@ -17,8 +17,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A shared library of the system, called through {@code java.lang.foreign}: for what must work where the bindings of
- * JavaCPP cannot even be unpacked, and for functions that they lack. A library stays loaded.
+ * A shared library of the system, called through {@code java.lang.foreign}. It is used where the JavaCPP bindings may
+ * not load, and for functions that they lack. A library stays loaded.
  */
 public final class SystemLibrary {
     private static final int LONGEST_TEXT = 256;
@@ -29,8 +29,8 @@ public final class SystemLibrary {
         this.symbols = symbols;
     }
 
-    /** The library that the loader finds under this name: "libcuda.so.1", say. */
-    @SuppressWarnings("restricted") // native code can crash the process; here is where it is trusted
+    /** Opens the library that the dynamic loader finds under this name, such as "libcuda.so.1". */
+    @SuppressWarnings("restricted") // native code can crash the process
     public static Optional<SystemLibrary> open(String name) {
         try {
             return Optional.of(new SystemLibrary(SymbolLookup.libraryLookup(name, Arena.global())));
@@ -44,22 +44,22 @@ public final class SystemLibrary {
         return new SystemLibrary(Linker.nativeLinker().defaultLookup());
     }
 
-    /** Result of {@code int function(...)}, arguments as of {@link #call}; absent if there is no such function. */
+    /** Result of {@code int function(...)} with arguments as in {@link #call}; empty if the function is missing. */
     OptionalInt status(String function, Object... arguments) {
         Optional<Object> result = call(function, ValueLayout.JAVA_INT, arguments);
         return result.isEmpty() ? OptionalInt.empty() : OptionalInt.of((int) result.get());
     }
 
-    /** Result of {@code size_t function(void)}; absent if the library has no such function. */
+    /** Result of {@code size_t function(void)}; empty if the function is missing. */
     OptionalLong size(String function) {
         Optional<Object> result = call(function, ValueLayout.JAVA_LONG);
         return result.isEmpty() ? OptionalLong.empty() : OptionalLong.of((long) result.get());
     }
 
     /**
-     * The numbers that {@code int function(..., int* first, int* second...)} yields.
+     * The output of {@code int function(..., int* first, int* second...)}.
      *
-     * @return absent if it fails or is not there
+     * @return empty if the function fails or is missing
      */
     Optional<int[]> numbers(int count, String function, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
@@ -71,7 +71,7 @@ public final class SystemLibrary {
         }
     }
 
-    /** The text that {@code int function(char* text, int capacity, ...)} yields; absent if it fails or is not there. */
+    /** The output of {@code int function(char* text, int capacity, ...)}; empty if it fails or is missing. */
     Optional<String> text(String function, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(LONGEST_TEXT);
@@ -94,13 +94,13 @@ public final class SystemLibrary {
         });
     }
 
-    /** A function to be called often; absent if the library has none of this name. */
+    /** A handle for repeated calls; empty if the function is missing. */
     @SuppressWarnings("restricted")
     Optional<MethodHandle> function(String name, FunctionDescriptor descriptor) {
         return symbols.find(name).map(address -> Linker.nativeLinker().downcallHandle(address, descriptor));
     }
 
-    /** The file that has the function, links followed: its name often tells the exact version. */
+    /** The file that defines a function, with links resolved. Its name often has the exact version. */
     @SuppressWarnings("restricted")
     public Optional<Path> file(String function) {
         SystemLibrary system = ofC();

@@ -1,2 +1,2 @@
-/** The CUDA driver API: the libraries of the machine, the GPU and its context, memory, streams, events, graphs. */
+/** The CUDA driver API: libraries, the GPU and its context, memory, streams, events and graphs. */
 package org.isobar.backend.cuda.driver;

@@ -1,9 +1,9 @@
 package org.isobar.backend.cuda.kernels;
 
 /**
- * What the compiler made of a source.
+ * A compiled kernel source.
  *
  * @param image code for the device (cubin)
- * @param log   what the compiler said: warnings, and whatever its options asked for
+ * @param log   output of the compiler: warnings, and what its options ask for
  */
 public record KernelBinary(byte[] image, String log) { }

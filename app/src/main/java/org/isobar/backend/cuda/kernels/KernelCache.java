@@ -18,9 +18,9 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Compiled kernels on the disk, shared by all processes of a user. The name of an entry is a hash of all that went into
- * it, so entries never change; each begins with a hash of the rest, so a torn or damaged one counts as absent. Trouble
- * with the directory is one warning: kernels are then compiled at each start.
+ * A disk cache of compiled kernels, shared by all processes of a user. The name of an entry is a hash of its inputs, so
+ * entries never change. Each entry starts with a hash of its content, so a damaged one counts as missing. If the
+ * directory cannot be used, the cache warns once, and kernels are compiled at each start.
  */
 public final class KernelCache {
     private static final int HASH_BYTES = 32;
@@ -34,7 +34,7 @@ public final class KernelCache {
         this.warnings = warnings;
     }
 
-    /** ISOBAR_KERNEL_CACHE, else the place in the user's cache. */
+    /** The directory of the cache: ISOBAR_KERNEL_CACHE, else a directory in the user's cache. */
     public static Path directory(Map<String, String> environment) {
         String own = environment.getOrDefault("ISOBAR_KERNEL_CACHE", "");
         if (!own.isBlank()) {
@@ -45,7 +45,7 @@ public final class KernelCache {
         return root.resolve("isobar").resolve("kernels");
     }
 
-    /** The name of what a source compiles to with these options, whatever the compiler. */
+    /** Hash of a source and its compiler options. It does not depend on the compiler. */
     public static String key(KernelSource source, List<String> options) {
         MessageDigest digest = sha256();
         Stream.concat(Stream.of(source.file(), source.text()), Stream.concat(
@@ -59,9 +59,9 @@ public final class KernelCache {
     }
 
     /**
-     * A kernel's code.
+     * Reads a compiled kernel.
      *
-     * @param compiler what {@link KernelCompiler#identity} says; where there is no compiler, any one's code will do
+     * @param compiler {@link KernelCompiler#identity}; without a compiler, an entry of any compiler is read
      */
     public Optional<byte[]> read(String key, Optional<String> compiler) {
         if (!usable) {
@@ -82,14 +82,14 @@ public final class KernelCache {
         }
     }
 
-    /** Keeps a kernel's code. */
+    /** Writes a compiled kernel. */
     public void write(String key, String compiler, byte[] image) {
         if (!usable) {
             return;
         }
         try {
             Files.createDirectories(directory);
-            // Not AtomicFile: several processes write the same entry, each under a name of its own.
+            // Not AtomicFile: several processes may write the same entry, so each needs its own temporary file.
             Path temporary = Files.createTempFile(directory, key, ".tmp");
             try {
                 Files.write(temporary, concatenation(sha256().digest(image), image));
@@ -135,7 +135,7 @@ public final class KernelCache {
     private static MessageDigest sha256() {
         try {
             return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException impossible) { // every Java has it
+        } catch (NoSuchAlgorithmException impossible) { // every Java runtime has it
             throw new AssertionError(impossible);
         }
     }

@@ -28,18 +28,18 @@ import org.isobar.backend.cuda.driver.CudaLibraries;
 import org.isobar.backend.cuda.driver.SystemLibrary;
 import org.isobar.fault.UserException;
 
-/** NVRTC: CUDA C++ to code for a device. It needs no device, and no headers but those that it is given. */
+/** Compiles CUDA C++ with NVRTC. It needs no GPU, and no headers besides those of the {@link KernelSource}. */
 public final class KernelCompiler {
     /**
-     * A compiler.
+     * Loads NVRTC.
      *
-     * @throws UserException if NVRTC is not here
+     * @throws UserException if NVRTC is not installed
      */
     public KernelCompiler() {
         CudaLibraries.loadCompiler();
     }
 
-    /** The compiler, where there is one. */
+    /** The compiler, if NVRTC is installed. */
     static Optional<KernelCompiler> find() {
         try {
             return Optional.of(new KernelCompiler());
@@ -48,7 +48,7 @@ public final class KernelCompiler {
         }
     }
 
-    /** Version, size and age of the library, as a name: one version is built more than once. */
+    /** Version, size and modification time of the library: builds of the same version can differ. */
     public String identity() {
         int[] major = {0};
         int[] minor = {0};
@@ -61,9 +61,9 @@ public final class KernelCompiler {
     }
 
     /**
-     * How every kernel is compiled.
+     * The options that every kernel is compiled with.
      *
-     * @param capability of the device, 90 for 9.0
+     * @param capability compute capability of the device, 90 for 9.0
      * @param defines    preprocessor definitions, "NAME" or "NAME=VALUE"
      */
     public static List<String> options(int capability, List<String> defines) {
@@ -76,11 +76,11 @@ public final class KernelCompiler {
     /**
      * Compiles a source.
      *
-     * @throws CudaException if it does not compile; its message has the whole log
+     * @throws CudaException if the source does not compile; the message has the whole log
      */
     public KernelBinary compile(KernelSource source, List<String> options) {
         _nvrtcProgram program = new _nvrtcProgram();
-        try (PointerScope _ = new PointerScope()) { // frees the strings, too, that arrays point to
+        try (PointerScope _ = new PointerScope()) { // also frees the strings that the arrays point to
             check(nvrtcCreateProgram(program, new BytePointer(source.text()), new BytePointer(source.file()),
                 source.headers().size(), strings(source.headers().values()), strings(source.headers().keySet())),
                 "nvrtcCreateProgram");
@@ -115,7 +115,7 @@ public final class KernelCompiler {
             try (BytePointer log = new BytePointer(Math.max(1, size.get()))) {
                 log.put(0, (byte) 0);
                 check(nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog");
-                return log.limit(0).getString().strip(); // up to the end that NVRTC wrote
+                return log.limit(0).getString().strip(); // up to the terminating zero
             }
         }
     }

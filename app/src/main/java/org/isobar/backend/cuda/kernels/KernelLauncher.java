@@ -10,17 +10,17 @@ import org.isobar.backend.cuda.driver.Cuda;
 import org.isobar.tensor.Tensor;
 
 /**
- * Puts kernels on a stream. One call is written in one piece, arguments in the kernel's order:
+ * Launches kernels on a stream. A launch is one chain of calls, with the arguments in the kernel's order:
  * <pre>
  * launcher.call(kernel).tensor(y).tensor(x).int64(n).float32(scale).launch(blocks, threads);
  * </pre>
- * Allocates nothing. Belongs to the thread that issues the operations.
+ * A launch allocates nothing. Used by the thread that issues the operations.
  */
 public final class KernelLauncher implements AutoCloseable {
     private static final int MOST_ARGUMENTS = 48;
 
     private final CUstream_st stream;
-    private final LongPointer values = new LongPointer(MOST_ARGUMENTS); // each argument in eight bytes, little-endian
+    private final LongPointer values = new LongPointer(MOST_ARGUMENTS); // eight bytes for each argument, little-endian
     private final PointerPointer<Pointer> addresses = new PointerPointer<>(MOST_ARGUMENTS);
     private LoadedKernel kernel;
     private int count;
@@ -32,53 +32,53 @@ public final class KernelLauncher implements AutoCloseable {
         }
     }
 
-    /** Where kernels are put, for whatever else an operation issues there. */
+    /** The stream that kernels are launched on. */
     public CUstream_st stream() {
         return stream;
     }
 
-    /** Begins a call. */
+    /** Starts the chain for a launch. */
     public KernelLauncher call(LoadedKernel called) {
         kernel = called;
         count = 0;
         return this;
     }
 
-    /** A pointer to the first element of a tensor. */
+    /** Adds a pointer to the first element of a tensor. */
     public KernelLauncher tensor(Tensor tensor) {
         return int64(tensor.address());
     }
 
-    /** A {@code long long}, or a pointer. */
+    /** Adds a {@code long long}, or a pointer. */
     public KernelLauncher int64(long value) {
         values.put(count++, value);
         return this;
     }
 
-    /** An {@code int}. */
+    /** Adds an {@code int}. */
     public KernelLauncher int32(long value) {
         return int64(Math.toIntExact(value));
     }
 
-    /** A {@code float}. */
+    /** Adds a {@code float}. */
     public KernelLauncher float32(double value) {
         return int64(Integer.toUnsignedLong(Float.floatToRawIntBits((float) value)));
     }
 
-    /** A {@code double}. */
+    /** Adds a {@code double}. */
     public KernelLauncher float64(double value) {
         return int64(Double.doubleToRawLongBits(value));
     }
 
-    /** Launches on a row of blocks, without dynamic shared memory. */
+    /** Launches a one-dimensional grid without dynamic shared memory. */
     public void launch(long blocks, int threads) {
         launch(blocks, 1, 1, threads, 0);
     }
 
     /**
-     * Launches on a grid of blocks.
+     * Launches a grid of blocks.
      *
-     * @param threads     of each block, in one dimension
+     * @param threads     threads in each block, in one dimension
      * @param sharedBytes dynamic shared memory of each block
      */
     public void launch(long x, long y, long z, int threads, int sharedBytes) {

@@ -19,18 +19,18 @@ import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.driver.Gpu;
 
 /**
- * The kernels of one device: from memory, else from the disk's cache, else compiled. Belongs to the thread that issues
- * the operations.
+ * The kernels of one device. A kernel comes from memory, from the disk cache, or from the compiler. Used by the thread
+ * that issues the operations.
  */
 public final class KernelLoader implements KernelProvider, AutoCloseable {
-    /** A file compiled in one way; its functions are loaded together. */
+    /** A file with its definitions: its functions are compiled and loaded together. */
     private record Unit(String file, List<String> defines) { }
 
     private final Gpu gpu;
     private final KernelCache cache;
     private final Map<KernelVariant, LoadedKernel> kernels = new HashMap<>();
     private final Map<Unit, CUmod_st> modules = new HashMap<>();
-    private final Optional<KernelCompiler> compiler = KernelCompiler.find(); // not needed for what the cache has
+    private final Optional<KernelCompiler> compiler = KernelCompiler.find(); // for kernels that the cache lacks
     private final Optional<String> identity = compiler.map(KernelCompiler::identity);
 
     public KernelLoader(Gpu gpu, KernelCache cache) {
@@ -71,17 +71,17 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
         KernelSource source = KernelSource.load(unit.file());
         List<String> options = KernelCompiler.options(gpu.capability(), unit.defines());
         String key = KernelCache.key(source, options);
-        Optional<CUmod_st> kept = cache.read(key, identity).flatMap(KernelLoader::load);
-        if (kept.isPresent()) {
-            return kept.get();
+        Optional<CUmod_st> cached = cache.read(key, identity).flatMap(KernelLoader::load);
+        if (cached.isPresent()) {
+            return cached.get();
         }
-        byte[] image = compiler.orElseGet(KernelCompiler::new).compile(source, options).image(); // says what is missing
+        byte[] image = compiler.orElseGet(KernelCompiler::new).compile(source, options).image(); // throws without NVRTC
         identity.ifPresent(by -> cache.write(key, by, image));
         return load(image).orElseThrow(() -> new CudaException("the device refuses " + unit.file() + " "
             + unit.defines() + ", compiled for compute capability " + gpu.capability()));
     }
 
-    /** Nothing if this is no code for the device. */
+    /** Empty if this image is not code for the device. */
     private static Optional<CUmod_st> load(byte[] image) {
         CUmod_st module = new CUmod_st();
         try (BytePointer bytes = new BytePointer(image)) {
@@ -96,7 +96,7 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
 
     @Override
     public void close() {
-        modules.values().forEach(module -> cuModuleUnload(module)); // fails if the device has: it is gone then, too
+        modules.values().forEach(module -> cuModuleUnload(module)); // returns an error after a device failure; ignored
         modules.clear();
         kernels.clear();
     }

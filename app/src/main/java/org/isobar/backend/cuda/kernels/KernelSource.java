@@ -11,11 +11,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A kernel's source with every header that it includes, directly or through others.
+ * The source of a kernel with every header that it includes, directly or indirectly.
  *
- * @param file    "layer_norm.cu", say
- * @param text    its contents
- * @param headers contents of the headers by name, in the order of their names
+ * @param file    such as "layer_norm.cu"
+ * @param text    content of the file
+ * @param headers content of the headers by name, sorted by name
  */
 public record KernelSource(String file, String text, Map<String, String> headers) {
     private static final Pattern INCLUDE = Pattern.compile("^\\s*#\\s*include\\s*\"([^\"]+)\"", Pattern.MULTILINE);

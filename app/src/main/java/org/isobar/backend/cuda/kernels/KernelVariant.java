@@ -3,11 +3,11 @@ package org.isobar.backend.cuda.kernels;
 import java.util.List;
 
 /**
- * One way in which a kernel is compiled. Each class of operations lists all that it may ask for, so that every one is
- * compiled and looked at before a GPU sees it.
+ * A kernel with the definitions that it is compiled with. Each class of operations lists all variants that it may use,
+ * so that tests can compile and check every one without a GPU.
  *
- * @param file     "layer_norm.cu", say
- * @param function the kernel in it
+ * @param file     such as "layer_norm.cu"
+ * @param function name of the kernel
  * @param defines  preprocessor definitions, "NAME" or "NAME=VALUE"
  */
 public record KernelVariant(String file, String function, List<String> defines) {

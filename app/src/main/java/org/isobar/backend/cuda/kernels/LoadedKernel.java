@@ -3,7 +3,7 @@ package org.isobar.backend.cuda.kernels;
 import org.bytedeco.cuda.cudart.CUfunc_st;
 
 /**
- * A kernel that is loaded on the device.
+ * A kernel loaded on the device.
  *
  * @param name     file, function and definitions, for messages
  * @param function the driver's handle

@@ -9,9 +9,9 @@ import java.util.stream.Stream;
 
 import org.isobar.tensor.DType;
 
-/** A kernel that is compiled for each type of products, when that type first occurs. */
+/** A kernel that is compiled for each compute type (F32, F16, BF16), at the first use of that type. */
 public final class TypedKernel {
-    /** The types of products. */
+    /** The compute types. */
     public static final List<DType> TYPES = List.of(DType.F32, DType.F16, DType.BF16);
 
     private final KernelProvider kernels;
@@ -20,7 +20,7 @@ public final class TypedKernel {
     private final String[] defines;
     private final Map<DType, LoadedKernel> compiled = new EnumMap<>(DType.class);
 
-    /** @param defines besides that of the type */
+    /** @param defines definitions besides the one of the type */
     public TypedKernel(KernelProvider kernels, String file, String function, String... defines) {
         this.kernels = kernels;
         this.file = file;
@@ -28,7 +28,7 @@ public final class TypedKernel {
         this.defines = defines;
     }
 
-    /** The kernel for tensors A of the given type. */
+    /** The kernel for tensors of the given compute type. */
     public LoadedKernel of(DType dtype) {
         LoadedKernel kernel = compiled.get(dtype);
         if (kernel == null) {
@@ -38,12 +38,12 @@ public final class TypedKernel {
         return kernel;
     }
 
-    /** The definition that says which type a kernel is for: {@code TYPE=bf16_t}. */
+    /** The definition of the type: {@code TYPE=bf16_t}. */
     public static String define(DType dtype) {
         return "TYPE=" + name(dtype);
     }
 
-    /** What kernels call a type. */
+    /** The name of a type in CUDA C++. */
     public static String name(DType dtype) {
         return switch (dtype) {
             case F32 -> "float";
@@ -53,7 +53,7 @@ public final class TypedKernel {
         };
     }
 
-    /** All that {@link #of} may ask for. */
+    /** All variants that {@link #of} may use. */
     public static List<KernelVariant> variants(String file, String function, String... defines) {
         List<KernelVariant> variants = new ArrayList<>();
         for (DType dtype : TYPES) {

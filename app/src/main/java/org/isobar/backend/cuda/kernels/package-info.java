@@ -1,2 +1,2 @@
-/** CUDA C++ kernels on their way to the GPU: source, compiler (NVRTC), cache on disk, loading, launching. */
+/** CUDA C++ kernels: source, compiler (NVRTC), disk cache, loading and launching. */
 package org.isobar.backend.cuda.kernels;

@@ -26,15 +26,16 @@ import org.isobar.distributed.job.Job;
 import org.isobar.tensor.Tensor;
 
 /**
- * Collectives between tensors of GPUs by way of the host: each is copied to pinned memory, goes through a communicator
- * of the host's memory, and is copied back. So ranks may share a GPU, and need no NCCL; it is slow. Sums of half
- * precision are taken in single precision, and rounded once.
+ * Collectives of GPU tensors through the host: a tensor is copied to pinned memory, goes through a communicator for
+ * host memory, and is copied back. So ranks may share a GPU and need no NCCL; it is slow. Sums in half precision are
+ * taken in single precision and rounded once.
  *
- * <p>A thread of its own runs the operations one after the other, while the caller goes on and the GPU computes.
- * {@link Work#await} keeps the host until the result is on its way back to the GPU: no CUDA graph can hold that.
+ * <p>A thread runs the collectives one after another, while the caller goes on and the GPU computes. {@link Work#await}
+ * blocks the host until the copy of the result to the GPU was issued, so these collectives cannot be captured in a CUDA
+ * graph.
  */
 public final class StagedCommunicator implements Communicator {
-    private static final Duration END = Duration.ofSeconds(10); // for a thread that nobody keeps waiting any more
+    private static final Duration END = Duration.ofSeconds(10); // for the thread to end after close
 
     private final GpuResources stack;
     private final Job job;
@@ -43,26 +44,26 @@ public final class StagedCommunicator implements Communicator {
     private final StagingBuffer staging;
     private final ExecutorService thread;
     private final Runnable guard = this::check;
-    private final List<Parcel> parcels = new ArrayList<>();
-    private List<Passage> held; // while several are issued as one
+    private final List<PendingSend> pendingSends = new ArrayList<>();
+    private List<StagedCollective> held; // the collectives of together(), until all are known
     private volatile String place;
     private volatile String failure;
 
     /**
-     * An operation, and what of the GPU's tensors passes through the host's memory.
+     * A collective, with the parts of GPU tensors that go through host memory.
      *
-     * @param in      what is copied from the GPU before
-     * @param out     what is copied to it afterwards
-     * @param ready   stands for all that was issued to the GPU before
-     * @param outcome what {@link #carry} comes to
+     * @param in      copied from the GPU before the collective
+     * @param out     copied to the GPU after it
+     * @param ready   recorded behind all work issued to the GPU before
+     * @param outcome result of {@link #carry}
      */
-    private record Passage(CollectiveCall operation, Optional<Part> in, Optional<Part> out, CudaEvent ready,
+    private record StagedCollective(CollectiveCall operation, Optional<Part> in, Optional<Part> out, CudaEvent ready,
         CompletableFuture<Work> outcome) { }
 
-    /** A tensor that is being sent, kept until it is. */
-    private record Parcel(Work sending, Tensor tensor) { }
+    /** A send in flight, with the tensor that it reads. */
+    private record PendingSend(Work sending, Tensor tensor) { }
 
-    /** Carries on over {@code host}, which it closes at its end. */
+    /** Uses {@code host} for the collectives, and closes it at its own close. */
     public StagedCommunicator(GpuResources stack, Job job, Communicator host) {
         this.stack = stack;
         this.job = job;
@@ -121,23 +122,23 @@ public final class StagedCommunicator implements Communicator {
 
     @Override
     public Work together(Runnable several) {
-        List<Passage> passages = new ArrayList<>();
-        held = passages;
+        List<StagedCollective> collectives = new ArrayList<>();
+        held = collectives;
         try {
             several.run();
         } finally {
             held = null;
         }
-        passages.stream().sorted(Comparator.comparing(Passage::operation, CollectiveCall.GROUP_ORDER))
+        collectives.stream().sorted(Comparator.comparing(StagedCollective::operation, CollectiveCall.GROUP_ORDER))
             .forEach(this::begin);
-        return Work.all(passages.stream().map(this::work).toList());
+        return Work.all(collectives.stream().map(this::work).toList());
     }
 
     private static Optional<Part> all(Tensor tensor) {
         return Optional.of(new Part(tensor, 0));
     }
 
-    /** {@code part}, this rank's, unless it has no elements: then any tensor stands for it. */
+    /** This rank's part, or empty if it has no elements: callers then pass any tensor. */
     private Optional<Part> own(CollectiveCall operation, Tensor part) {
         return operation.sizes()[group().index()] == 0 ? Optional.empty()
             : Optional.of(new Part(part, start(operation)));
@@ -156,54 +157,54 @@ public final class StagedCommunicator implements Communicator {
         stack.gpu().makeCurrent();
         CudaEvent ready = new CudaEvent();
         stack.compute().record(ready);
-        Passage passage = new Passage(operation, in, out, ready, new CompletableFuture<>());
+        StagedCollective collective = new StagedCollective(operation, in, out, ready, new CompletableFuture<>());
         if (held == null) {
-            begin(passage);
+            begin(collective);
         } else {
-            held.add(passage);
+            held.add(collective);
         }
-        return work(passage);
+        return work(collective);
     }
 
-    private void begin(Passage passage) {
-        passage.outcome().completeAsync(() -> carry(passage), thread);
+    private void begin(StagedCollective collective) {
+        collective.outcome().completeAsync(() -> carry(collective), thread);
     }
 
-    private Work work(Passage passage) {
-        return new StagedWork(passage.operation().place(group()), passage.outcome(), job.watch(), this::follow);
+    private Work work(StagedCollective collective) {
+        return new StagedWork(collective.operation().place(group()), collective.outcome(), job.watch(), this::follow);
     }
 
-    /** On the thread of this communicator; returns what of the operation does not need the staged tensor any more. */
-    private Work carry(Passage passage) {
+    /** Runs a collective on the thread of this communicator; returns the work left to do: a send in flight, or none. */
+    private Work carry(StagedCollective collective) {
         try {
             check();
             stack.gpu().makeCurrent();
-            CollectiveCall operation = passage.operation();
-            Tensor staged = staging.fetch(operation.dtype(), operation.elements(), passage.in(), passage.ready());
+            CollectiveCall operation = collective.operation();
+            Tensor staged = staging.fetch(operation.dtype(), operation.elements(), collective.in(), collective.ready());
             if (operation.kind() == Kind.SEND) {
                 return send(operation, staged);
             }
             onHost(operation, staged).await();
-            passage.out().ifPresent(staging::deliver);
+            collective.out().ifPresent(staging::deliver);
             return Work.completed();
-        } catch (CommunicationException lost) { // whoever found it has told the others
+        } catch (CommunicationException lost) { // the rank that found the failure has told the job
             refuse(job.watch().failure().orElse(lost.getMessage()));
             throw lost;
         } catch (RuntimeException | Error own) {
             refuse(own.toString());
-            job.watch().fail(passage.operation().place(group()) + ": " + own); // they must not be left waiting
+            job.watch().fail(collective.operation().place(group()) + ": " + own); // the other ranks would wait for ever
             throw own;
         } finally {
-            stack.gpu().release(passage.ready()::close);
+            stack.gpu().release(collective.ready()::close);
         }
     }
 
-    /** Sends a copy: the receiver may first send something that passes by way of the same place. */
+    /** Sends a copy, because the receiver may first send a tensor that needs the same staging buffer. */
     private Work send(CollectiveCall operation, Tensor staged) {
         Tensor copy = StagingBuffer.copy(staged);
         Work sending = host.send(copy, operation.root());
-        parcels.removeIf(parcel -> parcel.sending().done());
-        parcels.add(new Parcel(sending, copy));
+        pendingSends.removeIf(pending -> pending.sending().done());
+        pendingSends.add(new PendingSend(sending, copy));
         return sending;
     }
 
@@ -225,13 +226,13 @@ public final class StagedCommunicator implements Communicator {
         return size == 0 ? staged : staged.slice(start(operation), size);
     }
 
-    /** What the GPU is given from now on comes after the latest result. */
+    /** Makes later operations of the GPU wait for the latest result. */
     private void follow() {
         stack.gpu().makeCurrent();
         stack.compute().await(staging.landed());
     }
 
-    /** Ends what waits for this GPU when the job has failed; names what this rank has issued last. */
+    /** Throws if the job has failed; the message names the latest collective of this rank. */
     private void check() {
         verdict().ifPresent(reason -> {
             throw new CommunicationException(place + ": " + reason);
@@ -253,11 +254,11 @@ public final class StagedCommunicator implements Communicator {
         }
         refuse("the communicator was closed");
         thread.shutdown();
-        host.close(); // and so what is under way comes to its end
+        host.close(); // ends the collectives in flight
         try {
             if (thread.awaitTermination(END.toNanos(), TimeUnit.NANOSECONDS)) {
                 staging.close();
-            } // else the GPU hangs, and keeps what it may still touch
+            } // else the GPU hangs, and its buffers stay allocated
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         } finally {

@@ -7,7 +7,7 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Work;
 import org.isobar.distributed.job.FailureDetector;
 
-/** An operation on its way through the host's memory. */
+/** The handle of a collective that goes through host memory. */
 final class StagedWork implements Work {
     private final String place;
     private final CompletableFuture<Work> outcome;
@@ -15,12 +15,12 @@ final class StagedWork implements Work {
     private final Runnable follow;
 
     /**
-     * An operation that was issued.
+     * A collective that was issued.
      *
      * @param place   names rank, group and operation
-     * @param outcome what is left for the host to do when the GPU's part is done: to send, or nothing
-     * @param watch   told who waits
-     * @param follow  makes the GPU's later operations wait for the result
+     * @param outcome completed when the GPU's part is done; its value is the host's remaining work, such as a send
+     * @param watch   informed while this rank waits
+     * @param follow  makes later operations of the GPU wait for the result
      */
     StagedWork(String place, CompletableFuture<Work> outcome, FailureDetector watch, Runnable follow) {
         this.place = place;
@@ -29,7 +29,7 @@ final class StagedWork implements Work {
         this.follow = follow;
     }
 
-    /** The host waits until the result is on its way to the GPU; there, what is issued from now on comes after it. */
+    /** Blocks the host until the copy of the result to the GPU was issued. Later operations of the GPU wait for it. */
     @Override
     public void await() {
         watch.waiting(place);
@@ -46,7 +46,7 @@ final class StagedWork implements Work {
         follow.run();
     }
 
-    /** A failure of the job gets a new exception, so that its trace shows who waited; one of the device is its own. */
+    /** Wraps a failure of the job, so that the stack trace shows the waiting code. Other exceptions are kept. */
     private static RuntimeException failure(Throwable thrown) {
         return switch (thrown) {
             case CommunicationException lost -> new CommunicationException(lost.getMessage(), lost);

@@ -22,9 +22,9 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * A place in the host's pinned memory that one tensor of a GPU passes through at a time, on a stream of its own. It
- * grows to the largest, and stays. Numbers in half precision lie in single precision beside it, for the host sums
- * those: the way there is exact, the way back rounds once. Used by one thread.
+ * Pinned host memory that one GPU tensor at a time is copied to and from, on a stream of its own. It grows to the
+ * largest tensor. Tensors in half precision are converted to single precision, in which the host reduces them: the
+ * conversion there is exact, the conversion back rounds once. Used by one thread.
  */
 final class StagingBuffer implements AutoCloseable {
     private static final long LEAST = 1L << 16;
@@ -38,45 +38,45 @@ final class StagingBuffer implements AutoCloseable {
     private MemorySegment single = MemorySegment.NULL;
 
     /**
-     * A tensor of the GPU, or a part of one.
+     * A GPU tensor that is a part of the staged tensor, or all of it.
      *
-     * @param tensor that part
-     * @param at     element of the staged tensor at which it begins
+     * @param tensor the part, in GPU memory
+     * @param at     element of the staged tensor at which the part begins
      */
     record Part(Tensor tensor, long at) { }
 
-    /** A place without room yet. */
+    /** A small buffer, which grows when needed. */
     StagingBuffer(Gpu gpu, HostWait waits) {
         this.gpu = gpu;
         this.waits = waits;
         pinned = new PinnedMemory(gpu, LEAST);
     }
 
-    /** A copy of a staged tensor, in memory of its own. */
+    /** Copies a staged tensor to new host memory. */
     static Tensor copy(Tensor staged) {
         MemorySegment own = Arena.ofAuto().allocate(staged.bytes(), DType.F64.bytes());
         own.copyFrom(HostStorage.of(staged));
         return new Tensor(new HostStorage(own), 0, staged.dtype(), staged.shape());
     }
 
-    /** Stands for the latest {@link #deliver}, and all before it. */
+    /** Recorded behind the copy of the latest {@link #deliver}. */
     CudaEvent landed() {
         return landed;
     }
 
     /**
-     * Makes room for a tensor and copies to it what the GPU has of it, when {@code ready} is reached; the host waits
-     * for that. What else is in it is undefined.
+     * Waits for {@code ready} and copies this GPU's part of a tensor to the host. The rest of the staged tensor is
+     * undefined.
      *
-     * @return the place, as (elements) in F32 or F64, until the next call; one element where there is none
+     * @return the staged tensor, (elements) in F32 or F64, valid until the next call; at least one element
      */
     Tensor fetch(DType dtype, long elements, Optional<Part> part, CudaEvent ready) {
         reserve(elements * dtype.bytes());
         stream.await(ready);
-        part.ifPresent(from -> Cuda.check(cuMemcpyDtoHAsync(place(from), from.tensor().address(),
+        part.ifPresent(from -> Cuda.check(cuMemcpyDtoHAsync(address(from), from.tensor().address(),
             from.tensor().bytes(), stream.handle()), "cuMemcpyDtoHAsync"));
         stream.record(fetched);
-        waits.until(fetched); // what lay here before has been copied by then, too
+        waits.until(fetched); // the stream has then finished the previous tensor, too
         if (!isHalf(dtype)) {
             return new Tensor(new HostStorage(pinned.segment()), 0, dtype, Shape.of(Math.max(1, elements)));
         }
@@ -88,25 +88,25 @@ final class StagingBuffer implements AutoCloseable {
         return new Tensor(new HostStorage(single), 0, DType.F32, Shape.of(elements));
     }
 
-    /** Copies a part of the staged tensor to the GPU; the host does not wait. */
+    /** Copies a part of the staged tensor to the GPU. The host does not wait. */
     void deliver(Part part) {
         if (isHalf(part.tensor().dtype())) {
             round(part);
         }
-        Cuda.check(cuMemcpyHtoDAsync(part.tensor().address(), place(part), part.tensor().bytes(), stream.handle()),
+        Cuda.check(cuMemcpyHtoDAsync(part.tensor().address(), address(part), part.tensor().bytes(), stream.handle()),
             "cuMemcpyHtoDAsync");
         stream.record(landed);
     }
 
-    private Pointer place(Part part) {
+    private Pointer address(Part part) {
         long offset = part.at() * part.tensor().dtype().bytes();
         assert offset + part.tensor().bytes() <= pinned.segment().byteSize() : part;
-        return new Pointer(pinned.pointer()).position(offset); // a plain pointer counts bytes
+        return new Pointer(pinned.pointer()).position(offset); // positions of a plain pointer are bytes
     }
 
     private void reserve(long bytes) {
         if (bytes > pinned.segment().byteSize()) {
-            waits.until(landed); // the last tensor may be on its way from here
+            waits.until(landed); // the previous tensor may still be copied from here
             pinned.close();
             pinned = new PinnedMemory(gpu, bytes);
         }
@@ -133,14 +133,14 @@ final class StagingBuffer implements AutoCloseable {
         }
     }
 
-    /** Waits for what is on its way, and frees the memory, whatever the device answers. */
+    /** Waits for copies in flight and frees the memory. Errors of a failed device are ignored. */
     @Override
     public void close() {
         try {
             gpu.makeCurrent();
             stream.synchronize();
         } catch (CudaException failed) {
-            // The device has failed before, and whoever met that first has said so.
+            // Reported already by the thread that met it first.
         }
         pinned.close();
         gpu.release(() -> {

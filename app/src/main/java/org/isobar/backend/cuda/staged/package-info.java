@@ -1,2 +1,2 @@
-/** Collectives between GPUs by way of pinned host memory. */
+/** Collectives between GPUs through pinned host memory. */
 package org.isobar.backend.cuda.staged;

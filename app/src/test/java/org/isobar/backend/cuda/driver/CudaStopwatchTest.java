@@ -13,7 +13,7 @@ import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Marks among the operations of a GPU. */
+/** Laps between marks on the compute stream. */
 @Tag("cuda")
 class CudaStopwatchTest {
     private static final long ELEMENTS = 1 << 20;

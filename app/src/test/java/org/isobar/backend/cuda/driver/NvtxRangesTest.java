@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ranges, told to a library that writes down what it is told. */
+/** Ranges and profiler calls, recorded by a stub library. */
 class NvtxRangesTest {
     private static final String RECORDER = """
         #include <string.h>
@@ -31,7 +31,7 @@ class NvtxRangesTest {
         """;
 
     @Test
-    @Tag("simulated") // wants a C compiler, as the simulated machine does
+    @Tag("simulated") // needs a C compiler, like the simulated machine
     void rangesNestInTheProfilersWindow(@TempDir Path directory) throws Exception {
         Path source = Files.writeString(directory.resolve("recorder.c"), RECORDER);
         Path library = directory.resolve("recorder.so");

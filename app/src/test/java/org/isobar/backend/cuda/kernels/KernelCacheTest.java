@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Compiled kernels on the disk: what their names depend on, and whatever may happen to their files. */
+/** The disk cache: what its keys depend on, and damaged, missing or unwritable files. */
 class KernelCacheTest {
     private static final KernelSource SOURCE = new KernelSource("a.cu", "text", Map.of("b.cuh", "header"));
     private static final byte[] IMAGE = {1, 2, 3};

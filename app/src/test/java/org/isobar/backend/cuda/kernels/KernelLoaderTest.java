@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kernels of a device: compiled, kept, loaded again. */
+/** Kernels are compiled, cached and loaded again. */
 @Tag("cuda")
 class KernelLoaderTest {
     private static final String FILE = "fill.cu";

@@ -17,12 +17,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** NVRTC of a toolkit that the environment names and the loader does not know, in a process of its own. */
+/** Compiles, in a new process, with a toolkit that CUDA_HOME names and the dynamic loader does not find. */
 @Tag("nvrtc")
 class ToolkitCompilerTest {
     private static final long SECONDS = 120;
 
-    /** What the process runs. */
+    /** The program of that process. */
     static final class Program {
         private Program() { }
 
@@ -50,7 +50,7 @@ class ToolkitCompilerTest {
         assertTrue(said.contains("compiled to"), said);
     }
 
-    /** Where the bindings have unpacked the compiler of the class path, with all that it needs. */
+    /** The directory into which JavaCPP has unpacked NVRTC from the class path. */
     private static Path redistributable() throws IOException {
         new KernelCompiler();
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {

@@ -10,50 +10,50 @@ import java.util.UUID;
 import org.isobar.distributed.ProcessGroup;
 import org.junit.jupiter.api.Test;
 
-/** What keeps ranks from working together over NCCL. */
+/** The checks of peer information before NCCL connects. */
 class NcclBootstrapTest {
     private static final ProcessGroup GROUP = new ProcessGroup("tp", List.of(2, 3, 5), 3);
 
     @Test
     void aGpuForEach() {
-        assertEquals(Optional.empty(), obstacle(Map.of(), card(22903, 0), card(22903, 1), card(22903, 2)));
+        assertEquals(Optional.empty(), obstacle(Map.of(), peer(22903, 0), peer(22903, 1), peer(22903, 2)));
     }
 
     @Test
     void aGpuForTwo() {
         assertEquals(Optional.of("ranks 3 and 5 of group tp [2, 3, 5] share GPU-00000000-0000-0000-0000-000000000001 "
             + "on node7: start one process for each GPU, or use --comm_backend=host"),
-            obstacle(Map.of("NCCL_MULTI_RANK_GPU_ENABLE", "1"), card(22903, 0), card(22903, 1), card(22903, 1)));
+            obstacle(Map.of("NCCL_MULTI_RANK_GPU_ENABLE", "1"), peer(22903, 0), peer(22903, 1), peer(22903, 1)));
     }
 
     @Test
     void newerVersionsLetThemShare() {
         assertEquals(Optional.empty(),
-            obstacle(Map.of("NCCL_MULTI_RANK_GPU_ENABLE", "1"), card(23003, 1), card(23003, 1), card(23003, 1)));
-        assertEquals(true, obstacle(Map.of(), card(23003, 1), card(23003, 1), card(23003, 1)).isPresent());
+            obstacle(Map.of("NCCL_MULTI_RANK_GPU_ENABLE", "1"), peer(23003, 1), peer(23003, 1), peer(23003, 1)));
+        assertEquals(true, obstacle(Map.of(), peer(23003, 1), peer(23003, 1), peer(23003, 1)).isPresent());
     }
 
     @Test
     void versionsThatDiffer() {
         assertEquals(Optional.of("ranks 2 and 5 of group tp [2, 3, 5] have different versions of NCCL, 2.29.3 on node7 "
             + "and 2.27.7 on node7: install the same everywhere"),
-            obstacle(Map.of(), card(22903, 0), card(22903, 1), card(22707, 2)));
+            obstacle(Map.of(), peer(22903, 0), peer(22903, 1), peer(22707, 2)));
     }
 
     @Test
-    void cardsComeAsTheyWent() {
-        NcclPeerInfo card = NcclPeerInfo.of(card(22903, 77).bytes());
-        assertEquals(22903, card.version());
-        assertEquals(new UUID(0, 77), card.gpu());
-        assertEquals("node7", card.host());
-        assertEquals(5, card.id()[3]);
+    void peerInformationIsSentUnchanged() {
+        NcclPeerInfo peer = NcclPeerInfo.of(peer(22903, 77).bytes());
+        assertEquals(22903, peer.version());
+        assertEquals(new UUID(0, 77), peer.gpu());
+        assertEquals("node7", peer.host());
+        assertEquals(5, peer.id()[3]);
     }
 
     private static Optional<String> obstacle(Map<String, String> environment, NcclPeerInfo... cards) {
         return NcclBootstrap.obstacle(GROUP, List.of(cards), environment);
     }
 
-    private static NcclPeerInfo card(int version, long gpu) {
+    private static NcclPeerInfo peer(int version, long gpu) {
         byte[] id = new byte[128];
         id[3] = 5;
         return new NcclPeerInfo(id, version, new UUID(0, gpu), "node7");

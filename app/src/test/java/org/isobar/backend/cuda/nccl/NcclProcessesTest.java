@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class NcclProcessesTest {
-    /** Two scenes that wait most of their time: they do so while the others play. */
+    /** Two scenarios that wait most of their time. They run beside the other tests. */
     private static RankProcesses patient;
     private static RankProcesses kept;
 
@@ -49,7 +49,7 @@ class NcclProcessesTest {
         all(NcclJobs.COLLECTIVES, 4);
     }
 
-    /** With three, a mean is no power of two, and each has two neighbours. */
+    /** With three ranks, 1/3 is not a power of two, and each rank has two neighbours. */
     @ParameterizedTest
     @ValueSource(ints = {2, 3})
     void capturedCollectives(int count) throws Exception {
@@ -85,7 +85,7 @@ class NcclProcessesTest {
         }
     }
 
-    /** NCCL ends an aborted communicator only when the graphs with its operations are gone. */
+    /** NCCL ends an aborted communicator only when the graphs with its operations are freed. */
     @Test
     void aKilledProcessEndsGraphLaunches() throws Exception {
         try (RankProcesses ranks = start(NcclJobs.LAUNCH_FOREVER, 2, 2)) {
@@ -154,7 +154,7 @@ class NcclProcessesTest {
         }
     }
 
-    /** The planted mistake; all other scenes are its twins without it. */
+    /** The planted bug. The other scenarios show that correct programs are not reported. */
     @Test
     void aMissingEventIsFound() throws Exception {
         try (RankProcesses ranks = start(NcclJobs.NO_EVENT, 2, 2)) {
@@ -167,8 +167,8 @@ class NcclProcessesTest {
         }
     }
 
-    private void all(NcclJobs scene, int count) throws Exception {
-        try (RankProcesses ranks = start(scene, count, count)) {
+    private void all(NcclJobs scenario, int count) throws Exception {
+        try (RankProcesses ranks = start(scenario, count, count)) {
             expectAllToEnd(ranks);
         }
     }
@@ -180,12 +180,12 @@ class NcclProcessesTest {
         }
     }
 
-    private RankProcesses start(NcclJobs scene, int count, int gpus) throws IOException {
-        return start(directory, scene, count, gpus);
+    private RankProcesses start(NcclJobs scenario, int count, int gpus) throws IOException {
+        return start(directory, scenario, count, gpus);
     }
 
-    private static RankProcesses start(Path directory, NcclJobs scene, int count, int gpus) throws IOException {
+    private static RankProcesses start(Path directory, NcclJobs scenario, int count, int gpus) throws IOException {
         return new RankProcesses(NcclRank.class, count, directory, Map.of("ISOBAR_SIM_GPUS", String.valueOf(gpus)),
-            scene.name());
+            scenario.name());
     }
 }

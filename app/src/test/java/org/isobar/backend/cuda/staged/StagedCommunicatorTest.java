@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Collectives of tensors of one GPU, by way of the host. All numbers are small integers, exact in every type. */
+/** Collectives of GPU tensors through host memory. All numbers are small integers, exact in every type. */
 @Tag("cuda")
 class StagedCommunicatorTest {
     private static final int COUNT = 3;
-    private static final int MANY = 70_001; // more than there is room for at first
+    private static final int MANY = 70_001; // more than the staging buffer holds at first
 
     @ParameterizedTest
     @EnumSource
@@ -99,7 +99,7 @@ class StagedCommunicatorTest {
         });
     }
 
-    /** All send before any receives, more than sockets hold: this must not block. */
+    /** All ranks send before any receives, and more than sockets buffer. This must not block. */
     @ParameterizedTest
     @EnumSource(names = {"F32", "BF16"})
     void neighboursExchangeLargeTensors(DType dtype) throws Exception {
@@ -113,7 +113,7 @@ class StagedCommunicatorTest {
             assertArrayEquals(expected(2_000_000, i -> previous), rank.values(theirs));
 
             rank.communicator().together(() -> {
-                rank.communicator().receive(own.slice(0, 10), (rank.index() + 1) % COUNT); // before anybody sends
+                rank.communicator().receive(own.slice(0, 10), (rank.index() + 1) % COUNT); // before any rank sends
                 rank.communicator().send(theirs.slice(0, 10), previous);
             }).await();
             assertArrayEquals(expected(10, i -> rank.index()), rank.values(own.slice(0, 10)));
@@ -183,7 +183,7 @@ class StagedCommunicatorTest {
         expect(thrown, "operation 0 (all-reduce of 10 F32)", "of 11 F32");
     }
 
-    /** Of the others, one waits for the collective, one for the GPU. */
+    /** Of the remaining ranks, one waits for the collective and one for the GPU. */
     @Test
     void aRankThatLeavesEndsTheOthers() throws Exception {
         CountDownLatch left = new CountDownLatch(1);
@@ -207,7 +207,7 @@ class StagedCommunicatorTest {
         expect(thrown, "group dp [0, 1, 2]", "rank 2");
     }
 
-    /** Nobody comes to the operations that this rank has issued. */
+    /** No other rank issues the collectives of this one. */
     @Test
     void closingEndsWhatIsUnderWay() throws Exception {
         CountDownLatch closed = new CountDownLatch(1);
@@ -228,7 +228,7 @@ class StagedCommunicatorTest {
         });
     }
 
-    /** Every rank but those that end otherwise has a verdict with these texts. */
+    /** Each rank except those that failed otherwise has thrown a message with these texts. */
     private static void expect(List<Exception> thrown, String... texts) {
         for (Exception each : thrown) {
             if (each != null) {
