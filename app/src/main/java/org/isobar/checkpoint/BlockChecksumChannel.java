@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * Counts and sums up what goes to a file: a CRC32C for each block of bytes, so that a reader who needs a part of the
- * file can check that part.
+ * A channel that computes a CRC32C for each block of the bytes written through it. A reader that needs a part of the
+ * file can then check only the blocks of that part.
  */
 final class BlockChecksumChannel implements WritableByteChannel {
     private final WritableByteChannel file;
@@ -18,7 +18,7 @@ final class BlockChecksumChannel implements WritableByteChannel {
     private final List<Long> sums = new ArrayList<>();
     private long bytes;
 
-    /** Sums up what it passes on to {@code file}, which the caller closes. */
+    /** Creates a channel that passes all bytes on to {@code file}, which the caller closes. */
     BlockChecksumChannel(WritableByteChannel file, int blockBytes) {
         this.file = file;
         this.blockBytes = blockBytes;
@@ -26,13 +26,13 @@ final class BlockChecksumChannel implements WritableByteChannel {
 
     @Override
     public int write(ByteBuffer source) throws IOException {
-        ByteBuffer taken = source.duplicate();
+        ByteBuffer written = source.duplicate();
         int count = file.write(source);
-        taken.limit(taken.position() + count);
-        while (taken.hasRemaining()) {
-            int part = (int) Math.min(blockBytes - bytes % blockBytes, taken.remaining());
-            sum.update(taken.slice(taken.position(), part));
-            taken.position(taken.position() + part);
+        written.limit(written.position() + count);
+        while (written.hasRemaining()) {
+            int part = (int) Math.min(blockBytes - bytes % blockBytes, written.remaining());
+            sum.update(written.slice(written.position(), part));
+            written.position(written.position() + part);
             bytes += part;
             if (bytes % blockBytes == 0) {
                 endBlock();
@@ -41,8 +41,8 @@ final class BlockChecksumChannel implements WritableByteChannel {
         return count;
     }
 
-    /** What was written so far, as the manifest holds it; nothing may be written after. */
-    StoredFile written() {
+    /** Size and checksums of what was written. Nothing may be written afterwards. */
+    StoredFile finish() {
         if (bytes % blockBytes != 0) {
             endBlock();
         }

@@ -26,26 +26,25 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A complete checkpoint, open for reading. Any slice of any tensor can be read, whatever slices it was written in; only
- * the files and blocks that hold its elements are touched, and whatever is read is checked against its checksum. For
- * one thread.
+ * A complete checkpoint, open for reading. Any slice of any tensor can be read, whatever slices it was written in. Only
+ * the files and blocks that hold the slice are read, and each block is checked against its checksum. Not thread-safe.
  */
 public final class Checkpoint implements StoredTensors {
     private static final int MAX_OPEN = 16; // each file has a buffer
 
     private final Path path;
     private final CheckpointManifest manifest;
-    private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // latest used last
+    private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // in order of access
 
-    /** How closely a checkpoint is looked at before it is taken. */
+    /** What is checked when a checkpoint is opened. */
     public enum IntegrityCheck {
-        /** At its manifest and at the size of each file. */
+        /** The manifest and the size of each file. */
         SIZES,
-        /** At the checksums of all files, too: reads them from beginning to end. */
+        /** Also the checksums of all files, which are read completely. */
         CHECKSUMS
     }
 
-    /** A slice of a tensor as it was written: the name of the file in which it lies, and which slice it is. */
+    /** A slice of a tensor as it was written: the name of its file, and which slice it is. */
     public record StoredSlice(String file, Shard shard) { }
 
     private Checkpoint(Path path, CheckpointManifest manifest) {
@@ -54,15 +53,16 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * Opens a checkpoint: reads its manifest and looks at the size of each file.
+     * Opens a checkpoint, reads its manifest and checks the size of each file.
      *
-     * @throws UserException if there is none, or it is incomplete, damaged, not Isobar's or of a later format
+     * @throws UserException if it does not exist, is incomplete or damaged, is not one of Isobar's, or has a later
+     * format version
      */
     public static Checkpoint open(Path path) {
         Path file = path.resolve(CheckpointManifest.FILE);
         try {
             if (Files.isDirectory(path) && Files.notExists(file)) {
-                throw new MalformedException("it is not complete, or not Isobar's: it has no "
+                throw new MalformedException("it is incomplete, or not an Isobar checkpoint: it has no "
                     + CheckpointManifest.FILE);
             }
             CheckpointManifest manifest = CheckpointManifest.parse(Files.readAllBytes(file));
@@ -78,13 +78,13 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * {@link #open(Path)} after a closer look.
+     * Opens a checkpoint after the given check.
      *
-     * @throws UserException also if a checksum is wrong that was looked at
+     * @throws UserException as {@link #open(Path)} does, and if a checksum that is checked does not match
      */
-    static Checkpoint open(Path path, IntegrityCheck scrutiny) {
+    static Checkpoint open(Path path, IntegrityCheck check) {
         Checkpoint checkpoint = open(path);
-        List<String> damage = scrutiny == IntegrityCheck.SIZES ? List.of() : checkpoint.verify();
+        List<String> damage = check == IntegrityCheck.SIZES ? List.of() : checkpoint.verify();
         if (!damage.isEmpty()) {
             checkpoint.close();
             throw unusable(path, damage.getFirst());
@@ -93,18 +93,18 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * Opens the checkpoint of the latest iteration that is sound.
+     * Opens the newest checkpoint that passes the given check.
      *
-     * @param directory that checkpoints were written into; it need not be there
-     * @param scrutiny  what makes a checkpoint sound
-     * @param skipped   is told of each later one that is not, and why
-     * @return nothing if there is none
+     * @param directory directory of checkpoints; it need not exist
+     * @param check     what is checked
+     * @param skipped   receives a message for each newer checkpoint that fails the check
+     * @return empty if no checkpoint passes
      * @throws UserException if the directory cannot be read
      */
-    public static Optional<Checkpoint> newest(Path directory, IntegrityCheck scrutiny, Consumer<String> skipped) {
+    public static Optional<Checkpoint> newest(Path directory, IntegrityCheck check, Consumer<String> skipped) {
         for (Path path : list(directory)) {
             try {
-                return Optional.of(open(path, scrutiny));
+                return Optional.of(open(path, check));
             } catch (UserException e) {
                 skipped.accept(e.getMessage());
             }
@@ -112,53 +112,53 @@ public final class Checkpoint implements StoredTensors {
         return Optional.empty();
     }
 
-    /** What is named like a checkpoint in a directory, the latest iteration first, sound or not. */
+    /** The directories named like checkpoints in a directory, newest first. They are not opened or checked. */
     static List<Path> list(Path directory) {
         try {
             return CheckpointFiles.checkpoints(directory);
-        } catch (NoSuchFileException | NotDirectoryException e) { // who writes there will say what is wrong
+        } catch (NoSuchFileException | NotDirectoryException e) { // a write there will report what is wrong
             return List.of();
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoints in " + directory, e);
         }
     }
 
-    /** Where it is. */
+    /** Path of the checkpoint. */
     public Path path() {
         return path;
     }
 
-    /** The iteration after which it was made. */
+    /** The number of training steps done when it was saved. */
     public long iteration() {
         return manifest.iteration();
     }
 
-    /** Configuration of the run that made it, in the order in which it was given. */
+    /** Configuration of the run that saved it, in its original order. */
     public Map<String, String> configuration() {
         return Collections.unmodifiableMap(manifest.configuration());
     }
 
     /**
-     * What the training loop gave as its state.
+     * The state of the training loop.
      *
-     * @throws UserException if that was no {@code type}
+     * @throws UserException if it cannot be read as {@code type}
      */
     public <T> T state(Class<T> type) {
         try {
             return CheckpointManifest.JSON.treeToValue(manifest.state(), type);
         } catch (JsonProcessingException e) {
-            throw unusable(path, "its state is not one that this program reads: " + e.getOriginalMessage());
+            throw unusable(path, "this program cannot read its training state: " + e.getOriginalMessage());
         }
     }
 
-    /** The same as text: a value for each name, those of objects in objects joined by dots. */
+    /** The state of the training loop as text: name to value. Names of nested objects are joined by dots. */
     public Map<String, String> state() {
         Map<String, String> entries = new LinkedHashMap<>();
         flatten("", manifest.state(), entries);
         return entries;
     }
 
-    /** Names of all tensors, in the order in which they lie in the files. */
+    /** Names of all tensors, in the order of the files. */
     @Override
     public List<String> names() {
         return List.copyOf(manifest.tensors().keySet());
@@ -183,7 +183,7 @@ public final class Checkpoint implements StoredTensors {
         return tensor(name).pieces().stream().map(piece -> new StoredSlice(piece.file(), piece.shard())).toList();
     }
 
-    /** Bytes of each file of tensors. */
+    /** Name and size in bytes of each shard file. */
     public Map<String, Long> files() {
         Map<String, Long> sizes = new LinkedHashMap<>();
         manifest.files().forEach((name, file) -> sizes.put(name, file.bytes()));
@@ -193,8 +193,8 @@ public final class Checkpoint implements StoredTensors {
     /**
      * Reads a slice of a tensor.
      *
-     * @param shard       which slice; it need not be one of those that were written
-     * @param destination as many floats as the slice has elements; what it holds after a failure is undefined
+     * @param shard       which slice; it may differ from the slices that were written
+     * @param destination receives the elements of the slice as floats; undefined after a failure
      * @throws UserException if there is no such tensor or slice, a file cannot be read, or a block of it is damaged
      */
     public void read(String name, Shard shard, MemorySegment destination) {
@@ -218,9 +218,9 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * Reads all files from beginning to end and says what is wrong with them.
+     * Reads all files completely and checks them.
      *
-     * @return a message for each damaged block, missing file and piece; empty if all is well
+     * @return a message for each damaged block, missing file and missing slice; empty if there is no damage
      */
     public List<String> verify() {
         List<String> wrong = new ArrayList<>();

@@ -13,17 +13,17 @@ import java.util.Optional;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
-/** A directory of checkpoints as a whole. */
+/** Prepares a directory of checkpoints for a run that starts or resumes. */
 public final class CheckpointDirectory {
     private CheckpointDirectory() { }
 
     /**
-     * Gives a checkpoint its name again if a run was killed while it replaced that by another of the same iteration;
-     * deletes it if the other has the name. Rank 0 calls it, holding the run's {@link RunLock}, before it looks for
-     * checkpoints.
+     * Repairs a replacement that was interrupted: if a run was killed while it replaced a checkpoint by another of the
+     * same iteration, renames the old one back, or deletes it if the new one is in place. Rank 0 calls it before it
+     * lists checkpoints, while holding the run's {@link RunLock}.
      *
-     * @param directory of checkpoints; need not be there
-     * @throws org.isobar.fault.UserException if the directory cannot be read, or such a checkpoint not renamed or
+     * @param directory directory of checkpoints; it need not exist
+     * @throws org.isobar.fault.UserException if the directory cannot be read, or a checkpoint cannot be renamed or
      * deleted
      */
     public static void recover(Path directory) {
@@ -37,13 +37,13 @@ public final class CheckpointDirectory {
     }
 
     /**
-     * Makes way for a run that begins behind an iteration, or with its first step, behind -1: what is named like a
-     * checkpoint of a later one, sound or not, moves to the first of {@code directory-1}, {@code directory-2} and so on
-     * that is not there yet. Nothing is lost, and nothing old is mistaken for new. The run's {@link RunLock} must be
-     * held, and lies elsewhere.
+     * Moves checkpoints of later iterations out of the way of a run that starts after {@code iteration}; -1 for a run
+     * that starts with its first step. Every entry named like a later checkpoint, damaged or not, moves to the first of
+     * {@code directory-1}, {@code directory-2} and so on that does not exist. Nothing is deleted, and no old checkpoint
+     * can be mistaken for a new one. The run's {@link RunLock} must be held; its file is outside this directory.
      *
-     * @return where it is now; none if there was nothing to set aside
-     * @throws org.isobar.fault.UserException if the directory cannot be read, or anything in it not moved
+     * @return the new directory; empty if there was nothing to move
+     * @throws org.isobar.fault.UserException if the directory cannot be read, or an entry cannot be moved
      */
     public static Optional<Path> setAside(Path directory, long iteration) {
         List<Path> checkpoints;
@@ -62,7 +62,7 @@ public final class CheckpointDirectory {
         }
         try {
             Path aside = firstFree(directory.toAbsolutePath());
-            if (later.equals(checkpoints)) { // at one go
+            if (later.equals(checkpoints)) { // all of them: a single rename
                 Files.move(directory, aside, StandardCopyOption.ATOMIC_MOVE);
             } else {
                 for (Path path : later) {
@@ -81,7 +81,7 @@ public final class CheckpointDirectory {
             try {
                 return Files.createDirectory(directory.resolveSibling(directory.getFileName() + "-" + number));
             } catch (FileAlreadyExistsException e) {
-                continue; // from a run before: the next number
+                continue; // of an earlier run: try the next number
             }
         }
     }

@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
 
 import org.isobar.os.AtomicFile;
 
-/** Names in a directory of checkpoints, and what is done to its entries. Links are never followed. */
+/** Names of the files in a directory of checkpoints, and operations on them. Symbolic links are never followed. */
 final class CheckpointFiles {
     private static final Pattern CHECKPOINT = Pattern.compile("checkpoint-(0|[1-9]\\d{0,17})");
     private static final Pattern TEMPORARY = Pattern.compile("\\.checkpoint-\\d+\\.tmp");
@@ -37,12 +37,12 @@ final class CheckpointFiles {
         return "checkpoint-" + iteration;
     }
 
-    /** What a checkpoint is called while it is written, and while it is deleted. */
+    /** Name of a checkpoint while it is written or deleted. */
     static String temporary(long iteration) {
         return "." + checkpoint(iteration) + ".tmp";
     }
 
-    /** What a checkpoint is called while another takes its name. */
+    /** Name of an old checkpoint while a new one of the same iteration replaces it. */
     static String replaced(long iteration) {
         return "." + checkpoint(iteration) + ".replaced.tmp";
     }
@@ -51,7 +51,7 @@ final class CheckpointFiles {
         return "rank-%05d.safetensors".formatted(rank);
     }
 
-    /** What a rank leaves for rank 0 while a checkpoint is written. */
+    /** Name of the file with the {@link Sidecar} of a rank. */
     static String sidecar(int rank) {
         return "rank-%05d.json".formatted(rank);
     }
@@ -60,13 +60,13 @@ final class CheckpointFiles {
         return SHARD.matcher(name).matches();
     }
 
-    /** The iteration in a checkpoint's name; none if the name is no checkpoint's. */
+    /** The iteration in a checkpoint's name; empty if it is not the name of a checkpoint. */
     static OptionalLong iteration(Path path) {
         Matcher matcher = CHECKPOINT.matcher(path.getFileName().toString());
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 
-    /** Directories, or links to some, that are named like checkpoints; the latest iteration first. */
+    /** Directories, or links to directories, that are named like checkpoints; newest first. */
     static List<Path> checkpoints(Path directory) throws IOException {
         List<Path> found = new ArrayList<>(entries(directory).stream()
             .filter(path -> iteration(path).isPresent() && Files.isDirectory(path)).toList());
@@ -74,25 +74,25 @@ final class CheckpointFiles {
         return found;
     }
 
-    /** Whether a directory, no link, holds nothing but what a checkpoint consists of. */
-    static boolean holdsACheckpointAlone(Path path) throws IOException {
+    /** Whether a path is a directory, not a link, that holds only files of a checkpoint. */
+    static boolean holdsOnlyACheckpoint(Path path) throws IOException {
         return Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS) && entries(path).stream()
             .map(entry -> entry.getFileName().toString())
             .allMatch(name -> isShard(name) || name.equals(CheckpointManifest.FILE));
     }
 
-    /** Puts each checkpoint back whose writer was killed between taking its name away and giving it to another. */
+    /** Restores the old checkpoint where a writer was killed between the two renames of a replacement. */
     static void restoreReplaced(Path directory) throws IOException {
         for (Path path : entries(directory)) {
             Matcher matcher = REPLACED.matcher(path.getFileName().toString());
             if (matcher.matches()) {
-                putBack(path, path.resolveSibling(matcher.group(1)));
+                restore(path, path.resolveSibling(matcher.group(1)));
             }
         }
     }
 
-    /** Gives a replaced checkpoint its name again, or deletes it if another has that by now. */
-    static void putBack(Path replaced, Path path) throws IOException {
+    /** Renames a replaced checkpoint back to {@code path}, or deletes it if the new one exists there. */
+    static void restore(Path replaced, Path path) throws IOException {
         if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
             delete(replaced);
         } else {
@@ -100,7 +100,9 @@ final class CheckpointFiles {
         }
     }
 
-    /** Deletes what earlier writers and deleters that were killed have left, but for the only one of an iteration. */
+    /**
+     * Deletes the files of writes and deletions that were killed. Old checkpoints without a replacement are restored.
+     */
     static void deleteTemporaries(Path directory) throws IOException {
         restoreReplaced(directory);
         for (Path path : entries(directory)) {
@@ -110,21 +112,21 @@ final class CheckpointFiles {
         }
     }
 
-    /** Deletes a file, a link or a directory with all that is in it. What is gone already is no failure. */
+    /** Deletes a file, a link, or a directory with its contents. Does nothing if it does not exist. */
     static void delete(Path path) throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
-                Files.walkFileTree(path, new Deleting());
+                Files.walkFileTree(path, new DeletingVisitor());
                 return;
             } catch (DirectoryNotEmptyException e) {
-                if (attempt == ATTEMPTS) { // a writer that is late puts files into it meanwhile
+                if (attempt == ATTEMPTS) { // a late writer keeps creating files in it
                     throw e;
                 }
             }
         }
     }
 
-    /** Writes a file and forces it to the disk. Its directory must be there: one that was removed stays so. */
+    /** Writes a file and forces it to disk. Does not create its directory, which another run may have removed. */
     static void write(Path path, AtomicFile.Content content) throws IOException {
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE, StandardOpenOption.CREATE,
                 StandardOpenOption.TRUNCATE_EXISTING)) {
@@ -133,14 +135,14 @@ final class CheckpointFiles {
         }
     }
 
-    /** Writes a file that others wait for: it appears whole. */
-    static void writeWhole(Path path, byte[] bytes) throws IOException {
+    /** Writes a file that other ranks poll for: it appears complete, by a rename. */
+    static void writeAtomically(Path path, byte[] bytes) throws IOException {
         Path temporary = AtomicFile.temporary(path);
         write(temporary, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(bytes)));
         Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /** What is in a directory, in no order. */
+    /** The entries of a directory, in no particular order. */
     static List<Path> entries(Path directory) throws IOException {
         List<Path> entries = new ArrayList<>();
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
@@ -151,8 +153,8 @@ final class CheckpointFiles {
         return entries;
     }
 
-    /** Deletes what it visits. */
-    private static final class Deleting extends SimpleFileVisitor<Path> {
+    /** Deletes all visited files and directories. */
+    private static final class DeletingVisitor extends SimpleFileVisitor<Path> {
         @Override
         public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
             Files.deleteIfExists(file);

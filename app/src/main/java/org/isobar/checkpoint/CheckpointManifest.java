@@ -24,16 +24,16 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * What {@code checkpoint.json} says: a JSON object whose last entry is the CRC32C of all that stands before it.
+ * The contents of {@code checkpoint.json}: a JSON object whose last entry is the CRC32C of everything before it.
  *
  * @param format        {@link #FORMAT}
- * @param version       of the format: 1
- * @param iteration     after which the checkpoint was made
- * @param configuration of the run that made it
- * @param state         of that run's training loop; whatever the loop gave
- * @param tensors       by name
- * @param blockBytes    bytes that have a checksum in common
- * @param files         by name
+ * @param version       format version: 1
+ * @param iteration     number of training steps done when the checkpoint was saved
+ * @param configuration configuration of the run, key to value
+ * @param state         state of the training loop, of any form
+ * @param tensors       tensors by name
+ * @param blockBytes    size of the blocks that have one checksum each
+ * @param files         shard files by name
  */
 record CheckpointManifest(String format, int version, long iteration, Map<String, String> configuration, JsonNode state,
         Map<String, StoredTensor> tensors, int blockBytes, Map<String, StoredFile> files) {
@@ -50,17 +50,17 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     private static final String CHECKSUM = "crc32c";
     private static final Pattern LAST_LINE = Pattern.compile("\\n  \"" + CHECKSUM + "\" : (\\d{1,10})\\n\\}\\n\\z");
 
-    /** A tensor: its extents, and the slices that it was written in. */
+    /** A tensor: its shape, and the slices that it was written in. */
     record StoredTensor(List<Long> shape, List<StoredPiece> pieces) {
         Shape whole() {
             return Shape.of(shape.stream().mapToLong(Long::longValue).toArray());
         }
     }
 
-    /** A slice of a tensor: the file in which it lies under the tensor's name, and which slice it is. */
+    /** A slice of a tensor: the file that holds it, under the tensor's name, and which slice it is. */
     record StoredPiece(String file, Shard shard) { }
 
-    /** The file's contents. */
+    /** Encodes the manifest as the file's contents. */
     byte[] toBytes() throws JsonProcessingException {
         String json = JSON.writerWithDefaultPrettyPrinter().writeValueAsString(this);
         String summed = json.substring(0, json.lastIndexOf("\n}")) + ",\n";
@@ -69,35 +69,35 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     }
 
     /**
-     * Reads the file's contents.
+     * Parses the file's contents.
      *
-     * @throws MalformedException if they are not what a writer of this version or an earlier one wrote
+     * @throws MalformedException if they are damaged, not Isobar's, or of a later format version
      */
     static CheckpointManifest parse(byte[] bytes) throws MalformedException {
-        Matcher last = LAST_LINE.matcher(new String(bytes, StandardCharsets.ISO_8859_1)); // a character for each byte
-        check(last.find(), FILE + " does not end with its checksum: it is cut short, or not Isobar's");
+        Matcher last = LAST_LINE.matcher(new String(bytes, StandardCharsets.ISO_8859_1)); // one character for each byte
+        check(last.find(), FILE + " does not end with its checksum: it is truncated, or not Isobar's");
         check(Long.parseLong(last.group(1)) == checksum(Arrays.copyOf(bytes, last.start() + 1)),
-            FILE + " is not what was written: its checksum is wrong");
+            FILE + " is damaged: its checksum does not match");
         try {
             JsonNode root = JSON.readTree(new String(bytes, StandardCharsets.UTF_8));
             check(FORMAT.equals(root.path("format").textValue()), FILE + " is not Isobar's");
             int version = root.path("version").asInt();
-            check(version <= VERSION, "it has version " + version + " of the format, and this program reads "
-                + VERSION + " at most: it needs a newer Isobar");
+            check(version <= VERSION, "it has format version " + version + ", and this program reads versions up to "
+                + VERSION + ": it needs a newer Isobar");
             ((ObjectNode) root).remove(CHECKSUM);
             CheckpointManifest manifest = JSON.treeToValue(root, CheckpointManifest.class);
             manifest.check();
             return manifest;
         } catch (JsonProcessingException e) {
-            throw new MalformedException(FILE + " is not understood: " + e.getOriginalMessage());
+            throw new MalformedException(FILE + " cannot be parsed: " + e.getOriginalMessage());
         }
     }
 
-    /** Checks that the pieces make up the tensors, and that all files are ones of a checkpoint. */
+    /** Checks that the slices cover all tensors exactly once, and that all file names are names of shards. */
     void check() throws MalformedException {
-        check(blockBytes > 0 && blockBytes % DType.F32.bytes() == 0, "blocks of " + blockBytes + " bytes");
+        check(blockBytes > 0 && blockBytes % DType.F32.bytes() == 0, "it has blocks of " + blockBytes + " bytes");
         for (Map.Entry<String, StoredFile> file : files.entrySet()) {
-            check(CheckpointFiles.isShard(file.getKey()), file.getKey() + " is no name of a shard");
+            check(CheckpointFiles.isShard(file.getKey()), file.getKey() + " is not the name of a shard");
             long blocks = Math.ceilDiv(file.getValue().bytes(), (long) blockBytes);
             check(file.getValue().crc32c().size() == blocks, file.getKey() + " has " + file.getValue().crc32c().size()
                 + " checksums for " + blocks + " blocks");
@@ -108,7 +108,7 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     }
 
     private void checkPieces(String name, StoredTensor tensor) throws MalformedException {
-        check(!tensor.pieces.isEmpty(), "tensor " + name + " has no pieces");
+        check(!tensor.pieces.isEmpty(), "tensor " + name + " has no slices");
         check(tensor.shape.stream().allMatch(extent -> extent > 0), "tensor " + name + " is empty");
         Shard first = tensor.pieces.getFirst().shard;
         check(first.parts() == 1 || first.dim() < tensor.shape.size()
@@ -116,7 +116,7 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
             "tensor " + name + " " + tensor.shape + " cannot be cut as " + first);
         Set<Integer> slices = new HashSet<>();
         for (StoredPiece piece : tensor.pieces) {
-            check(files.containsKey(piece.file), "tensor " + name + " is said to be in " + piece.file);
+            check(files.containsKey(piece.file), "tensor " + name + " refers to the unlisted file " + piece.file);
             check(piece.shard.dim() == first.dim() && piece.shard.parts() == first.parts(),
                 "tensor " + name + " is cut in two ways, as " + first + " and as " + piece.shard);
             check(slices.add(piece.shard.index()), "tensor " + name + " has " + piece.shard + " twice");
@@ -125,25 +125,29 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
             + first.parts() + " slices");
     }
 
-    /** Puts together what all ranks have written. */
-    static CheckpointManifest of(long iteration, CheckpointMetadata description, List<Sidecar> shares)
+    /**
+     * Builds the manifest from the sidecars of all ranks.
+     *
+     * @throws MalformedException if the slices of all ranks do not cover every tensor exactly once
+     */
+    static CheckpointManifest of(long iteration, CheckpointMetadata metadata, List<Sidecar> sidecars)
         throws MalformedException {
         Map<String, StoredTensor> tensors = new LinkedHashMap<>();
         Map<String, StoredFile> files = new LinkedHashMap<>();
-        for (Sidecar share : shares) {
-            if (share.stored() != null) {
-                files.put(CheckpointFiles.shard(share.rank()), share.stored());
+        for (Sidecar sidecar : sidecars) {
+            if (sidecar.stored() != null) {
+                files.put(CheckpointFiles.shard(sidecar.rank()), sidecar.stored());
             }
-            for (Sidecar.WrittenPiece piece : share.pieces()) {
+            for (Sidecar.WrittenPiece piece : sidecar.pieces()) {
                 StoredTensor tensor = tensors.computeIfAbsent(piece.name(),
                     name -> new StoredTensor(piece.shape(), new ArrayList<>()));
                 check(tensor.shape.equals(piece.shape()), "tensor " + piece.name() + " has the shapes "
                     + tensor.shape + " and " + piece.shape());
-                tensor.pieces.add(new StoredPiece(CheckpointFiles.shard(share.rank()), piece.shard()));
+                tensor.pieces.add(new StoredPiece(CheckpointFiles.shard(sidecar.rank()), piece.shard()));
             }
         }
-        CheckpointManifest manifest = new CheckpointManifest(FORMAT, VERSION, iteration, description.configuration(),
-            JSON.valueToTree(description.state()), tensors, BLOCK_BYTES, files);
+        CheckpointManifest manifest = new CheckpointManifest(FORMAT, VERSION, iteration, metadata.configuration(),
+            JSON.valueToTree(metadata.state()), tensors, BLOCK_BYTES, files);
         manifest.check();
         return manifest;
     }
@@ -154,9 +158,9 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
         return sum.getValue();
     }
 
-    private static void check(boolean holds, String otherwise) throws MalformedException {
-        if (!holds) {
-            throw new MalformedException(otherwise);
+    private static void check(boolean condition, String message) throws MalformedException {
+        if (!condition) {
+            throw new MalformedException(message);
         }
     }
 }

@@ -12,31 +12,34 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * Puts the slices of a checkpoint together into one safetensors file of whole tensors. These stand in the order of
- * their names, so that equal tensors make equal files, whatever slices they were written in. Memory is taken for one
- * tensor at a time.
+ * Merges the slices of a checkpoint into one safetensors file of whole tensors. The tensors are in the order of their
+ * names, so that equal tensors give equal files, whatever slices they were written in. Memory holds one tensor at a
+ * time.
  */
 public final class CheckpointMerge {
     private static final String OPTION = "--output";
 
-    /** What of a checkpoint the file is to hold. */
+    /** Which tensors of a checkpoint the file holds. */
     public enum Contents {
-        /** What PyTorch's {@code state_dict} has. */
+        /** The weights, as in PyTorch's {@code state_dict}. */
         WEIGHTS,
-        /** Besides, Adam's two moments of each weight, under {@link TensorSlice#firstMoment} and the like. */
+        /**
+         * The weights and Adam's two moments of each, named by {@link TensorSlice#firstMoment} and
+         * {@link TensorSlice#secondMoment}.
+         */
         WEIGHTS_AND_MOMENTS
     }
 
     private CheckpointMerge() { }
 
     /**
-     * Writes the file, which appears whole or not at all and replaces what is there.
+     * Writes the file atomically; replaces an existing one.
      *
-     * @throws UserException if a block of the checkpoint is damaged, or the disk does not take the file
+     * @throws UserException if a block of the checkpoint is damaged, or the file cannot be written
      */
     public static void write(Checkpoint checkpoint, Contents contents, Path output) {
         if (isWithin(checkpoint.path(), output)) {
-            throw new UserException(OPTION + " " + output + " is in the checkpoint itself; give another directory");
+            throw new UserException(OPTION + " " + output + " is inside the checkpoint; give another directory");
         }
         if (Files.isDirectory(output)) {
             throw new UserException(OPTION + " " + output + " is a directory; give the name of a file");
@@ -50,7 +53,7 @@ public final class CheckpointMerge {
             .write(file -> SafeTensorsWriter.write(file, tensors, Map.of("format", "pt")));
     }
 
-    /** Whether a file would be put into a directory, links followed. */
+    /** Whether a file would be created in a directory, after following links. */
     private static boolean isWithin(Path directory, Path file) {
         Path parent = file.toAbsolutePath().getParent();
         try {

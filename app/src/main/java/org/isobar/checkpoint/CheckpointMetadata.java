@@ -5,8 +5,8 @@ import java.util.Map;
 /**
  * What a checkpoint holds besides tensors.
  *
- * @param configuration keys and values of the run that makes it
- * @param state         of the training loop: any record that Jackson turns into JSON and back. Numbers keep their bits;
- *                      a NaN stays one
+ * @param configuration configuration of the run, key to value
+ * @param state         state of the training loop: any record that Jackson converts to JSON and back. Numbers keep
+ *                      their bits; a NaN stays a NaN
  */
 public record CheckpointMetadata(Map<String, String> configuration, Object state) { }

@@ -13,40 +13,40 @@ import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
 /**
- * What a user gives for a checkpoint.
+ * A path that a user gives for a checkpoint.
  *
- * @param path a checkpoint, a directory of checkpoints, or a run's directory with one called {@link #DIRECTORY} in it
+ * @param path a checkpoint, a directory of checkpoints, or a run's directory that contains one named {@link #DIRECTORY}
  */
 public record CheckpointPath(Path path) {
-    /** Where in a run's directory its checkpoints are. */
+    /** Name of the directory of checkpoints in a run's directory. */
     public static final String DIRECTORY = "checkpoints";
 
     /**
-     * Opens the checkpoint, or the sound one of the latest iteration among several.
+     * Opens the checkpoint; of several, the newest that passes the check.
      *
-     * @param scrutiny what makes one sound
-     * @param skipped  is told of each later one that is not, and why
-     * @throws UserException if there is none that is sound
+     * @param check   what is checked
+     * @param skipped receives a message for each newer checkpoint that fails the check
+     * @throws UserException if no checkpoint passes the check
      */
-    public Checkpoint open(IntegrityCheck scrutiny, Consumer<String> skipped) {
+    public Checkpoint open(IntegrityCheck check, Consumer<String> skipped) {
         Optional<Path> directory = directory();
         if (directory.isEmpty()) {
-            return Checkpoint.open(path, scrutiny);
+            return Checkpoint.open(path, check);
         }
-        return Checkpoint.newest(directory.get(), scrutiny, skipped).orElseThrow(() -> new UserException(
-            "no checkpoint in " + directory.get() + " is sound; give another directory"));
+        return Checkpoint.newest(directory.get(), check, skipped).orElseThrow(() -> new UserException(
+            "every checkpoint in " + directory.get() + " is damaged or incomplete; give another directory"));
     }
 
     /**
-     * The checkpoint, or all of them, the latest iteration first; sound or not.
+     * The checkpoint, or all checkpoints of the directory, newest first. They are not checked.
      *
-     * @throws UserException if there is none
+     * @throws UserException if the path does not exist
      */
     public List<Path> all() {
         return directory().map(Checkpoint::list).orElse(List.of(path));
     }
 
-    /** The directory of checkpoints that the path stands for; none if it is a checkpoint itself. */
+    /** The directory of checkpoints that the path refers to; empty if the path is a checkpoint itself. */
     private Optional<Path> directory() {
         if (Files.notExists(path)) {
             throw FileFault.unreadable("checkpoint " + path, new NoSuchFileException(path.toString()));

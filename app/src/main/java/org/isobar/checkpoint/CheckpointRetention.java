@@ -12,15 +12,15 @@ import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
 /**
- * Which checkpoints stay: the newest, and any that are asked for. Rank 0 applies it when a new one is complete.
+ * Deletes old checkpoints and keeps the newest ones. Rank 0 applies it when a new checkpoint is complete.
  *
- * <p>Only a complete checkpoint counts, and only a complete one is deleted: what cannot be opened, and what is a link,
- * is left alone. A checkpoint is renamed before it is deleted, so that no half of one is ever left under its name.
+ * <p>Only complete checkpoints are counted and deleted. Links, and checkpoints that cannot be opened, are left alone. A
+ * checkpoint is renamed before it is deleted, so that no partial one is left under its name.
  *
- * @param keep how many of the newest stay; at least 1
+ * @param keep number of newest checkpoints to keep; at least 1
  */
 public record CheckpointRetention(int keep) {
-    /** Checks that something is kept. */
+    /** Checks the argument. */
     public CheckpointRetention {
         if (keep < 1) {
             throw new IllegalArgumentException("keep " + keep);
@@ -28,11 +28,11 @@ public record CheckpointRetention(int keep) {
     }
 
     /**
-     * Deletes all complete checkpoints in a directory but the newest and those of {@code also}.
+     * Deletes all complete checkpoints in a directory except the newest and those of the iterations {@code also}.
      *
-     * @param also     iterations whose checkpoints stay: the best one's, and that of the one just written, which need
-     *                 not be among the newest if the run began at an older one
-     * @param warnings is told of what cannot be deleted; that is no failure
+     * @param also     iterations whose checkpoints are kept too: that of the best score, and the one just written,
+     *                 which need not be among the newest if the run resumed from an older one
+     * @param warnings receives a message if something cannot be read or deleted
      */
     public void apply(Path directory, Set<Long> also, Consumer<String> warnings) {
         try {
@@ -57,11 +57,11 @@ public record CheckpointRetention(int keep) {
     }
 
     private static void delete(Path directory, Path path, Consumer<String> warnings) {
-        Path doomed = directory.resolve(CheckpointFiles.temporary(CheckpointFiles.iteration(path).orElseThrow()));
+        Path temporary = directory.resolve(CheckpointFiles.temporary(CheckpointFiles.iteration(path).orElseThrow()));
         try {
-            CheckpointFiles.delete(doomed);
-            Files.move(path, doomed, StandardCopyOption.ATOMIC_MOVE);
-            CheckpointFiles.delete(doomed);
+            CheckpointFiles.delete(temporary);
+            Files.move(path, temporary, StandardCopyOption.ATOMIC_MOVE);
+            CheckpointFiles.delete(temporary);
         } catch (IOException e) {
             warnings.accept(FileFault.unwritable("directory " + directory, "--expdir", e).getMessage());
         }

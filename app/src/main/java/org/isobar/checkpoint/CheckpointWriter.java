@@ -19,27 +19,27 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * Writes checkpoints, on each rank its share, in parallel. Ranks meet in the file system alone, so that this may run on
- * a thread beside training: rank 0 makes a temporary directory, each rank writes its shard there and then a sidecar
- * that says how it went, and rank 0 adds the manifest, renames the directory and thereby completes the checkpoint. A
- * process that is killed meanwhile leaves a temporary directory, which the next writer deletes; a checkpoint that it
- * was about to replace gets its name back.
+ * Writes sharded checkpoints; all ranks write in parallel. The ranks synchronize through the file system only, so that
+ * this can run on a background thread during training. Rank 0 creates a temporary directory. Each rank writes its shard
+ * into it, then a {@link Sidecar} that reports the result. Rank 0 adds the manifest and renames the directory, which
+ * completes the checkpoint. A process that is killed before that leaves a temporary directory, which the next writer
+ * deletes. If it was replacing a checkpoint, the next writer restores that one.
  *
- * @param directory of all checkpoints of the run; rank 0 makes it if need be
- * @param run       tells this start of the job from all others, the same on each of its ranks: what a rank finds of
- *                  another run it does not take for its own
+ * @param directory directory of all checkpoints of the run; rank 0 creates it if it does not exist
+ * @param run       identifies this start of the job, equal on all of its ranks: files of another run are not mistaken
+ *                  for those of this one
  * @param rank      this rank
- * @param ranks     how many write
- * @param patience  how long rank 0 waits for all sidecars, and another rank for the temporary directory; but for that
- *                  not over 30 s: rank 0 makes it at once, or not at all
+ * @param ranks     number of ranks that write
+ * @param timeout   how long rank 0 waits for all sidecars, and how long the other ranks wait for the temporary
+ *                  directory. The latter wait is limited to 30 s, because rank 0 creates the directory at once or fails
  */
-public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration patience) {
+public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration timeout) {
     private static final String RUN = "run";
     private static final String OPTION = "--expdir";
     private static final int POLL_MILLIS = 20;
-    private static final Duration MOST_FOR_DIRECTORY = Duration.ofSeconds(30);
+    private static final Duration MAX_DIRECTORY_TIMEOUT = Duration.ofSeconds(30);
 
-    /** Why there will be no checkpoint. */
+    /** The reason why a checkpoint could not be written. */
     private static final class FailedException extends Exception {
         private static final long serialVersionUID = 1L;
 
@@ -48,24 +48,25 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    /** What has to be there before a rank can go on. */
-    private interface Awaited {
-        boolean isThere() throws IOException;
+    /** A condition that a rank polls for. */
+    private interface Condition {
+        boolean holds() throws IOException;
     }
 
     /**
-     * Writes this rank's share of a checkpoint, and on rank 0 completes it when all others have written theirs. All
-     * ranks call it, for one checkpoint after the other; together their pieces are each slice of each tensor once. A
-     * checkpoint of the same iteration is replaced, and a directory of that name that holds anything else is not.
+     * Writes this rank's shard of a checkpoint. On rank 0 waits for the other ranks and completes the checkpoint. All
+     * ranks call it, for one checkpoint after the other, and their pieces together must be every slice of every tensor
+     * exactly once. A checkpoint of the same iteration is replaced; a directory of that name with any other file in it
+     * is not.
      *
-     * <p>Whatever the file system or another rank does is a {@link SaveResult}. What {@link TensorSlice#values} throws
-     * is passed on.
+     * <p>Failures of the file system and of other ranks are returned as a {@link SaveResult}. Exceptions of
+     * {@link TensorSlice#values} propagate.
      *
-     * @param iteration   after which it is made
-     * @param pieces      this rank's share; may be empty
-     * @param description what rank 0 writes into the manifest; of no account elsewhere
+     * @param iteration number of training steps done
+     * @param pieces    the slices that this rank writes; may be empty
+     * @param metadata  what rank 0 writes into the manifest; ignored on other ranks
      */
-    public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointMetadata description) {
+    public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointMetadata metadata) {
         Path path = directory.resolve(CheckpointFiles.checkpoint(iteration));
         Path temporary = directory.resolve(CheckpointFiles.temporary(iteration));
         try {
@@ -74,9 +75,9 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             } else {
                 awaitDirectory(temporary);
             }
-            Sidecar own = writeShare(temporary, pieces);
+            Sidecar own = writeShardAndSidecar(temporary, pieces);
             if (rank == 0) {
-                CheckpointManifest manifest = CheckpointManifest.of(iteration, description, collect(temporary, own));
+                CheckpointManifest manifest = CheckpointManifest.of(iteration, metadata, collect(temporary, own));
                 complete(temporary, path, manifest);
             }
             return new SaveResult.Done(path);
@@ -92,14 +93,14 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         CheckpointFiles.deleteTemporaries(directory);
         Files.createDirectory(temporary);
         try {
-            CheckpointFiles.writeWhole(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
+            CheckpointFiles.writeAtomically(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
         } catch (IOException e) {
             CheckpointFiles.delete(temporary);
             throw e;
         }
     }
 
-    /** Whether the temporary directory is there, and this run's. */
+    /** Whether the temporary directory exists and belongs to this run. */
     private boolean isOurs(Path temporary) throws IOException {
         try {
             return run.equals(CheckpointManifest.JSON.readValue(Files.readAllBytes(temporary.resolve(RUN)),
@@ -109,7 +110,8 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    private Sidecar writeShare(Path temporary, List<TensorSlice> pieces) throws IOException, FailedException {
+    private Sidecar writeShardAndSidecar(Path temporary, List<TensorSlice> pieces)
+        throws IOException, FailedException {
         Path sidecar = temporary.resolve(CheckpointFiles.sidecar(rank));
         Sidecar written;
         try {
@@ -118,39 +120,39 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         } catch (UserException e) {
             FailedException failure = new FailedException("rank " + rank + ": " + e.getMessage());
             try {
-                CheckpointFiles.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
+                CheckpointFiles.writeAtomically(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
                     new Sidecar(run, rank, List.of(), null, e.getMessage())));
-            } catch (IOException unsaid) { // rank 0 will wait in vain
-                failure.addSuppressed(unsaid);
+            } catch (IOException unreported) { // rank 0 waits until its timeout
+                failure.addSuppressed(unreported);
             }
             throw failure;
         }
-        CheckpointFiles.writeWhole(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
+        CheckpointFiles.writeAtomically(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
         return written;
     }
 
-    /** The sidecar says whether a shard is whole, so that it needs no other name until then. */
+    /** Writes the shard under its final name: the sidecar, which follows, says whether the shard is complete. */
     private StoredFile writeShard(Path temporary, List<TensorSlice> pieces) throws IOException {
         Path shard = temporary.resolve(CheckpointFiles.shard(rank));
         List<SafeTensorsWriter.NamedTensor> tensors = pieces.stream().map(piece ->
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
         List<StoredFile> stored = new ArrayList<>();
         try {
-            requireRoom(temporary, pieces);
+            requireSpace(temporary, pieces);
             CheckpointFiles.write(shard, file -> {
                 BlockChecksumChannel checksums = new BlockChecksumChannel(file, CheckpointManifest.BLOCK_BYTES);
                 SafeTensorsWriter.write(checksums, tensors, Map.of("format", "pt"));
-                stored.add(checksums.written());
+                stored.add(checksums.finish());
             });
         } catch (IOException e) {
-            Files.deleteIfExists(shard); // room for the sidecar, should the disk be full
+            Files.deleteIfExists(shard); // makes room for the sidecar if the disk is full
             throw FileFault.unwritable("shard " + shard, OPTION, e);
         }
         return stored.getFirst();
     }
 
-    /** A disk that is too small for the shard is not filled with a part of it: the run's log may need the rest. */
-    private static void requireRoom(Path temporary, List<TensorSlice> pieces) throws IOException {
+    /** Fails before writing if the shard does not fit on the disk, to leave the remaining space to the run's log. */
+    private static void requireSpace(Path temporary, List<TensorSlice> pieces) throws IOException {
         long needed = pieces.stream().mapToLong(TensorSlice::bytes).sum();
         long free = temporary.toFile().getUsableSpace(); // 0 if unknown
         if (free > 0 && free < needed) {
@@ -158,25 +160,25 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    /** What all ranks have written, in their order. */
+    /** Waits for the sidecars of all ranks; in rank order. */
     private List<Sidecar> collect(Path temporary, Sidecar own) throws IOException, FailedException {
-        List<Sidecar> shares = new ArrayList<>(List.of(own));
+        List<Sidecar> sidecars = new ArrayList<>(List.of(own));
         long start = System.nanoTime();
         for (int peer = 1; peer < ranks; peer++) {
             Path file = temporary.resolve(CheckpointFiles.sidecar(peer));
-            if (!await(start, patience, () -> Files.exists(file) || !isOurs(temporary))) {
-                throw new FailedException("rank " + peer + " has not written its share" + late(patience));
+            if (!await(start, timeout, () -> Files.exists(file) || !isOurs(temporary))) {
+                throw new FailedException("rank " + peer + " has not written its shard" + timedOut(timeout));
             }
             if (!isOurs(temporary)) {
                 throw anotherRun();
             }
-            Sidecar share = CheckpointManifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
-            if (share.failure() != null) {
-                throw new FailedException("rank " + peer + ": " + share.failure());
+            Sidecar sidecar = CheckpointManifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
+            if (sidecar.failure() != null) {
+                throw new FailedException("rank " + peer + ": " + sidecar.failure());
             }
-            shares.add(share);
+            sidecars.add(sidecar);
         }
-        return shares;
+        return sidecars;
     }
 
     private void complete(Path temporary, Path path, CheckpointManifest manifest) throws IOException, FailedException {
@@ -186,24 +188,24 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         if (!isOurs(temporary)) {
             throw anotherRun();
         }
-        boolean occupied = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
-        if (occupied && !CheckpointFiles.holdsACheckpointAlone(path)) {
-            throw new FailedException(path + " is in its place and is no checkpoint; move it away");
+        boolean exists = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
+        if (exists && !CheckpointFiles.holdsOnlyACheckpoint(path)) {
+            throw new FailedException(path + " exists and is not a checkpoint; move it away");
         }
         for (int peer = 0; peer < ranks; peer++) {
             Files.delete(temporary.resolve(CheckpointFiles.sidecar(peer)));
         }
-        Files.delete(temporary.resolve(RUN)); // no rank looks for it any more: all shares are there
+        Files.delete(temporary.resolve(RUN)); // no rank needs it after all shards are written
         Path replaced = directory.resolve(CheckpointFiles.replaced(manifest.iteration()));
         try {
             AtomicFile.forceDirectory(temporary);
-            if (occupied) { // until the second rename there is none of that name, so nothing is done in between
+            if (exists) { // between the two renames no checkpoint has that name, so they follow each other directly
                 Files.move(path, replaced, StandardCopyOption.ATOMIC_MOVE);
             }
             Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
-            if (occupied) {
-                CheckpointFiles.putBack(replaced, path);
+            if (exists) {
+                CheckpointFiles.restore(replaced, path);
             }
             CheckpointFiles.delete(temporary);
             throw e;
@@ -214,31 +216,32 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     private FailedException anotherRun() {
         return new FailedException("another run writes its checkpoints into " + directory
-            + ", or has removed what this one wrote; end one of the two, or give " + OPTION + " another directory");
+            + ", or has removed the files of this run; stop one of the two, or choose another directory with "
+            + OPTION);
     }
 
     private void awaitDirectory(Path temporary) throws IOException, FailedException {
-        Duration limit = patienceForDirectory();
+        Duration limit = directoryTimeout();
         if (!await(System.nanoTime(), limit, () -> isOurs(temporary))) {
             if (Files.exists(temporary.resolve(RUN))) {
                 throw anotherRun();
             }
-            throw new FailedException("rank 0 has not made " + temporary + late(limit));
+            throw new FailedException("rank 0 has not created " + temporary + timedOut(limit));
         }
     }
 
     /** How long a rank other than 0 waits for the temporary directory. */
-    Duration patienceForDirectory() {
-        return patience.compareTo(MOST_FOR_DIRECTORY) < 0 ? patience : MOST_FOR_DIRECTORY;
+    Duration directoryTimeout() {
+        return timeout.compareTo(MAX_DIRECTORY_TIMEOUT) < 0 ? timeout : MAX_DIRECTORY_TIMEOUT;
     }
 
-    private static String late(Duration limit) {
-        return " after " + limit.toMillis() / 1000.0 + " s; see what keeps it, or its disk";
+    private static String timedOut(Duration limit) {
+        return " within " + limit.toMillis() / 1000.0 + " s; check that process and its disk";
     }
 
-    /** Whether what is awaited came in time. */
-    private static boolean await(long start, Duration limit, Awaited awaited) throws IOException, FailedException {
-        while (!awaited.isThere()) {
+    /** Polls until a condition holds; false if it does not hold within the limit. */
+    private static boolean await(long start, Duration limit, Condition condition) throws IOException, FailedException {
+        while (!condition.holds()) {
             if (System.nanoTime() - start > limit.toNanos()) {
                 return false;
             }
@@ -246,26 +249,26 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
                 Thread.sleep(POLL_MILLIS);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                throw new FailedException("its writer was interrupted");
+                throw new FailedException("the writing thread was interrupted");
             }
         }
         return true;
     }
 
-    /** Leaves nothing behind but older checkpoints; what cannot be deleted now is deleted by the next writer. */
+    /** Deletes the temporary directory. What cannot be deleted now is deleted by the next writer. */
     private SaveResult failed(Path path, Path temporary, String reason) {
         String also = "";
-        boolean interrupted = Thread.interrupted(); // whose thread can read no file
+        boolean interrupted = Thread.interrupted(); // file channels fail on an interrupted thread
         try {
             if (rank == 0 && isOurs(temporary)) {
                 CheckpointFiles.delete(temporary);
             }
         } catch (IOException e) {
-            also = "; " + temporary + " remains";
+            also = "; " + temporary + " could not be deleted";
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        return new SaveResult.Failed("no checkpoint " + path + ": " + reason + also);
+        return new SaveResult.Failed("checkpoint " + path + " was not saved: " + reason + also);
     }
 }

@@ -16,9 +16,9 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * Keeps two runs from writing logs and checkpoints into one directory. It is a lock of the operating system on a file
- * there, so it ends with the process that holds it, however that ends. Where the file system has no locks, nothing is
- * locked; a {@link CheckpointWriter} then still notices another run when both save the same iteration.
+ * Prevents two runs from writing logs and checkpoints into the same directory. The lock is a file lock of the operating
+ * system, which is released when the process ends in any way. If the file system does not support locks, nothing is
+ * locked; a {@link CheckpointWriter} then still detects another run when both save the same iteration.
  */
 public final class RunLock implements AutoCloseable {
     private static final String FILE = ".checkpoints.lock";
@@ -31,10 +31,10 @@ public final class RunLock implements AutoCloseable {
     }
 
     /**
-     * Locks a directory; makes it if need be. Rank 0 calls it before it reads or writes anything there.
+     * Locks a directory; creates it if it does not exist. Rank 0 calls it before it reads or writes anything there.
      *
-     * @param run says to the user of another run which one this is: host, process, time
-     * @throws UserException if another run has locked it, or nothing can be written there
+     * @param run describes this run (host, process, time) in the error message of another run
+     * @throws UserException if another run has locked the directory, or it is not writable
      */
     public static RunLock take(Path directory, String run) {
         Path file = directory.resolve(FILE);
@@ -46,7 +46,7 @@ public final class RunLock implements AutoCloseable {
             if (holder.isPresent()) {
                 channel.close();
                 throw new UserException("another run writes into " + directory + ": " + holder.get()
-                    + "; wait for its end, or give --expdir or --run_num another directory");
+                    + "; wait until it ends, or choose another directory with --expdir or --run_num");
             }
             return new RunLock(channel);
         } catch (IOException e) {
@@ -54,17 +54,19 @@ public final class RunLock implements AutoCloseable {
         }
     }
 
-    /** Unlocks the directory. The file stays: to remove it would unlock what another run may have locked since. */
+    /**
+     * Unlocks the directory. The file stays, because deleting it would release a lock that another run may hold now.
+     */
     @Override
     public void close() {
         try {
             channel.close();
         } catch (IOException e) {
-            throw FileFault.unwritable("a directory's lock", "--expdir", e);
+            throw FileFault.unwritable("the lock of the run's directory", "--expdir", e);
         }
     }
 
-    /** Who holds the lock, if it is another run. */
+    /** Tries to lock the file; returns the description of the run that holds the lock, if it is another one. */
     private static Optional<String> lock(FileChannel channel, String run) throws IOException {
         if (!isFree(channel)) {
             ByteBuffer text = ByteBuffer.allocate(MAX_BYTES);
@@ -80,9 +82,9 @@ public final class RunLock implements AutoCloseable {
             FileLock lock = channel.tryLock();
             return lock != null;
         } catch (OverlappingFileLockException e) {
-            return false; // held by this very process
+            return false; // held by this process
         } catch (IOException e) {
-            return true; // no locks here
+            return true; // the file system does not support locks
         }
     }
 }

@@ -2,19 +2,19 @@ package org.isobar.checkpoint;
 
 import java.nio.file.Path;
 
-/** What became of the writing of a checkpoint. A failure is no exception, for it must not cost the run. */
+/** Result of writing a checkpoint. A failure is a value and not an exception, because the run continues after it. */
 public sealed interface SaveResult {
     /**
-     * All went well: on rank 0 the checkpoint is complete; on another rank its own share is written.
+     * Success: on rank 0 the checkpoint is complete; on another rank its own shard is written.
      *
-     * @param path where the checkpoint is or will be
+     * @param path path of the checkpoint
      */
     record Done(Path path) implements SaveResult { }
 
     /**
-     * There is no such checkpoint. Older ones are as they were.
+     * The checkpoint was not saved. Older checkpoints are unchanged.
      *
-     * @param reason which checkpoint, what is wrong and what to do: a warning's text
+     * @param reason text of a warning: which checkpoint, what is wrong and what to do
      */
     record Failed(String reason) implements SaveResult { }
 }

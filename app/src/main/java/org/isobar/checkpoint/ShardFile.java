@@ -22,8 +22,8 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A shard, open for reading. It is read by blocks, and no byte of a block is used unless the block's checksum is right.
- * The last block is kept, for what follows in the file is mostly asked for next. For one thread.
+ * A shard file, open for reading. It is read in blocks, and a block is used only if its checksum matches. The last
+ * block is cached, because reads are mostly sequential. Not thread-safe.
  */
 final class ShardFile implements AutoCloseable {
     private static final ValueLayout.OfFloat FLOAT =
@@ -32,10 +32,10 @@ final class ShardFile implements AutoCloseable {
     private final FileChannel channel;
     private final StoredFile expected;
     private final int blockBytes;
-    private final Arena room = Arena.ofConfined();
+    private final Arena arena = Arena.ofConfined();
     private final MemorySegment block;
-    private final ByteBuffer buffer; // the same memory
-    private long loaded = -1; // which block the buffer holds
+    private final ByteBuffer buffer; // a view of block
+    private long loaded = -1; // index of the block in the buffer
     private SafeTensorsHeader header;
     private long dataStart;
 
@@ -43,17 +43,21 @@ final class ShardFile implements AutoCloseable {
         this.channel = channel;
         this.expected = expected;
         this.blockBytes = blockBytes;
-        block = room.allocate(Math.min(blockBytes, Math.max(1, expected.bytes())), Float.BYTES);
+        block = arena.allocate(Math.min(blockBytes, Math.max(1, expected.bytes())), Float.BYTES);
         buffer = block.asByteBuffer();
     }
 
-    /** Opens a file; reads nothing yet. */
+    /** Opens a file without reading it. */
     static ShardFile open(Path path, CheckpointManifest manifest) throws IOException {
         return new ShardFile(FileChannel.open(path, StandardOpenOption.READ),
             manifest.files().get(path.getFileName().toString()), manifest.blockBytes());
     }
 
-    /** Where the elements of a tensor begin in the file; it must have that shape and hold binary32 numbers. */
+    /**
+     * Byte offset in the file of a tensor's first element.
+     *
+     * @throws MalformedException if the file has no F32 tensor of that name and shape
+     */
     long find(String name, Shape shape) throws IOException, MalformedException {
         if (header == null) {
             readHeader();
@@ -65,18 +69,20 @@ final class ShardFile implements AutoCloseable {
         long start = dataStart + entry.begin();
         if (start % DType.F32.bytes() != 0) {
             throw new MalformedException("tensor " + name + " begins at byte " + start
-                + ", which is no multiple of " + DType.F32.bytes());
+                + ", which is not a multiple of " + DType.F32.bytes());
         }
         return start;
     }
 
-    /** Copies the numbers that lie from a byte of the file on, as many as fit. None lies in two blocks. */
+    /**
+     * Fills {@code destination} with numbers of the file, starting at byte {@code from}. No number spans two blocks.
+     */
     void read(long from, MemorySegment destination) throws IOException, MalformedException {
         each(from, destination.byteSize(), (at, done, count) -> MemorySegment.copy(block, FLOAT, at,
             destination, ValueLayout.JAVA_FLOAT_UNALIGNED, done, count / DType.F32.bytes()));
     }
 
-    /** Which blocks are not what was written, in words; one message if the size is wrong. */
+    /** Checks all blocks and returns a message for each damaged one; a single message if the file's size is wrong. */
     List<String> damage() throws IOException {
         List<String> damage = new ArrayList<>();
         if (channel.size() != expected.bytes()) {
@@ -94,7 +100,7 @@ final class ShardFile implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        room.close();
+        arena.close();
         channel.close();
     }
 
@@ -117,12 +123,12 @@ final class ShardFile implements AutoCloseable {
         return bytes;
     }
 
-    /** Takes bytes that lie in the loaded block: where in it, how many came before them, and how many they are. */
+    /** Receives a part of a range: its offset in the loaded block, its offset in the range, and its length in bytes. */
     private interface Part {
         void accept(long at, long done, long count);
     }
 
-    /** Loads the blocks of a range of the file, one by one. */
+    /** Loads the blocks of a range of the file one by one and passes each part of the range on. */
     private void each(long from, long length, Part part) throws IOException, MalformedException {
         long done = 0;
         while (done < length) {
@@ -152,7 +158,7 @@ final class ShardFile implements AutoCloseable {
         sum.update(buffer.duplicate());
         if (sum.getValue() != expected.crc32c().get((int) index)) {
             throw new MalformedException("bytes " + from + " to " + (from + buffer.limit() - 1)
-                + " are not those that were written");
+                + " are damaged");
         }
         loaded = index;
     }

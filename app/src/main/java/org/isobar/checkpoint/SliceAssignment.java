@@ -4,18 +4,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
-/** How ranks that hold the same slices share the writing of them. */
+/** Distributes slices that several ranks hold among these ranks, so that each slice is written once. */
 public final class SliceAssignment {
     private SliceAssignment() { }
 
     /**
-     * The share of one rank: consecutive items, those whose middle byte falls into its n-th of all bytes. The shares of
-     * all ranks are disjoint, hold every item, and none exceeds an n-th of the bytes by more than its largest item.
+     * The items that one of {@code n} ranks writes: the consecutive items whose middle byte lies in this rank's n-th of
+     * all bytes. Each item is assigned to exactly one rank. No rank's share exceeds an n-th of the bytes by more than
+     * its largest item.
      *
-     * @param items the same list on each rank
+     * @param items the items; the same list on each rank
      * @param bytes size of an item, positive
-     * @param ranks n, how many share the items
-     * @param rank  which of them, from 0
+     * @param ranks number of ranks, n
+     * @param rank  this rank, from 0
      */
     public static <T> List<T> assign(List<T> items, ToLongFunction<? super T> bytes, int ranks, int rank) {
         if (rank < 0 || rank >= ranks) {

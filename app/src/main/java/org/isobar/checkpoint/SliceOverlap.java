@@ -7,15 +7,16 @@ import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 
 /**
- * The elements that two slices of one tensor have in common, as runs of neighbours in both. Each slice is a box in the
- * tensor; all dimensions behind the innermost in which the common box is smaller than one of the two belong to a run.
+ * The intersection of two slices of a tensor, as runs of elements that are contiguous in both. Each slice is a box in
+ * the tensor. A run covers all dimensions inside the innermost one in which the intersection is smaller than one of the
+ * two boxes.
  */
 final class SliceOverlap {
     private final Box source;
     private final Box target;
     private final long[] begin;
     private final long[] end;
-    private final int runDim; // runs extend along this dimension and hold all that is behind it
+    private final int runDim; // a run covers a range of this dimension and all dimensions inside it
 
     private SliceOverlap(Box source, Box target) {
         this.source = source;
@@ -35,17 +36,17 @@ final class SliceOverlap {
         runDim = last;
     }
 
-    /** Takes a run: its first element in the source slice and in the target slice, and how many elements it has. */
+    /** Receives a run: its first element in the source slice and in the target slice, and its number of elements. */
     interface Run {
         void accept(long source, long target, long elements) throws IOException, MalformedException;
     }
 
-    /** What two slices of a tensor of the given shape have in common. */
+    /** The intersection of two slices of a tensor of the given shape. */
     static SliceOverlap of(Shape shape, Shard source, Shard target) {
         return new SliceOverlap(new Box(shape, source), new Box(shape, target));
     }
 
-    /** Calls {@code run} for each run, in ascending order of both places. */
+    /** Calls {@code run} for each run, in ascending order of both offsets. */
     void eachRun(Run run) throws IOException, MalformedException {
         if (begin.length == 0) {
             run.accept(0, 0, 1);
@@ -54,7 +55,7 @@ final class SliceOverlap {
         }
     }
 
-    /** Whether they have no element in common. */
+    /** Whether the slices have no element in common. */
     boolean isEmpty() {
         for (int dim = 0; dim < begin.length; dim++) {
             if (begin[dim] >= end[dim]) {
@@ -76,7 +77,7 @@ final class SliceOverlap {
         }
     }
 
-    /** Where a slice begins in the tensor, how far it extends, and how far apart its own elements lie. */
+    /** A slice as a box: its first index in the tensor, its extents, and the strides of its own memory. */
     private static final class Box {
         private final long[] begin;
         private final long[] extent;

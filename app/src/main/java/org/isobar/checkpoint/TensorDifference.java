@@ -14,35 +14,36 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * How the tensors of one file or checkpoint differ from those of another, in whatever slices either lies on the disk.
- * Names are in ascending order.
+ * Differences between the tensors of two files or checkpoints, whatever slices they are stored in. Names are in
+ * ascending order.
  *
- * @param compared   how many tensors of one name and one shape there are
- * @param changed    those of them whose bits differ
- * @param misshaped  tensors of one name and two shapes
- * @param onlyFirst  names that the second does not have
- * @param onlySecond names that the first does not have
+ * @param compared   number of tensors with the same name and shape on both sides
+ * @param changed    the compared tensors whose bits differ
+ * @param misshaped  tensors with the same name and different shapes
+ * @param onlyFirst  names that only the first side has
+ * @param onlySecond names that only the second side has
  */
 public record TensorDifference(int compared, List<Change> changed, List<Misshaped> misshaped, List<String> onlyFirst,
         List<String> onlySecond) {
 
     /**
-     * How two tensors a and b differ; NaN where a NaN is compared with another number.
+     * Difference of two tensors a and b. {@code largest} and {@code relativeL2} are NaN if a NaN is compared with
+     * another value.
      *
-     * @param elements   of either
-     * @param differing  elements whose bits differ, be it in the sign of a zero
+     * @param elements   number of elements of each
+     * @param differing  number of elements whose bits differ, including zeros of different sign
      * @param largest    max |a - b|
      * @param relativeL2 ||a - b|| / ||a||, in double precision
      */
     public record Change(String name, Shape shape, long elements, long differing, double largest, double relativeL2) { }
 
-    /** Two tensors of one name that cannot be compared. */
+    /** Two tensors of the same name that cannot be compared because their shapes differ. */
     public record Misshaped(String name, Shape first, Shape second) { }
 
     /**
-     * Compares, tensor by tensor: memory is taken for two at a time.
+     * Compares tensor by tensor; memory holds two tensors at a time.
      *
-     * @param which names of the tensors that matter
+     * @param which selects the tensors to compare by name
      */
     public static TensorDifference of(StoredTensors first, StoredTensors second, Predicate<String> which) {
         Set<String> firstNames = names(first, which);
@@ -68,7 +69,7 @@ public record TensorDifference(int compared, List<Change> changed, List<Misshape
             without(secondNames, firstNames));
     }
 
-    /** Whether both have the same tensors, bit for bit. */
+    /** Whether both sides have the same tensors with the same bits. */
     public boolean isNone() {
         return changed.isEmpty() && misshaped.isEmpty() && onlyFirst.isEmpty() && onlySecond.isEmpty();
     }
@@ -109,6 +110,6 @@ public record TensorDifference(int compared, List<Change> changed, List<Misshape
             }
         }
         return new Change(name, shape, shape.elements(), differing, largest,
-            squares == 0 ? 0 : Math.sqrt(squares / norm)); // 0 / 0, were all zeros that differ in sign
+            squares == 0 ? 0 : Math.sqrt(squares / norm)); // would be 0 / 0 for zeros that differ in sign only
     }
 }

@@ -6,28 +6,31 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A slice of a tensor that a rank is to write.
+ * A slice of a tensor to be written to a checkpoint.
  *
- * @param name   of the tensor: a weight's in the {@code state_dict}, or {@link #firstMoment} or {@link #secondMoment}
- * @param shape  of the whole tensor
+ * @param name   name of the tensor: that of a weight in the {@code state_dict}, or {@link #firstMoment} or
+ *               {@link #secondMoment} of one
+ * @param shape  shape of the whole tensor
  * @param shard  which slice it is
- * @param values its elements
+ * @param values elements of the slice
  */
 public record TensorSlice(String name, Shape shape, Shard shard, SafeTensorsWriter.Values values) {
     private static final String FIRST_MOMENT = "exp_avg.";
     private static final String SECOND_MOMENT = "exp_avg_sq.";
 
-    /** Name of a weight's running mean of gradients: PyTorch's key in the optimizer's state, and the weight's name. */
+    /**
+     * Name of the running mean of a weight's gradients: PyTorch's optimizer state key, followed by the weight's name.
+     */
     public static String firstMoment(String weight) {
         return FIRST_MOMENT + weight;
     }
 
-    /** Name of a weight's running mean of squared gradients. */
+    /** Name of the running mean of a weight's squared gradients. */
     public static String secondMoment(String weight) {
         return SECOND_MOMENT + weight;
     }
 
-    /** Whether a tensor of that name is a weight, and no moment of one. */
+    /** Whether a tensor of that name is a weight and not a moment. */
     public static boolean isWeight(String name) {
         return !name.startsWith(FIRST_MOMENT) && !name.startsWith(SECOND_MOMENT);
     }
@@ -37,7 +40,7 @@ public record TensorSlice(String name, Shape shape, Shard shard, SafeTensorsWrit
         return shard.local(shape);
     }
 
-    /** Bytes that the slice takes in its file. */
+    /** Size of the slice in its file, in bytes. */
     public long bytes() {
         return local().elements() * DType.F32.bytes();
     }

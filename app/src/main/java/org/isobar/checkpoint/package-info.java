@@ -1,5 +1,5 @@
 /**
- * Weights on disk: safetensors files, and checkpoints, which are directories of them. Both are written whole or not at
- * all and read with suspicion. {@code docs/checkpoints.md} describes the format.
+ * Reads and writes checkpoints, which are directories of safetensors files. They are written atomically and verified
+ * when read. {@code docs/checkpoints.md} describes the format.
  */
 package org.isobar.checkpoint;

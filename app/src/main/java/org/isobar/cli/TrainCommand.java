@@ -29,7 +29,7 @@ final class TrainCommand implements Callable<Integer> {
     public Integer call() {
         RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
         Screen screen = Screen.standard(launch.environment());
-        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::say : unsaid -> { });
+        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : unsaid -> { });
         return TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.of(launch.environment()),
             launch.environment(), screen, signals));
     }

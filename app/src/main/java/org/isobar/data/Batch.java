@@ -9,22 +9,22 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * The samples of one step, on their way from the host's memory to the device. The buffers belong to the
- * {@link DataLoader}, which fills them again after {@link #close}.
+ * The input and target images of one training step, in host buffers and, once requested, on the device. The buffers
+ * belong to the {@link DataLoader}, which reuses them after {@link #close}.
  */
 public final class Batch implements AutoCloseable {
-    private final BatchPipeline feed;
+    private final BatchPipeline pipeline;
     private final HostBuffer input; // (B, Cin, H, W)
     private final HostBuffer target; // (B, Cout, H, W)
     private final long inputBytes;
     private final long targetBytes;
     private final int[] samples;
-    private Tensor inputImages; // on the device; null until somebody asks
+    private Tensor inputImages; // on the device; null before the first call of input()
     private Tensor targetImages;
     private Runnable onRelease = () -> { };
 
-    Batch(Device device, BatchPipeline feed, DatasetConfig config, int size) {
-        this.feed = feed;
+    Batch(Device device, BatchPipeline pipeline, DatasetConfig config, int size) {
+        this.pipeline = pipeline;
         samples = new int[size];
         inputBytes = config.input().bytes();
         targetBytes = config.target().bytes();
@@ -40,30 +40,33 @@ public final class Batch implements AutoCloseable {
     }
 
     /**
-     * The normalized frames that the model sees, single precision (batch, inChannels, height, width), for operations
-     * issued before {@link #close}. The first call brings them to the device.
+     * The normalized input images of the model on the device, F32 (batch, inChannels, height, width). Valid for
+     * operations issued before {@link #close}. The first call copies them to the device.
      */
     public Tensor input() {
         if (inputImages == null) {
-            inputImages = feed.deliver(input);
+            inputImages = pipeline.deliver(input);
         }
         return inputImages;
     }
 
-    /** The normalized frames that it is to forecast, (batch, outChannels, height, width), likewise. */
+    /**
+     * The normalized target images on the device, F32 (batch, outChannels, height, width). Valid for operations issued
+     * before {@link #close}. The first call copies them to the device.
+     */
     public Tensor target() {
         if (targetImages == null) {
-            targetImages = feed.deliver(target);
+            targetImages = pipeline.deliver(target);
         }
         return targetImages;
     }
 
-    /** Number of each sample in the data set, in the order of the batch; a copy. */
+    /** The data set's number of each sample, in the order of the batch; a copy. */
     public int[] samples() {
         return samples.clone();
     }
 
-    /** Gives the buffers back to be filled again: nothing that is issued from now on may read them. */
+    /** Returns the buffers to the loader. Operations issued after this call must not read them. */
     @Override
     public void close() {
         input.release();
@@ -71,15 +74,15 @@ public final class Batch implements AutoCloseable {
         onRelease.run();
     }
 
-    /** Reads sample {@code number} into place {@code index}. */
+    /** Reads sample {@code number} of the data set into position {@code index} of the batch. */
     void fill(int index, int number) {
         samples[index] = number;
         MemorySegment inputs = input.segment();
         MemorySegment targets = target.segment();
-        feed.read(number, inputs, index * inputBytes, targets, index * targetBytes);
+        pipeline.read(number, inputs, index * inputBytes, targets, index * targetBytes);
     }
 
-    /** Has been filled; {@code action} is run when it is closed. */
+    /** Hands the filled batch to the consumer; {@link #close} runs {@code action}. */
     void open(Runnable action) {
         inputImages = null;
         targetImages = null;

@@ -5,15 +5,21 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.device.HostBuffer;
 import org.isobar.tensor.Tensor;
 
-/** The way of a batch's fields from the files to a device, and where on it they are normalized. */
+/** Brings the images of a batch from the files to a device, and normalizes them on the host or on the device. */
 interface BatchPipeline extends AutoCloseable {
-    /** Reads a sample as {@link Era5Dataset#read} does, normalized already or not; any thread. */
+    /**
+     * Reads a sample into host memory, as {@link Era5Dataset#read} does. Whether it is normalized already depends on
+     * the implementation. Thread-safe.
+     */
     void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset);
 
-    /** What was read, (B, C, H, W), as a normalized tensor for operations issued from now on. Once for each reading. */
+    /**
+     * Copies what was read into {@code slot}, (B, C, H, W), to the device and returns the normalized tensor, for
+     * operations issued after this call. To be called once for each time that the slot was filled.
+     */
     Tensor deliver(HostBuffer slot);
 
-    /** Frees what it has of the device. */
+    /** Frees its device memory. */
     @Override
     default void close() { }
 }

@@ -1,19 +1,19 @@
 package org.isobar.data;
 
 /**
- * The part of each stored frame that is read: everything from index 0 up to these extents.
+ * The part of each stored frame that is read: in each dimension the first indices, up to these extents.
  *
  * @param channels number of channels
  * @param height   number of latitudes
  * @param width    number of longitudes
  */
 public record CropWindow(int channels, int height, int width) {
-    /** Numbers in the window. */
+    /** Number of values in the window. */
     public long elements() {
         return (long) channels * height * width;
     }
 
-    /** Size in single precision. */
+    /** Size of the window in single precision, in bytes. */
     public long bytes() {
         return elements() * Float.BYTES;
     }

@@ -9,9 +9,9 @@ import java.util.NoSuchElementException;
 import org.isobar.device.Device;
 
 /**
- * Batches of a data set in the order of a sampler, read ahead by a fixed number of threads into a fixed ring of
- * buffers. The order and the contents do not depend on the number of threads; with none the calling thread reads. An
- * epoch is used like this:
+ * Loads the batches of a data set in the order of a sampler. A fixed number of threads prefetches them into a fixed
+ * ring of buffers. Order and contents do not depend on the number of threads; with 0 threads the calling thread reads.
+ * Usage:
  * <pre>
  * try (DataLoader.Epoch epoch = loader.epoch(number)) {
  *     while (epoch.hasNext()) {
@@ -21,32 +21,33 @@ import org.isobar.device.Device;
  *     }
  * }
  * </pre>
- * One thread consumes; one epoch is open at a time. Close the loader before its data set and its device.
+ * One thread consumes the batches, and one epoch is open at a time. Close the loader before its data set and its
+ * device.
  */
 public final class DataLoader implements AutoCloseable {
     private static final int MOST_SLOTS = 4;
-    private static final long DISK_BYTES = 64 << 20; // that a disk has to read at a time: requests enough for any
+    private static final long PREFETCH_BYTES = 64 << 20; // enough outstanding requests to keep any disk busy
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final Era5Dataset dataset;
-    private final BatchPipeline feed;
+    private final BatchPipeline pipeline;
     private final DistributedSampler sampler;
-    private final PrefetchSchedule readAhead;
-    private final PageCachePrefetcher disk; // of the calling thread, where that reads
+    private final PrefetchSchedule schedule;
+    private final PageCachePrefetcher prefetcher; // of the calling thread, used with 0 workers
     private final List<Batch> slots = new ArrayList<>();
     private final List<Thread> workers = new ArrayList<>();
     private Epoch current;
     private boolean closed;
 
-    /** A loader that normalizes on the host. */
+    /** Creates a loader that normalizes on the host. */
     public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers) {
         this(device, dataset, sampler, workers, NormalizationPlace.ON_HOST);
     }
 
     /**
-     * A loader with its buffers and threads.
+     * Creates a loader, allocates its buffers and starts its threads.
      *
-     * @param workers threads that read ahead; 0 to read in the calling thread
+     * @param workers number of prefetching threads; 0 to read in the calling thread
      * @throws org.isobar.fault.UserException if the data set is smaller than one global batch
      */
     public DataLoader(Device device, Era5Dataset dataset, DistributedSampler sampler, int workers,
@@ -55,41 +56,42 @@ public final class DataLoader implements AutoCloseable {
         assert sampler.samples() == dataset.size() : "sampler of another data set";
         this.dataset = dataset;
         this.sampler = sampler;
-        feed = switch (normalizing) {
+        pipeline = switch (normalizing) {
             case ON_HOST -> new HostNormalization(dataset);
             case ON_DEVICE -> new DeviceNormalization(device, dataset);
         };
         try {
             for (int i = 0; i < slots(workers, sampler.localBatch()); i++) {
-                slots.add(new Batch(device, feed, dataset.config(), sampler.localBatch()));
+                slots.add(new Batch(device, pipeline, dataset.config(), sampler.localBatch()));
             }
         } catch (RuntimeException noMemory) {
             slots.forEach(Batch::free);
-            feed.close();
+            pipeline.close();
             throw noMemory;
         }
-        readAhead = new PrefetchSchedule(slots.size(), sampler.localBatch(), ahead(workers));
-        disk = new PageCachePrefetcher(dataset, readAhead);
-        for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would find no work
+        schedule = new PrefetchSchedule(slots.size(), sampler.localBatch(), samplesAhead(workers));
+        prefetcher = new PageCachePrefetcher(dataset, schedule);
+        for (int i = 0; i < Math.min(workers, slots.size() * sampler.localBatch()); i++) { // more would be idle
             this.workers.add(Thread.ofPlatform().daemon().name("isobar-data-" + i).start(this::work));
         }
     }
 
     /**
-     * Batches of {@code batch} samples for which a loader with that many threads has buffers: one in use, one that is
-     * whole, and those that the threads read into, a sample each, meanwhile. Four at most: a sample can be large.
+     * Number of batches of {@code batch} samples that a loader with that many threads has buffers for: one in use, one
+     * that is complete, and those that the threads fill meanwhile, each thread reading one sample. At most four, as a
+     * sample can be large.
      */
     public static int slots(int workers, int batch) {
         return workers == 0 ? 1 : Math.min(2 + Math.ceilDiv(workers, batch), MOST_SLOTS);
     }
 
-    /** Samples that the disk reads ahead of the threads: a batch at least, and one for each thread. */
-    private int ahead(int workers) {
+    /** Number of samples that the kernel reads ahead of the threads: at least a batch, and one for each thread. */
+    private int samplesAhead(int workers) {
         long sampleBytes = dataset.config().input().bytes() + dataset.config().target().bytes();
-        return (int) Math.max(DISK_BYTES / sampleBytes, Math.max(sampler.localBatch(), workers));
+        return (int) Math.max(PREFETCH_BYTES / sampleBytes, Math.max(sampler.localBatch(), workers));
     }
 
-    /** Bytes of the device that a loader takes besides its batches, of up to {@code channels} channels. */
+    /** Device memory that a loader of up to {@code channels} channels uses besides its batches, in bytes. */
     public static long statisticsBytes(NormalizationPlace normalizing, int channels) {
         return switch (normalizing) {
             case ON_HOST -> 0;
@@ -97,36 +99,36 @@ public final class DataLoader implements AutoCloseable {
         };
     }
 
-    /** Where the samples come from. */
+    /** The data set that the samples come from. */
     public Era5Dataset dataset() {
         return dataset;
     }
 
-    /** Steps of an epoch. */
+    /** Number of steps of an epoch. */
     public int steps() {
         return sampler.steps();
     }
 
-    /** Starts to read the batches of an epoch. Close it before the next. */
+    /** Starts reading the batches of an epoch. It must be closed before the next one starts. */
     public Epoch epoch(long number) {
         return epoch(number, 0);
     }
 
-    /** The same without its first {@code done} steps. */
+    /** Starts reading the batches of an epoch after its first {@code done} steps. */
     public Epoch epoch(long number, int done) {
         if (current != null) {
-            throw new IllegalStateException("the epoch before has not been closed");
+            throw new IllegalStateException("the previous epoch has not been closed");
         }
         int[] samples = sampler.epoch(number);
-        readAhead.start(Arrays.copyOfRange(samples, done * sampler.localBatch(), samples.length));
+        schedule.start(Arrays.copyOfRange(samples, done * sampler.localBatch(), samples.length));
         current = new Epoch(steps() - done);
         return current;
     }
 
-    /** The batches of one epoch in order. Closing it early drops those that are left. */
+    /** Iterates over the batches of one epoch. Closing it early drops the remaining batches. */
     public final class Epoch implements AutoCloseable {
         private final int steps;
-        private final Runnable release = this::release; // made once for all batches
+        private final Runnable release = this::release; // one object for all batches
         private int step;
         private boolean inUse;
 
@@ -140,13 +142,13 @@ public final class DataLoader implements AutoCloseable {
         }
 
         /**
-         * The next batch, when it has been read. The one before must have been closed.
+         * Waits for the next batch and returns it. The previous batch must have been closed.
          *
          * @throws org.isobar.fault.UserException if one of its samples cannot be read
          */
         public Batch next() {
             if (!hasNext()) {
-                throw new NoSuchElementException("the epoch has " + steps + " steps left");
+                throw new NoSuchElementException("the epoch has no step after its " + steps);
             }
             if (current != this) {
                 throw new IllegalStateException("the epoch is closed");
@@ -154,10 +156,10 @@ public final class DataLoader implements AutoCloseable {
             if (inUse) {
                 throw new IllegalStateException("batch " + (step - 1) + " has not been closed");
             }
-            while (workers.isEmpty() && !readAhead.whole(step)) {
-                read(readAhead.take(), disk);
+            while (workers.isEmpty() && !schedule.isComplete(step)) {
+                read(schedule.take(), prefetcher);
             }
-            readAhead.await(step);
+            schedule.await(step);
             inUse = true;
             Batch batch = slots.get(step % slots.size());
             batch.open(release);
@@ -168,17 +170,17 @@ public final class DataLoader implements AutoCloseable {
         private void release() {
             if (inUse) {
                 inUse = false;
-                readAhead.release();
+                schedule.release();
             }
         }
 
-        /** Ends the epoch; waits for reads that are under way. */
+        /** Ends the epoch; waits for reads in progress. */
         @Override
         public void close() {
             if (current == this) {
                 current = null;
                 inUse = false;
-                readAhead.stop();
+                schedule.stop();
             }
         }
     }
@@ -190,15 +192,15 @@ public final class DataLoader implements AutoCloseable {
             return;
         }
         closed = true;
-        readAhead.end();
+        schedule.end();
         boolean ended = true;
         for (Thread worker : workers) {
             ended &= join(worker);
         }
-        if (ended) { // else a read hangs, in a network file system say: leave it its memory
+        if (ended) { // otherwise a read hangs, for example in a network file system, and still writes to its buffer
             slots.forEach(Batch::free);
         }
-        feed.close();
+        pipeline.close();
     }
 
     private static boolean join(Thread worker) {
@@ -211,21 +213,21 @@ public final class DataLoader implements AutoCloseable {
     }
 
     private void work() {
-        PageCachePrefetcher ahead = new PageCachePrefetcher(dataset, readAhead);
-        for (int next = readAhead.take(); next != PrefetchSchedule.NONE; next = readAhead.take()) {
-            read(next, ahead);
+        PageCachePrefetcher own = new PageCachePrefetcher(dataset, schedule);
+        for (int next = schedule.take(); next != PrefetchSchedule.NONE; next = schedule.take()) {
+            read(next, own);
         }
     }
 
-    private void read(int position, PageCachePrefetcher ahead) {
+    private void read(int position, PageCachePrefetcher pages) {
         Throwable failure = null;
         try {
-            ahead.begin(position);
-            slots.get(readAhead.slot(position)).fill(readAhead.index(position), readAhead.sample(position));
-            ahead.end();
-        } catch (Throwable thrown) { // handed to the consumer
+            pages.begin(position);
+            slots.get(schedule.slot(position)).fill(schedule.index(position), schedule.sample(position));
+            pages.end();
+        } catch (Throwable thrown) { // Epoch.next throws it
             failure = thrown;
         }
-        readAhead.finish(position, failure);
+        schedule.finish(position, failure);
     }
 }

@@ -4,26 +4,26 @@ import java.nio.file.Path;
 import java.util.OptionalLong;
 
 /**
- * Which data to read, and how.
+ * Says which data to read, and how.
  *
- * @param directory   where the year files lie
+ * @param directory   directory of the year files
  * @param meansFile   means of the channels, .npy of shape (1, C, 1, 1)
- * @param stdsFile    standard deviations, likewise
- * @param height      latitudes to read, from the north
- * @param width       longitudes to read, from the first
- * @param inChannels  channels of the input: the first of the file
- * @param outChannels channels of the target, likewise
+ * @param stdsFile    standard deviations of the channels, .npy of shape (1, C, 1, 1)
+ * @param height      number of latitudes to read, counted from the north
+ * @param width       number of longitudes to read, counted from the first
+ * @param inChannels  number of input channels: the first ones of the file
+ * @param outChannels number of target channels: the first ones of the file
  * @param dt          time steps from input to target
- * @param limit       most samples to use, if not all
+ * @param limit       maximum number of samples; empty for all
  */
 public record DatasetConfig(Path directory, Path meansFile, Path stdsFile, int height, int width,
                             int inChannels, int outChannels, int dt, OptionalLong limit) {
-    /** What is read of the input's frame. */
+    /** The window that is read of an input frame. */
     public CropWindow input() {
         return new CropWindow(inChannels, height, width);
     }
 
-    /** What is read of the target's frame. */
+    /** The window that is read of a target frame. */
     public CropWindow target() {
         return new CropWindow(outChannels, height, width);
     }

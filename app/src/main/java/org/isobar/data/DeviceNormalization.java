@@ -8,12 +8,12 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.Tensor;
 
-/** Reads fields as they are and has the device normalize them in place: the host waits for nothing. */
+/** Reads images as they are stored and normalizes them on the device, in place. The host does not wait for it. */
 final class DeviceNormalization implements BatchPipeline {
     private final Era5Dataset dataset;
     private final TensorOps ops;
     private final DeviceArena statistics;
-    private final Tensor means; // (C), all channels that are read
+    private final Tensor means; // (C), all channels of input and target
     private final Tensor spreads; // (C)
 
     DeviceNormalization(Device device, Era5Dataset dataset) {
@@ -28,7 +28,7 @@ final class DeviceNormalization implements BatchPipeline {
         device.upload(spreads, MemorySegment.ofArray(normalization.spreads()));
     }
 
-    /** What it takes of the device. */
+    /** Device memory for the statistics of that many channels, in bytes. */
     static long bytes(int channels) {
         return 2 * DeviceArena.align((long) channels * Float.BYTES);
     }

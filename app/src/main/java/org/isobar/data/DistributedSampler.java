@@ -5,37 +5,37 @@ import java.util.stream.IntStream;
 import org.isobar.random.Philox;
 
 /**
- * The order in which samples come. Each epoch is one permutation of all samples, the same on every rank, cut into
- * global batches; the tail that fills no batch is dropped. A global batch is dealt out by stride: sample b of shard r
- * in step s is {@code order[s * globalBatch + b * shards + r]}. So a step sees the same samples at every number of
- * shards.
+ * Determines the order of samples on each data-parallel rank. An epoch is a permutation of all samples, equal on all
+ * ranks and cut into global batches; the incomplete last batch is dropped. The samples of a global batch are
+ * distributed by stride: sample b of shard r in step s is {@code order[s * globalBatch + b * shards + r]}. A step
+ * therefore sees the same samples with every number of shards.
  *
- * @param samples     samples in the data set
- * @param globalBatch samples of one step, over all shards
- * @param shards      data-parallel ranks; divides {@code globalBatch}
- * @param shard       the rank that is served
- * @param shuffle     whether to permute; else samples come in their own order
+ * @param samples     number of samples in the data set
+ * @param globalBatch number of samples of one step, over all shards
+ * @param shards      number of data-parallel ranks; divides {@code globalBatch}
+ * @param shard       the data-parallel rank
+ * @param shuffle     whether to permute the samples; otherwise they keep the data set's order
  * @param seed        selects the permutations
  */
 public record DistributedSampler(int samples, int globalBatch, int shards, int shard, boolean shuffle, long seed) {
-    /** Checks the numbers. */
+    /** Checks the arguments. */
     public DistributedSampler {
         if (samples < 0 || globalBatch < 1 || shards < 1 || globalBatch % shards != 0 || shard < 0 || shard >= shards) {
             throw new IllegalArgumentException("shard " + shard + " of " + shards + " with a batch of " + globalBatch);
         }
     }
 
-    /** Steps of an epoch: whole global batches in the data. */
+    /** Number of steps of an epoch: the number of complete global batches. */
     public int steps() {
         return samples / globalBatch;
     }
 
-    /** Samples of one step on this shard. */
+    /** Number of samples of one step on this shard. */
     public int localBatch() {
         return globalBatch / shards;
     }
 
-    /** This shard's samples of an epoch in order: {@link #localBatch} for each of {@link #steps}. */
+    /** This shard's samples of an epoch, in order: {@link #localBatch} numbers for each of {@link #steps} steps. */
     public int[] epoch(long epoch) {
         int[] order = shuffle
             ? Philox.permutation(Philox.Key.of(seed, "data order").at(epoch), samples)

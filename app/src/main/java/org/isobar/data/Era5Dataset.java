@@ -13,10 +13,10 @@ import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
 /**
- * All year files of a directory as one sequence of samples: a frame of weather and the frame {@code dt} steps later.
- * The indexing is the tutorial's. With n time steps in the first file, sample i lies in file i / n, and its input is
- * at time {@code t = (i mod n) mod (n - dt)}, moved to {@code t + dt} where that is below dt; so a few samples of
- * each year are the same. Reading is thread-safe and, for contiguous files, allocates nothing.
+ * Presents all year files of a directory as one sequence of samples. A sample consists of an input frame and a target
+ * frame {@code dt} time steps later. The indexing is the tutorial's. With n time steps in the first file, sample i lies
+ * in file i / n, and its input is at time {@code t = (i mod n) mod (n - dt)}, or at {@code t + dt} if t is below dt. A
+ * few samples of each year are therefore equal. Reading is thread-safe and, for contiguous files, allocates nothing.
  */
 public final class Era5Dataset implements AutoCloseable {
     private final DatasetConfig config;
@@ -45,7 +45,7 @@ public final class Era5Dataset implements AutoCloseable {
     /**
      * Opens all files of the configured directory and checks that every sample exists.
      *
-     * @throws UserException if anything about files or statistics is not as configured
+     * @throws UserException if the files or the statistics do not match the configuration
      */
     public static Era5Dataset open(DatasetConfig config) {
         List<Era5File> files = new ArrayList<>();
@@ -68,24 +68,24 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     /**
-     * Checks that the data fill a batch.
+     * Checks that there are enough samples for a batch.
      *
-     * @throws UserException if they do not
+     * @throws UserException if there are fewer than {@code samples}
      */
     public void requireBatch(int samples) {
         if (size < samples) {
             throw new UserException("The data set at " + config.directory() + " holds " + size
                 + " samples, fewer than one batch of " + samples
-                + ". Lower the batch size, or use more data (limit_nsamples cuts it, too).");
+                + ". Lower the batch size, use more data, or raise limit_nsamples.");
         }
     }
 
-    /** How the data is read. */
+    /** The configuration of this data set. */
     public DatasetConfig config() {
         return config;
     }
 
-    /** Time steps of the first file, and so samples of each year. */
+    /** Number of time steps of the first file, which is the number of samples of each year. */
     public int samplesPerYear() {
         return samplesPerYear;
     }
@@ -95,7 +95,7 @@ public final class Era5Dataset implements AutoCloseable {
         return files.stream().map(Era5File::path).toList();
     }
 
-    /** Statistics of the channels that are read, be it for input or target. */
+    /** Statistics of all channels of input and target. */
     Normalization normalization() {
         return normalization;
     }
@@ -112,19 +112,24 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     /**
-     * Writes a sample, normalized, in single precision and native byte order: the input (inChannels, height, width)
-     * and the target (outChannels, height, width), each from its byte offset on.
+     * Reads a normalized sample into memory, in single precision and native byte order.
+     *
+     * @param input        receives the input, (inChannels, height, width)
+     * @param inputOffset  byte offset in {@code input}
+     * @param target       receives the target, (outChannels, height, width)
+     * @param targetOffset byte offset in {@code target}
+     * @throws UserException if the file cannot be read there
      */
     public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
         read(sample, normalization, input, inputOffset, target, targetOffset);
     }
 
-    /** Writes a sample likewise, but with the numbers that stand in the file. */
+    /** Reads a sample into memory as {@link #read} does, without normalizing it. */
     void readRaw(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
         read(sample, raw, input, inputOffset, target, targetOffset);
     }
 
-    /** Has the disk begin with what reading a sample will need, as {@link Era5File#willNeed} can. */
+    /** Tells the kernel to read a sample into the page cache; see {@link Era5File#willNeed}. */
     void willNeed(long sample) {
         Era5File file = files.get(fileOf(sample));
         int time = timeOf(sample);
@@ -132,15 +137,15 @@ public final class Era5Dataset implements AutoCloseable {
         file.willNeed(time + config.dt(), target);
     }
 
-    private void read(long sample, Normalization how, MemorySegment input, long inputOffset, MemorySegment target,
+    private void read(long sample, Normalization applied, MemorySegment input, long inputOffset, MemorySegment target,
         long targetOffset) {
         Era5File file = files.get(fileOf(sample));
         int time = timeOf(sample);
-        file.read(time, this.input, how, input, inputOffset);
-        file.read(time + config.dt(), this.target, how, target, targetOffset);
+        file.read(time, this.input, applied, input, inputOffset);
+        file.read(time + config.dt(), this.target, applied, target, targetOffset);
     }
 
-    /** The first place in a sample, input before target, that holds NaN or an infinity; empty if there is none. */
+    /** The first NaN or infinity in a sample, input before target; empty if all values are finite. */
     public Optional<NonFiniteValue> firstNonFinite(long sample) {
         return firstNonFinite(sample, timeOf(sample), input)
             .or(() -> firstNonFinite(sample, timeOf(sample) + config.dt(), target));
@@ -161,7 +166,7 @@ public final class Era5Dataset implements AutoCloseable {
         return Optional.empty();
     }
 
-    /** Unmaps and closes the files. No read may be running. */
+    /** Unmaps and closes the files. No read may be in progress. */
     @Override
     public void close() {
         files.forEach(Era5File::close);
@@ -187,14 +192,14 @@ public final class Era5Dataset implements AutoCloseable {
         return paths;
     }
 
-    /** The tutorial takes the last four characters of a name, less the extension, for the year. */
+    /** Checks that the file name ends in a year: the tutorial reads the last four characters before the extension. */
     private static void checkYear(Path path) {
         String name = path.getFileName().toString();
         String stem = name.substring(0, name.length() - ".h5".length());
         String year = stem.substring(Math.max(0, stem.length() - 4));
         if (!year.matches("\\d+")) {
-            throw new UserException("Data file " + path + " does not end in a year: '" + year
-                + "' is no number. Name it like 1979.h5, or take it out of the directory.");
+            throw new UserException("The name of data file " + path + " does not end in a year: '" + year
+                + "' is not a number. Name it like 1979.h5, or move it out of the directory.");
         }
     }
 
@@ -212,11 +217,11 @@ public final class Era5Dataset implements AutoCloseable {
         }
     }
 
-    /** Every sample's target must exist, in every file. */
+    /** Checks that the target frame of every sample exists. */
     private void checkTimes() {
         if (config.limit().orElse(1) < 1) {
             throw new UserException("The number of samples is limited to " + config.limit().getAsLong()
-                + ", at least 1 is needed. Raise limit_nsamples.");
+                + ", but at least 1 is needed. Raise limit_nsamples.");
         }
         if (samplesPerYear <= config.dt()) {
             throw new UserException("Data file " + files.getFirst().path() + " holds " + samplesPerYear
@@ -228,7 +233,8 @@ public final class Era5Dataset implements AutoCloseable {
             if (last >= file.times()) {
                 throw new UserException("Data file " + file.path() + " holds " + file.times() + " time steps, but "
                     + "sample " + sample + " needs step " + last + ": the first file has " + samplesPerYear
-                    + ", which counts for all. Complete the file, take it out of the directory, or lower dt.");
+                    + " time steps, and all files are read with that number. Complete the file, move it out of the "
+                    + "directory, or lower dt.");
             }
         }
     }

@@ -21,12 +21,12 @@ import org.isobar.os.FileFault;
 import org.isobar.os.PageCache;
 
 /**
- * One year of weather: an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of 32- or
- * 64-bit floating-point numbers in either byte order. Contiguous data is mapped and read in place; chunked (and
- * compressed) data is unpacked by jHDF, chunk by chunk. Reading is thread-safe.
+ * Reads one year of weather from an HDF5 file with a data set {@code fields} [time, channel, latitude, longitude] of
+ * 32- or 64-bit floating-point numbers in either byte order. Contiguous data is memory-mapped and read in place;
+ * chunked (and compressed) data is decompressed by jHDF, chunk by chunk. Reading is thread-safe.
  *
- * <p>A mapped file must not shrink while it is open: the kernel answers reads beyond its end with SIGBUS, which ends
- * the JVM. Whoever replaces data under a running job moves new files into place rather than copying over old ones.
+ * <p>A mapped file must not shrink while it is open: a read beyond its end raises SIGBUS, which ends the JVM. To
+ * replace data under a running job, move new files into place instead of copying over the old ones.
  */
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
@@ -36,9 +36,9 @@ public final class Era5File implements AutoCloseable {
     private final int[] extents;
     private final FloatEncoding encoding;
     private final Arena mapping = Arena.ofShared();
-    private HdfFile hdf; // open only as long as jHDF reads the data
-    private ChunkedDataset chunked; // null where the data is mapped
-    private MemorySegment mapped; // null where it is not
+    private HdfFile hdf; // null if the data is mapped
+    private ChunkedDataset chunked; // null if the data is mapped
+    private MemorySegment mapped; // null if the data is chunked
 
     private Era5File(Path path, HdfFile hdf) throws IOException {
         this.path = path;
@@ -58,11 +58,11 @@ public final class Era5File implements AutoCloseable {
     }
 
     /**
-     * Opens a file and checks that it holds fields that can be read.
+     * Opens a file and checks that its data set {@code fields} can be read.
      *
-     * @throws UserException if it does not
+     * @throws UserException if the file or the data set cannot be read
      */
-    @SuppressWarnings("resource") // closed here on failure, else kept or closed by the new object
+    @SuppressWarnings("resource") // closed here on failure, otherwise kept or closed by the new object
     public static Era5File open(Path path) {
         HdfFile hdf = null;
         try {
@@ -78,11 +78,11 @@ public final class Era5File implements AutoCloseable {
         } catch (RuntimeException damaged) { // jHDF: HdfException, but also buffer underflows in damaged files
             close(hdf);
             throw new UserException("Data file " + path + " is not an HDF5 file or is damaged (" + damaged.getMessage()
-                + "). Copy or make it again, or take it out of the directory.", damaged);
+                + "). Copy or make it again, or move it out of the directory.", damaged);
         }
     }
 
-    /** Where the file lies. */
+    /** Path of the file. */
     public Path path() {
         return path;
     }
@@ -98,8 +98,11 @@ public final class Era5File implements AutoCloseable {
     }
 
     /**
-     * Writes a window of the frame at {@code time}, normalized, in single precision and native byte order, to
-     * {@code target} from byte {@code offset} on: shape (channels, height, width).
+     * Reads a normalized window of the frame at {@code time}, in single precision and native byte order.
+     *
+     * @param target receives (channels, height, width)
+     * @param offset byte offset in {@code target}
+     * @throws UserException if a chunk cannot be decompressed
      */
     public void read(int time, CropWindow window, Normalization normalization, MemorySegment target, long offset) {
         if (mapped != null) {
@@ -109,7 +112,10 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    /** Has the disk begin with what {@link #read} would read, where the file is mapped. Returns before it is there. */
+    /**
+     * Tells the kernel to read the data of {@link #read} into the page cache. Returns without waiting for the disk.
+     * Does nothing for chunked data.
+     */
     void willNeed(int time, CropWindow window) {
         if (mapped == null) {
             return;
@@ -141,7 +147,10 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    /** Chunk by chunk, each unpacked once; a chunk at the edge is stored whole, its part outside is left out. */
+    /**
+     * Reads chunk by chunk and decompresses each chunk once. A chunk at the edge of the data set is stored in full; the
+     * part outside is skipped.
+     */
     private void readChunks(int time, CropWindow window, Normalization normalization, MemorySegment target,
         long offset) {
         int[] size = chunked.getChunkDimensions(); // (time, channel, row, column)
@@ -150,7 +159,7 @@ public final class Era5File implements AutoCloseable {
             for (int j = 0; j < window.height(); j += size[2]) {
                 for (int i = 0; i < window.width(); i += size[3]) {
                     int[] start = {firstTime, c, j, i};
-                    readChunk(unpack(start), start, time, window, normalization, target, offset);
+                    readChunk(decompress(start), start, time, window, normalization, target, offset);
                 }
             }
         }
@@ -164,32 +173,31 @@ public final class Era5File implements AutoCloseable {
             for (int j = start[2]; j < Math.min(start[2] + size[2], window.height()); j++) {
                 long from = (((long) (time - start[0]) * size[1] + c - start[1]) * size[2] + j - start[2]) * size[3];
                 long to = offset + (((long) c * window.height() + j) * window.width() + start[3]) * Float.BYTES;
-                boolean fits = encoding.bytes() == Float.BYTES;
-                if (fits) { // a vector from an array of bytes would be an object, at about half the speed
+                boolean inPlace = encoding.bytes() == Float.BYTES;
+                if (inPlace) { // vectors loaded from a byte array are heap objects, at about half the speed
                     MemorySegment.copy(chunk, from * Float.BYTES, target, to, run * Float.BYTES);
                 }
-                encoding.normalize(fits ? target : chunk, fits ? to : from * encoding.bytes(), run,
+                encoding.normalize(inPlace ? target : chunk, inPlace ? to : from * encoding.bytes(), run,
                     normalization.means()[c], normalization.spreads()[c], target, to);
             }
         }
     }
 
     /**
-     * The numbers of the chunk that begins at the given element, in a new array: jHDF fills none of the caller's.
-     * Threads do not wait for each other here: jHDF itself unpacks the chunks of a data set in parallel when it is
-     * asked for all of it.
+     * Decompresses the chunk that begins at the given element into a new array; jHDF cannot fill an existing one. Needs
+     * no lock: jHDF itself decompresses the chunks of a data set in parallel when it reads all of it.
      */
-    private MemorySegment unpack(int[] start) {
+    private MemorySegment decompress(int[] start) {
         try {
             return MemorySegment.ofArray(chunked.getDecompressedChunk(start));
         } catch (RuntimeException damaged) {
             throw new UserException("Data file " + path + " cannot be read at element " + Arrays.toString(start)
-                + " (" + damaged.getMessage() + "). It is damaged, incomplete or uses a filter that jHDF lacks; make "
-                + "it again, with gzip or without compression.", damaged);
+                + " (" + damaged.getMessage() + "). It is damaged or incomplete, or uses a filter that jHDF does not "
+                + "support. Make it again, with gzip or without compression.", damaged);
         }
     }
 
-    /** Unmaps or closes the file. No read may be running. */
+    /** Unmaps or closes the file. No read may be in progress. */
     @Override
     public void close() {
         mapping.close();
@@ -210,7 +218,7 @@ public final class Era5File implements AutoCloseable {
             throw new AccessDeniedException(path.toString());
         }
         if (!Files.isRegularFile(path)) {
-            throw new UserException("Data file " + path + " is not a file. Take it out of the directory.");
+            throw new UserException("Data file " + path + " is not a file. Move it out of the directory.");
         }
     }
 

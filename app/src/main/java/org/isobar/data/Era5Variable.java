@@ -3,8 +3,8 @@ package org.isobar.data;
 import java.util.Locale;
 
 /**
- * The twenty variables of the tutorial's data set, in the order of its channels. The names are those of ERA5 with the
- * pressure level in hPa: wind components u and v, temperature t, geopotential z, relative humidity r.
+ * The twenty variables of the tutorial's data set, in channel order. Names are ERA5's, with the pressure level in hPa:
+ * wind components u and v, temperature t, geopotential z, relative humidity r.
  */
 public enum Era5Variable {
     /** Eastward wind 10 m above ground. */
@@ -45,7 +45,7 @@ public enum Era5Variable {
     R500("%", 33.5),
     /** Relative humidity at 850 hPa. */
     R850("%", 26.3),
-    /** Water vapour in the whole column of air. */
+    /** Total column water vapour. */
     TCWV("kg/m2", 16.6);
 
     /** Number of variables. */
@@ -59,7 +59,7 @@ public enum Era5Variable {
         this.spread = spread;
     }
 
-    /** Name as in the tutorial: {@code u10}, {@code z500}. */
+    /** Name as in the tutorial, for example {@code u10} or {@code z500}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -69,12 +69,12 @@ public enum Era5Variable {
         return unit;
     }
 
-    /** Whether the variable is an amount of something, and so never below zero. */
+    /** Whether the variable cannot be negative: relative humidity and water vapour. */
     public boolean isPositive() {
         return unit.equals("%") || unit.equals("kg/m2");
     }
 
-    /** Standard deviation over globe and year in ERA5, rounded: the scale of this variable. */
+    /** Standard deviation over globe and year in ERA5, rounded, in {@link #unit}. */
     public double spread() {
         return spread;
     }

@@ -10,8 +10,8 @@ import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * How numbers lie in a file: size and byte order. {@link #normalize} is the one pass over the data from the mapped file
- * to the batch: load, swap, subtract, divide, narrow, store.
+ * Size and byte order of the floating-point numbers in a file. {@link #normalize} converts them in a single pass from
+ * the mapped file to the batch: load, swap bytes, subtract, divide, narrow, store.
  */
 enum FloatEncoding {
     /** IEEE 754 binary32, least significant byte first. */
@@ -31,14 +31,14 @@ enum FloatEncoding {
 
     private final int bytes;
     private final ByteOrder order;
-    private final ValueLayout.OfFloat single; // made once: a pass over a row allocates nothing
-    private final ValueLayout.OfDouble twofold;
+    private final ValueLayout.OfFloat floatLayout; // created once, so that reading a row allocates nothing
+    private final ValueLayout.OfDouble doubleLayout;
 
     FloatEncoding(int bytes, ByteOrder order) {
         this.bytes = bytes;
         this.order = order;
-        single = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(order);
-        twofold = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(order);
+        floatLayout = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(order);
+        doubleLayout = ValueLayout.JAVA_DOUBLE_UNALIGNED.withOrder(order);
     }
 
     /** The encoding of the given size and byte order. */
@@ -53,8 +53,11 @@ enum FloatEncoding {
     }
 
     /**
-     * {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers, in the precision of the
-     * source, to single precision in native order. Offsets in bytes.
+     * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
+     * the precision of the source; the result is in single precision and native byte order.
+     *
+     * @param from byte offset in {@code source}
+     * @param to   byte offset in {@code target}
      */
     void normalize(MemorySegment source, long from, long count, float mean, float spread,
                    MemorySegment target, long to) {
@@ -76,7 +79,7 @@ enum FloatEncoding {
                 .intoMemorySegment(target, to + 4 * i, nativeOrder);
         }
         for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (source.get(single, from + 4 * i) - mean) / spread);
+            target.set(TARGET, to + 4 * i, (source.get(floatLayout, from + 4 * i) - mean) / spread);
         }
     }
 
@@ -93,7 +96,7 @@ enum FloatEncoding {
                 .intoMemorySegment(target, to + 4 * i, nativeOrder);
         }
         for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (float) ((source.get(twofold, from + 8 * i) - mean) / spread));
+            target.set(TARGET, to + 4 * i, (float) ((source.get(doubleLayout, from + 8 * i) - mean) / spread));
         }
     }
 }

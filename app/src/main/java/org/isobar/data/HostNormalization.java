@@ -5,7 +5,7 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.device.HostBuffer;
 import org.isobar.tensor.Tensor;
 
-/** Normalizes while reading, and goes on when the device has its copy. */
+/** Normalizes images on the host while reading them. {@link #deliver} returns when the device has its copy. */
 record HostNormalization(Era5Dataset dataset) implements BatchPipeline {
     @Override
     public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {

@@ -6,13 +6,13 @@ import java.util.Arrays;
 import org.isobar.fault.UserException;
 
 /**
- * Mean and spread of each channel. The arrays are not to be changed.
+ * Mean and standard deviation of each channel: {@code (x - mean) / spread}. The arrays must not be modified.
  *
- * @param means   what is subtracted, one per channel
- * @param spreads what is then divided by, one per channel; finite and positive
+ * @param means   one mean for each channel
+ * @param spreads one standard deviation for each channel; finite and positive
  */
 public record Normalization(float[] means, float[] spreads) {
-    /** That which leaves every number as it is, at about the speed of a copy: memory is what takes the time. */
+    /** The identity: means 0, spreads 1. It is about as fast as a copy, because memory bandwidth is the limit. */
     static Normalization none(int channels) {
         float[] ones = new float[channels];
         Arrays.fill(ones, 1);
@@ -20,9 +20,10 @@ public record Normalization(float[] means, float[] spreads) {
     }
 
     /**
-     * Reads the statistics files, each of shape (1, C, 1, 1) with C at least {@code channels}; the rest is not used.
+     * Reads the first {@code channels} values of the statistics files, each of shape (1, C, 1, 1).
      *
-     * @throws UserException if a file is missing or misshaped or a value cannot serve
+     * @throws UserException if a file is missing, has another shape, or holds a value that is not finite or a standard
+     * deviation that is not positive
      */
     public static Normalization load(Path meansFile, Path stdsFile, int channels) {
         return new Normalization(values(meansFile, channels, false), values(stdsFile, channels, true));
@@ -34,7 +35,7 @@ public record Normalization(float[] means, float[] spreads) {
         if (extents.length != 4 || extents[0] != 1 || extents[2] != 1 || extents[3] != 1 || extents[1] < channels) {
             throw new UserException("Statistics file " + path + " has shape " + file.shape()
                 + ", expected [1, C, 1, 1] with C at least " + channels
-                + ", the number of channels. Use the statistics that belong to the data, or configure fewer channels.");
+                + ", the number of channels. Use the statistics of this data set, or configure fewer channels.");
         }
         float[] values = new float[channels];
         for (int c = 0; c < channels; c++) {
@@ -42,7 +43,7 @@ public record Normalization(float[] means, float[] spreads) {
             if (!Float.isFinite(values[c]) || positive && values[c] <= 0) {
                 throw new UserException("Statistics file " + path + " holds " + file.values()[c] + " for "
                     + NonFiniteValue.channelName(c) + ", expected a finite " + (positive ? "positive " : "")
-                    + "number. Compute the statistics again or leave out the channel.");
+                    + "number. Compute the statistics again, or leave out the channel.");
             }
         }
         return values;

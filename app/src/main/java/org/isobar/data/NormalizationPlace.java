@@ -1,9 +1,11 @@
 package org.isobar.data;
 
-/** Where fields become numbers of mean 0 and deviation 1, channel by channel. The values are the same to rounding. */
+/**
+ * Where images are normalized to mean 0 and standard deviation 1, channel by channel. Results agree to rounding.
+ */
 public enum NormalizationPlace {
-    /** On the host, by the threads that read. The host waits until a batch has been copied. */
+    /** On the host, by the prefetching threads. The host waits for the copy of a batch to the device. */
     ON_HOST,
-    /** On the device. What lies in the host's memory is copied as it is, while the device works on the batch before. */
+    /** On the device. Stored values are copied to the device while it works on the previous batch. */
     ON_DEVICE
 }

@@ -18,10 +18,11 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A NumPy array file of floating-point numbers in C order. Format: NEP 1 and {@code numpy.lib.format}, versions 1 to 3.
+ * Reads and writes NumPy array files of floating-point numbers in C order. Format: NEP 1 and {@code numpy.lib.format},
+ * versions 1 to 3.
  *
- * @param dtype  type of the elements in the file, F32 or F64
- * @param shape  extents of the array
+ * @param dtype  element type in the file, F32 or F64
+ * @param shape  shape of the array
  * @param values the elements, widened to double precision
  */
 public record NpyFile(DType dtype, Shape shape, double[] values) {
@@ -31,7 +32,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     private static final Pattern FORTRAN = Pattern.compile("'fortran_order'\\s*:\\s*(True|False)");
     private static final Pattern SHAPE = Pattern.compile("'shape'\\s*:\\s*\\(([^)]*)\\)");
 
-    /** Checks the type, and that there is a value for every element. */
+    /** Checks the type and the number of values. */
     public NpyFile {
         assert dtype == DType.F32 || dtype == DType.F64 : dtype;
         assert shape.elements() == values.length : values.length + " values for shape " + shape;
@@ -40,7 +41,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     /**
      * Reads a file.
      *
-     * @throws UserException if it cannot be read, is no array file, or holds what this program does not use
+     * @throws UserException if it cannot be read, is not an array file, or holds another element type or order
      */
     public static NpyFile read(Path path) {
         byte[] bytes;
@@ -59,7 +60,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
         long length = version == 1 ? buffer.getShort(versionEnd) & 0xFFFF
             : bytes.length < versionEnd + 4 ? Long.MAX_VALUE : buffer.getInt(versionEnd) & 0xFFFFFFFFL;
         if (version < 1 || version > 3) {
-            throw fault(path, "has format version " + version, "Versions 1 to 3 are known; write it again.");
+            throw fault(path, "has format version " + version, "Write it again in version 1, 2 or 3.");
         }
         if (length > bytes.length - versionEnd - lengthBytes) {
             throw fault(path, "is cut off in its header", "Copy or write it again.");
@@ -86,13 +87,13 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
                 needed = Math.multiplyExact(needed, extent);
             }
         } catch (NumberFormatException | ArithmeticException impossible) {
-            throw fault(path, "has a header that cannot be understood: " + header.strip(), "Write it again.");
+            throw fault(path, "has a header that cannot be parsed: " + header.strip(), "Write it again.");
         }
         if (needed <= 0) {
             throw fault(path, "is empty: shape " + Arrays.toString(extents), "Write it again.");
         }
         if (data.remaining() < needed) {
-            throw fault(path, "is cut off: its elements take " + needed + " bytes and it has " + data.remaining(),
+            throw fault(path, "is cut off: its elements need " + needed + " bytes and it has " + data.remaining(),
                 "Copy or write it again.");
         }
         data.order(descr.charAt(0) == '<' ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN);
@@ -105,7 +106,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     }
 
     /**
-     * Writes a file that {@code numpy.load} reads: version 1, little endian.
+     * Writes the array as a version 1 file in little-endian byte order.
      *
      * @throws UserException if it cannot be written
      */
@@ -133,7 +134,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     private static String find(Path path, Pattern pattern, String header) {
         Matcher matcher = pattern.matcher(header);
         if (!matcher.find()) {
-            throw fault(path, "has a header that cannot be understood: " + header.strip(), "Write it again.");
+            throw fault(path, "has a header that cannot be parsed: " + header.strip(), "Write it again.");
         }
         return matcher.group(1);
     }

@@ -3,36 +3,36 @@ package org.isobar.data;
 import org.isobar.os.PageCache;
 
 /**
- * Keeps the disk busy with the samples that come after those that a thread reads; each thread has its own. To ask for
- * data that lies in memory costs a quarter of the time of reading it. So nothing is asked once a sample was read
- * without a disk, until one is not.
+ * Tells the kernel to read the next samples from disk into the page cache while a thread reads the current one. Each
+ * thread has its own instance. Prefetching data that is cached already takes a quarter of the time of reading it.
+ * Prefetching therefore pauses after a sample that needed no disk read, and resumes after one that did.
  */
 final class PageCachePrefetcher {
     private final Era5Dataset dataset;
-    private final PrefetchSchedule readAhead;
+    private final PrefetchSchedule schedule;
     private final PageCache pages = new PageCache();
-    private boolean busy = true; // the disk, during the sample before
-    private long blocks; // read on this thread's behalf when it began with this sample
+    private boolean diskWasRead = true; // during the previous sample
+    private long blocks; // read from disk for this thread when it began the current sample
 
-    PageCachePrefetcher(Era5Dataset dataset, PrefetchSchedule readAhead) {
+    PageCachePrefetcher(Era5Dataset dataset, PrefetchSchedule schedule) {
         this.dataset = dataset;
-        this.readAhead = readAhead;
+        this.schedule = schedule;
     }
 
-    /** The thread begins with the sample at {@code position} of the order. */
+    /** Prefetches the samples that follow, before the thread reads the sample at {@code position} of the order. */
     void begin(int position) {
         blocks = pages.blocksRead();
-        if (!busy) {
+        if (!diskWasRead) {
             return;
         }
-        for (int next = readAhead.toAskFor(position); next != PrefetchSchedule.NONE; next =
-            readAhead.toAskFor(position)) {
-            dataset.willNeed(readAhead.sample(next));
+        for (int next = schedule.nextToPrefetch(position); next != PrefetchSchedule.NONE; next =
+            schedule.nextToPrefetch(position)) {
+            dataset.willNeed(schedule.sample(next));
         }
     }
 
-    /** The thread has read it. */
+    /** Notes after a sample whether the disk was read for it. */
     void end() {
-        busy = pages.blocksRead() != blocks;
+        diskWasRead = pages.blocksRead() != blocks;
     }
 }

@@ -3,24 +3,24 @@ package org.isobar.data;
 import java.util.Arrays;
 
 /**
- * The schedule that threads read ahead by: which sample is next, and when a batch is whole. Samples are handed out in
- * order, as positions in it, at most {@code slots} batches ahead of what the consumer has released; a batch may be read
- * by several threads. Further samples are handed out for the disk to begin with. A monitor: every method that reads or
- * writes what changes within an epoch is synchronized.
+ * Distributes the samples of an epoch among prefetching threads and tracks which batches are complete. Samples are
+ * handed out in order, as positions in that order, at most {@code slots} batches ahead of what the consumer has
+ * released. Several threads may read one batch. Positions further ahead are handed out for the page cache. The class is
+ * a monitor: every method that reads or writes state that changes within an epoch is synchronized.
  */
 final class PrefetchSchedule {
-    /** What {@link #take} and {@link #toAskFor} return for no position. */
+    /** Returned by {@link #take} and {@link #nextToPrefetch} if there is no position. */
     static final int NONE = -1;
 
     private final int batch;
-    private final int ahead; // samples that the disk is ahead of the threads
-    private final int[] missing; // samples that each slot still waits for
+    private final int ahead; // samples that the page cache is ahead of the threads
+    private final int[] missing; // samples not yet read, for each slot
     private final Throwable[] failures; // of the batch in each slot
-    private final int[] failed; // index of the sample in its batch that failed
+    private final int[] failed; // index of the failed sample in its batch
     private int[] order = {};
     private int next; // position in order of the next sample to read
-    private int asked; // position in order of the next sample to ask the disk for
-    private int released; // batches of this epoch that the consumer is done with
+    private int prefetched; // position in order of the next sample to prefetch
+    private int released; // batches of this epoch that the consumer has released
     private int running; // samples that are being read
     private boolean ended;
 
@@ -37,14 +37,14 @@ final class PrefetchSchedule {
         stop();
         order = samples;
         next = 0;
-        asked = 0;
+        prefetched = 0;
         released = 0;
         Arrays.fill(missing, batch);
         Arrays.fill(failures, null);
         notifyAll();
     }
 
-    /** The position of the next sample to read, when its slot is free; NONE when there is nothing to do, ever. */
+    /** Waits for a free slot and returns the position of the next sample to read; NONE after {@link #end}. */
     synchronized int take() {
         while (!ended && (next == order.length || next / batch >= released + missing.length)) {
             pause();
@@ -56,32 +56,39 @@ final class PrefetchSchedule {
         return next++;
     }
 
-    /** Position of the next sample to ask the disk for, when that at {@code position} is read; NONE if none is due. */
-    synchronized int toAskFor(int position) {
-        asked = Math.max(asked, position);
-        return asked < Math.min(order.length, position + 1 + ahead) ? asked++ : NONE;
+    /**
+     * The position of the next sample to prefetch while the sample at {@code position} is read; NONE if enough samples
+     * were prefetched.
+     */
+    synchronized int nextToPrefetch(int position) {
+        prefetched = Math.max(prefetched, position);
+        return prefetched < Math.min(order.length, position + 1 + ahead) ? prefetched++ : NONE;
     }
 
     /**
-     * Number of the sample at a position that the calling thread has taken and not finished, or was told to ask the
-     * disk for meanwhile. Needs no lock: the thread had it when it was given the position, after {@link #start} had
-     * written the order, which is not replaced before {@link #stop} has seen that no sample is being read.
+     * The data set's number of the sample at a position. The calling thread must have taken that position and not
+     * finished it, or have received it from {@link #nextToPrefetch} meanwhile. Needs no lock: the thread obtained the
+     * position under the lock after {@link #start} had written the order, and the order is not replaced before
+     * {@link #stop} has seen that no sample is being read.
      */
     int sample(int position) {
         return order[position];
     }
 
-    /** The slot that the sample at a position goes to. */
+    /** The slot that the sample at a position is read into. */
     int slot(int position) {
         return position / batch % missing.length;
     }
 
-    /** Its place in the batch there. */
+    /** The index in its batch of the sample at a position. */
     int index(int position) {
         return position % batch;
     }
 
-    /** Reports a sample as read, or as failed. The first failure of a batch counts, whoever comes first. */
+    /**
+     * Reports a sample as read, or as failed. Of several failures in a batch the one of the smallest index is kept,
+     * whatever order they are reported in.
+     */
     synchronized void finish(int position, Throwable failure) {
         int slot = slot(position);
         if (failure != null && (failures[slot] == null || index(position) < failed[slot])) {
@@ -93,12 +100,12 @@ final class PrefetchSchedule {
         notifyAll();
     }
 
-    /** Whether the batch of a step has been read. */
-    synchronized boolean whole(int step) {
+    /** Whether all samples of a step's batch have been read. */
+    synchronized boolean isComplete(int step) {
         return missing[step % missing.length] == 0;
     }
 
-    /** Waits until the batch of a step is whole; rethrows what went wrong in it. */
+    /** Waits until the batch of a step is complete; rethrows a failure to read one of its samples. */
     synchronized void await(int step) {
         int slot = step % missing.length;
         while (!ended && missing[slot] > 0) {
@@ -115,7 +122,7 @@ final class PrefetchSchedule {
         }
     }
 
-    /** The consumer is done with the oldest batch: its slot may be filled again. */
+    /** Releases the oldest batch: its slot may be filled again. */
     synchronized void release() {
         int slot = released % missing.length;
         missing[slot] = batch;
@@ -124,7 +131,7 @@ final class PrefetchSchedule {
         notifyAll();
     }
 
-    /** Drops what is left of the epoch and waits until nothing is being read. */
+    /** Drops the rest of the epoch and waits for reads in progress. */
     synchronized void stop() {
         next = order.length;
         while (running > 0) {
@@ -132,7 +139,7 @@ final class PrefetchSchedule {
         }
     }
 
-    /** Lets every waiting thread go, for good. */
+    /** Ends all waiting, now and in later calls. */
     synchronized void end() {
         ended = true;
         notifyAll();

@@ -1,5 +1,5 @@
 /**
- * ERA5 files to prefetched batches: the tutorial's indexing and normalization, reading that is one pass from the mapped
- * file into the memory from which the device takes its input, and the order in which samples come.
+ * Loads ERA5 files as prefetched batches: the tutorial's indexing and normalization, a single pass from the mapped file
+ * to the memory that the device copies from, and the order of samples on each rank.
  */
 package org.isobar.data;

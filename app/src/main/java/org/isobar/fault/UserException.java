@@ -1,18 +1,18 @@
 package org.isobar.fault;
 
 /**
- * A mistake that the user can mend: bad input, a bad option, a machine that lacks something. The program prints the
- * message alone, without a stack trace, and exits with code 2. The message says what is wrong, where, and what to do.
+ * An error that the user can fix: invalid input, an invalid option, or missing hardware or software. The program prints
+ * the message without a stack trace and exits with code 2. The message says what is wrong, where, and what to do.
  */
 public class UserException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** A mistake with nothing behind it. */
+    /** Creates an exception without a cause. */
     public UserException(String message) {
         super(message);
     }
 
-    /** A mistake that came to light through another exception. */
+    /** Creates an exception that was caused by another one. */
     public UserException(String message, Throwable cause) {
         super(message, cause);
     }

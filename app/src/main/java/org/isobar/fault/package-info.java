@@ -1,2 +1,2 @@
-/** How the program says that something outside itself is wrong. */
+/** The exception for errors that the user can fix. */
 package org.isobar.fault;

@@ -1,6 +1,6 @@
 package org.isobar.metrics;
 
-/** Colours for numbers from 0 to 1, as matplotlib picks them: 256 equal steps. */
+/** Maps numbers from 0 to 1 to colours in 256 equal steps, as matplotlib does. */
 final class ColorMap {
     private static final int HEXADECIMAL = 16;
 
@@ -10,13 +10,15 @@ final class ColorMap {
         this.colors = colors;
     }
 
-    /** "Turbo", the tutorial's choice (A. Mikhailov, 2019); {@code tools/reference/turbo_table.py} makes its table. */
+    /**
+     * The tutorial's colour map "turbo" (A. Mikhailov, 2019). {@code tools/reference/turbo_table.py} makes its table.
+     */
     static ColorMap turbo() {
         return new ColorMap(MetricsResources.lines("turbo.txt").stream()
             .mapToInt(line -> Integer.parseInt(line, HEXADECIMAL)).toArray());
     }
 
-    /** The colour of {@code x}; beyond 0 and 1, that of the nearer end. */
+    /** The colour of {@code x}, which is clamped to the range from 0 to 1. */
     int color(double x) {
         return colors[Math.clamp((int) (x * colors.length), 0, colors.length - 1)];
     }

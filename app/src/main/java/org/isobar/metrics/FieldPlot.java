@@ -3,14 +3,14 @@ package org.isobar.metrics;
 import java.util.Locale;
 
 /**
- * The tutorial's figure: target beside prediction, each over its own range of values, in the colour map "turbo". Row 0,
- * the north, is at the top. Axes count grid points; below each field stands its scale. One plot draws one figure after
- * the other in the same memory; not thread-safe.
+ * Draws the tutorial's figure: target and prediction side by side, each scaled to its own range of values, in the
+ * colour map "turbo". Row 0, the north, is at the top. The axes count grid points; a colour bar is below each field. A
+ * plot reuses its memory for each figure. Not thread-safe.
  */
 public final class FieldPlot {
-    /** Width of the picture in pixels. */
+    /** Width of the figure in pixels. */
     public static final int WIDTH = 1200;
-    /** Height of the picture in pixels. */
+    /** Height of the figure in pixels. */
     public static final int HEIGHT = 600;
 
     private static final int BLACK = 0x000000;
@@ -28,13 +28,13 @@ public final class FieldPlot {
     private final PixelFont font = new PixelFont();
     private final ColorMap colors = ColorMap.turbo();
 
-    /** Has drawn nothing yet. */
+    /** Allocates the memory of a figure. */
     public FieldPlot() { }
 
     /**
-     * The figure as a PNG file of {@link #WIDTH} x {@link #HEIGHT} pixels. Points that are not finite stay white.
+     * The figure as a PNG file of {@link #WIDTH} x {@link #HEIGHT} pixels. Values that are not finite stay white.
      *
-     * @param title      what is shown: a variable's name, say
+     * @param title      title of the figure, for example the name of a variable
      * @param target     (H, W)
      * @param prediction (H, W)
      */
@@ -46,13 +46,13 @@ public final class FieldPlot {
         return PngEncoder.encode(picture);
     }
 
-    /** Draws one field in one half of the picture; returns where its title begins. */
+    /** Draws one field in one half of the figure; returns the top of its title. */
     private int panel(String title, PlotField field, int panelLeft) {
-        int room = WIDTH / 2 - LEFT_MARGIN - RIGHT_MARGIN;
-        double scale = Math.min((double) room / field.width(), (double) MAX_FIELD_HEIGHT / field.height());
+        int available = WIDTH / 2 - LEFT_MARGIN - RIGHT_MARGIN;
+        double scale = Math.min((double) available / field.width(), (double) MAX_FIELD_HEIGHT / field.height());
         int across = Math.max(1, (int) Math.round(scale * field.width()));
         int down = Math.max(1, (int) Math.round(scale * field.height()));
-        int left = panelLeft + LEFT_MARGIN + (room - across) / 2;
+        int left = panelLeft + LEFT_MARGIN + (available - across) / 2;
         int top = (HEIGHT - down) / 2;
         int titleTop = top - SMALL * PixelFont.ASCENT - 2 * GAP;
         centered(title, left + across / 2, titleTop, SMALL);
@@ -108,7 +108,7 @@ public final class FieldPlot {
         font.draw(picture, text, middle - font.width(text, scale) / 2, top, scale, BLACK);
     }
 
-    /** The smallest of 1, 2, 5, 10, 20... that leaves {@link #MAX_TICKS} ticks at most. */
+    /** The smallest of 1, 2, 5, 10, 20... that gives at most {@link #MAX_TICKS} ticks. */
     static int tickStep(int count) {
         for (int power = 1; ; power *= 10) {
             for (int step : new int[] {power, 2 * power, 5 * power}) {

@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
-/** Text files that lie beside the classes of this package. */
+/** Reads text files from the resources of this package. */
 final class MetricsResources {
     private MetricsResources() { }
 

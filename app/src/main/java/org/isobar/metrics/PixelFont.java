@@ -3,8 +3,9 @@ package org.isobar.metrics;
 import java.util.List;
 
 /**
- * Text in pictures: the printable characters of ASCII, five pixels wide and nine high (two of them below the line),
- * drawn in {@code font.txt}. Letters stand as close as their ink allows; enlarged, their edges are smoothed.
+ * Draws text into a picture with a bitmap font of the printable ASCII characters, five pixels wide and nine high (two
+ * of them below the base line), which is defined in {@code font.txt}. Spacing is proportional; edges of enlarged
+ * characters are smoothed.
  */
 final class PixelFont {
     private static final int FIRST = ' ';
@@ -17,7 +18,7 @@ final class PixelFont {
 
     private final List<String> lines = MetricsResources.lines("font.txt");
 
-    /** How far above the base line capitals reach, at scale 1. */
+    /** Height of capitals above the base line at scale 1, in pixels. */
     static final int ASCENT = 7;
 
     /** Width of a text in pixels. */
@@ -54,7 +55,7 @@ final class PixelFont {
         }
     }
 
-    /** Ink in an enlarged pixel: the drawing is interpolated linearly, and its edge is where half of the ink is. */
+    /** Opacity of an enlarged pixel: the glyph is interpolated linearly and thresholded with a soft edge. */
     private double coverage(char c, int x, int y, int scale) {
         double u = (x + 0.5) / scale - 0.5;
         double v = (y + 0.5) / scale - 0.5;

@@ -1,6 +1,6 @@
 package org.isobar.metrics;
 
-/** A field on a grid, row 0 at the top, and the range of its finite values. */
+/** A field (height, width), row 0 at the top, with the range of its finite values. */
 final class PlotField {
     private final float[] values;
     private final int height;
@@ -35,24 +35,24 @@ final class PlotField {
         return width;
     }
 
-    /** The least finite value; NaN if there is none. */
+    /** The smallest finite value; NaN if there is none. */
     double min() {
         return min;
     }
 
-    /** The greatest finite value; NaN if there is none. */
+    /** The largest finite value; NaN if there is none. */
     double max() {
         return max;
     }
 
-    /** Where a value lies between {@link #min} (0) and {@link #max} (1); 0 in a field of one value. */
+    /** Scales a value linearly from {@link #min} (0) to {@link #max} (1); 0 if both are equal. */
     double unit(double value) {
         return max > min ? (value - min) / (max - min) : 0;
     }
 
     /**
-     * Mean of the finite values under a rectangle, given in fractions of the field: each grid cell counts with the area
-     * that it shares with the rectangle. So a cell fills many pixels evenly, and a pixel shows all of its cells.
+     * Mean of the finite values in a rectangle given in fractions of the field. Each grid cell is weighted by the area
+     * that it shares with the rectangle, so that fields may be enlarged or reduced.
      *
      * @return NaN if there is no finite value
      */

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
-/** Pictures as PNG files: 8-bit RGB, one image data chunk (W3C, "Portable Network Graphics", 2nd edition). */
+/** Encodes pictures as PNG files: 8-bit RGB, one image data chunk (W3C, "Portable Network Graphics", 2nd edition). */
 final class PngEncoder {
     private static final byte[] SIGNATURE = {(byte) 0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
     private static final int HEADER_BYTES = 13;
@@ -29,7 +29,7 @@ final class PngEncoder {
         return file.toByteArray();
     }
 
-    /** Row by row: a picture is large, and a heap full of them would grow. */
+    /** Compresses row by row, so that the filtered picture never exists as a whole. */
     private static byte[] deflate(Raster picture) {
         ByteArrayOutputStream compressed = new ByteArrayOutputStream(BUFFER_BYTES);
         byte[] filtered = new byte[1 + picture.rowBytes()];
@@ -53,7 +53,7 @@ final class PngEncoder {
         return compressed.toByteArray();
     }
 
-    /** A row as its difference from the row above, which suits fields that change slowly. */
+    /** Replaces a row by its difference from the row above, which compresses smooth fields well. */
     private static void filter(byte[] filtered, Raster picture, int row) {
         int rowBytes = picture.rowBytes();
         byte[] rgb = picture.bytes();

@@ -2,7 +2,7 @@ package org.isobar.metrics;
 
 import java.util.Arrays;
 
-/** A picture in memory: rows of red, green and blue bytes from the top, white at first. Colours are 0xRRGGBB. */
+/** A picture in memory: rows of red, green and blue bytes from the top, initially white. Colours are 0xRRGGBB. */
 final class Raster {
     static final int CHANNELS = 3;
     private static final int BYTE_MASK = 0xFF;
@@ -18,7 +18,7 @@ final class Raster {
         clear();
     }
 
-    /** Makes all of it white again. */
+    /** Sets all pixels to white. */
     void clear() {
         Arrays.fill(rgb, (byte) BYTE_MASK);
     }
@@ -31,7 +31,7 @@ final class Raster {
         return height;
     }
 
-    /** Bytes of a row, which begin at {@code row * rowBytes()} of {@link #bytes}. */
+    /** Size of a row in bytes; a row begins at {@code row * rowBytes()} in {@link #bytes}. */
     int rowBytes() {
         return CHANNELS * width;
     }
@@ -45,7 +45,7 @@ final class Raster {
         return (rgb[at] & BYTE_MASK) << 16 | (rgb[at + 1] & BYTE_MASK) << 8 | rgb[at + 2] & BYTE_MASK;
     }
 
-    /** Lays a colour over a pixel; {@code opacity} 1 replaces it. */
+    /** Blends a colour over a pixel; {@code opacity} 1 replaces the pixel. */
     void blend(int x, int y, int color, double opacity) {
         int at = CHANNELS * (y * width + x);
         for (int channel = 0; channel < CHANNELS; channel++) {
@@ -64,7 +64,7 @@ final class Raster {
         }
     }
 
-    /** Draws a line of one pixel around, and outside, a rectangle. */
+    /** Draws a line of one pixel around the outside of a rectangle. */
     void frame(int left, int top, int across, int down, int color) {
         fill(left - 1, top - 1, across + 2, 1, color);
         fill(left - 1, top + down, across + 2, 1, color);

@@ -8,13 +8,13 @@ import org.isobar.tensor.DType;
 
 /**
  * Latitude-weighted correlation of prediction and target, the tutorial's "ACC":
- * {@code sum w p t / sqrt(sum w p p * sum w t t)}. No climatology is taken away: the fields are normalized already.
+ * {@code sum w p t / sqrt(sum w p p * sum w t t)}. No climatology is subtracted, because the fields are normalized.
  */
 public final class WeightedAcc {
     private WeightedAcc() { }
 
     /**
-     * The correlation of each channel of one sample.
+     * Computes the correlation of each channel of one sample.
      *
      * @param prediction (C, H, W), floats
      * @param target     (C, H, W), floats

@@ -10,25 +10,25 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A file that appears whole or not at all: it is written under a temporary name beside its own, forced to the disk, and
- * moved. What stood under its name before stands there until then.
+ * A file that is replaced atomically: it is written under a temporary name in the same directory, forced to disk and
+ * renamed. Until the rename the old file is unchanged.
  *
- * @param what   what it holds, for messages: "weights", say
- * @param path   where it appears
- * @param option the command-line option that puts it into another directory
+ * @param what   what the file holds, for error messages: "weights", for example
+ * @param path   path of the file
+ * @param option the command-line option that selects another directory, for error messages
  */
 public record AtomicFile(String what, Path path, String option) {
 
     /** Writes the contents of a file. */
     public interface Content {
-        /** Writes to a channel that stands at position 0 of an empty file. */
+        /** Writes to a channel at position 0 of an empty file. */
         void writeTo(FileChannel channel) throws IOException;
     }
 
     /**
-     * Writes the file; makes its directory if need be.
+     * Writes the file; creates its directory if it does not exist.
      *
-     * @throws org.isobar.fault.UserException if the disk does not take it
+     * @throws org.isobar.fault.UserException if it cannot be written
      */
     public void write(Content content) {
         Path temporary = temporary(path);
@@ -44,32 +44,32 @@ public record AtomicFile(String what, Path path, String option) {
         } catch (IOException failure) {
             throw FileFault.unwritable(what + " " + path, option, failure);
         } finally {
-            temporary.toFile().delete(); // gone already, if all went well
+            temporary.toFile().delete(); // exists only after a failure
         }
     }
 
     /**
-     * Writes the file; makes its directory if need be.
+     * Writes the file; creates its directory if it does not exist.
      *
-     * @throws org.isobar.fault.UserException if the disk does not take it
+     * @throws org.isobar.fault.UserException if it cannot be written
      */
     public void write(byte[] content) {
         write(channel -> writeFully(channel, ByteBuffer.wrap(content)));
     }
 
-    /** Writes all that remains of a buffer at the channel's position: a single write may take only part of it. */
+    /** Writes all remaining bytes of a buffer at the channel's position; a single write may write only some of them. */
     public static void writeFully(WritableByteChannel channel, ByteBuffer bytes) throws IOException {
         while (bytes.hasRemaining()) {
             channel.write(bytes);
         }
     }
 
-    /** The temporary name of a file; what a killed program leaves behind. */
+    /** The temporary path of a file. A process that is killed while writing leaves it behind. */
     public static Path temporary(Path path) {
         return path.toAbsolutePath().resolveSibling(path.getFileName() + ".tmp");
     }
 
-    /** Makes the names in a directory survive a loss of power. */
+    /** Forces the entries of a directory to disk, so that renames survive a power failure. */
     public static void forceDirectory(Path directory) throws IOException {
         try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
             channel.force(true);

@@ -10,17 +10,17 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How a short program ended.
+ * Result of an external command.
  *
- * @param fault what went wrong, on one line; empty if it ended with 0
- * @param lines what it wrote, to standard output and error alike, without blank lines
+ * @param fault a one-line error message; empty if the exit code is 0
+ * @param lines lines that it wrote to standard output and standard error, without blank lines
  */
 public record CommandResult(Optional<String> fault, List<String> lines) {
 
-    /** Runs a program without input. After {@code limit} it is killed, with those that it has started. */
+    /** Runs a command without input. After {@code limit} the process and its descendants are killed. */
     public static CommandResult run(Duration limit, List<String> command) {
         try {
-            Path output = Files.createTempFile("isobar", ".out"); // a pipe would have to be read meanwhile
+            Path output = Files.createTempFile("isobar", ".out"); // a pipe would have to be read by another thread
             try {
                 return run(limit, command, output);
             } finally {
@@ -53,7 +53,7 @@ public record CommandResult(Optional<String> fault, List<String> lines) {
             : Optional.of("did not end within " + limit.toSeconds() + " s"), lines);
     }
 
-    /** Programs say last why they failed. */
+    /** The exit code and the last line of output, which usually gives the reason. */
     private static Optional<String> fault(int status, List<String> lines) {
         return status == 0 ? Optional.empty()
             : Optional.of("status " + status + (lines.isEmpty() ? "" : ": " + lines.getLast().strip()));

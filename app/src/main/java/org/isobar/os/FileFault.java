@@ -9,30 +9,30 @@ import java.nio.file.NotDirectoryException;
 
 import org.isobar.fault.UserException;
 
-/** Failures of files as messages for the user. */
+/** Converts file errors to messages for the user. */
 public final class FileFault {
     private FileFault() { }
 
-    /** Something cannot be read. {@code what} says what it is and where: "weights /tmp/w.safetensors", say. */
+    /** A read error. {@code what} names the file and what it holds: "weights /data/w.safetensors", for example. */
     public static UserException unreadable(String what, IOException failure) {
         return new UserException("cannot read " + what + ": " + reason(failure)
             + "; check the path and its permissions", failure);
     }
 
     /**
-     * Something cannot be written.
+     * A write error.
      *
-     * @param what   what it is and where: "log /logs/out.log", say
-     * @param option the command-line option that puts it into another directory
+     * @param what   the file and what it holds: "log /logs/out.log", for example
+     * @param option the command-line option that selects another directory
      */
     public static UserException unwritable(String what, String option, IOException failure) {
         return new UserException("cannot write " + what + ": " + reason(failure)
-            + "; free space, mend the permissions, or give " + option + " another directory", failure);
+            + "; free space, fix the permissions, or choose another directory with " + option, failure);
     }
 
     /**
-     * What the operating system says is wrong ("No space left on device"), without the path, which the message names:
-     * some exceptions carry a path as their whole message.
+     * The operating system's error text ("No space left on device") without the path, which the message contains
+     * already. Some exceptions have only a path as their message.
      */
     static String reason(IOException failure) {
         return switch (failure) {

@@ -14,8 +14,8 @@ import com.sun.management.OperatingSystemMXBean;
 import org.isobar.fault.UserException;
 
 /**
- * What Linux says of the machine and of this process, in {@code /proc} (proc(5)). Sizes are in bytes. Every method
- * throws a {@link UserException} where the kernel does not tell.
+ * Reads properties of the machine and of this process from {@code /proc} (proc(5)). Sizes are in bytes. Every method
+ * throws a {@link UserException} if the kernel does not provide the value.
  */
 public final class HostMachine {
     private static final Path PROCESSORS = Path.of("/proc/cpuinfo");
@@ -27,19 +27,19 @@ public final class HostMachine {
 
     private HostMachine() { }
 
-    /** Model name of the processor, or its architecture where it has no name. */
+    /** Model name of the processor, or its architecture if it has no name. */
     public static String processor() {
         return value(lines(PROCESSORS), "model name").orElseGet(() -> System.getProperty("os.arch"));
     }
 
-    /** What the processor can do, in the kernel's words: "avx512f", "amx_bf16". */
+    /** Features of the processor under the kernel's names: "avx512f", "amx_bf16". */
     public static Set<String> processorFeatures() {
         List<String> lines = lines(PROCESSORS);
         return value(lines, "flags").or(() -> value(lines, "Features")) // x86, Arm
             .map(flags -> Set.of(flags.split(" +"))).orElse(Set.of());
     }
 
-    /** Whether the processor multiplies matrices or vectors of bfloat16: AVX-512 and AMX of x86, FEAT_BF16 of Arm. */
+    /** Whether the processor has bfloat16 products: AVX512-BF16 or AMX-BF16 of x86, FEAT_BF16 of Arm. */
     public static boolean multipliesBf16() {
         return multipliesBf16(processorFeatures());
     }
@@ -48,7 +48,7 @@ public final class HostMachine {
         return !Collections.disjoint(features, BF16_PRODUCTS);
     }
 
-    /** Release of NVIDIA's driver in the kernel, if there is one. */
+    /** Version of the NVIDIA kernel driver; empty if there is none. */
     public static Optional<String> nvidiaDriver() {
         return Files.isReadable(NVIDIA_DRIVER)
             ? lines(NVIDIA_DRIVER).stream().findFirst().flatMap(HostMachine::driverRelease) : Optional.empty();
@@ -60,29 +60,30 @@ public final class HostMachine {
             .findFirst();
     }
 
-    /** Memory of the machine, or of this process's control group where that has a limit. */
+    /** Memory of the machine, or the memory limit of this process's control group if it has one. */
     public static long totalMemory() {
         return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
     }
 
-    /** The most memory of this process that was ever resident, mapped file pages included (VmHWM). */
+    /** Peak resident memory of this process, including pages of mapped files (VmHWM). */
     public static long residentHighWatermark() {
         return size(PROCESS, "VmHWM");
     }
 
-    /** What is resident now and has no file behind it: heap, arenas, stacks (RssAnon). */
+    /** Resident memory of this process that is not backed by files: heap, arenas, stacks (RssAnon). */
     public static long anonymousMemory() {
         return size(PROCESS, "RssAnon");
     }
 
-    /** Pages of mapped files that are resident now (RssFile). */
+    /** Resident pages of mapped files (RssFile). */
     public static long mappedFilePages() {
         return size(PROCESS, "RssFile");
     }
 
     /**
-     * Memory that this process may still take: what the machine can give without swapping, or what the process's
-     * control group leaves of its limit, whichever is less. Mapped files do not count, for they can be dropped.
+     * Memory that this process can still allocate: the smaller of what the machine has available without swapping and
+     * what is left of the limit of the process's control group. Pages of mapped files do not count as used, because the
+     * kernel can drop them.
      */
     public static long availableMemory() {
         return Math.min(size(MEMORY, "MemAvailable"), totalMemory() - anonymousMemory());
@@ -98,7 +99,7 @@ public final class HostMachine {
         return Long.parseLong(value.substring(0, value.length() - " kB".length())) * KIB;
     }
 
-    /** Its name in the network. */
+    /** The host name. */
     public static String name() {
         return lines(Path.of("/proc/sys/kernel/hostname")).getFirst().strip();
     }
@@ -113,7 +114,7 @@ public final class HostMachine {
         try {
             return Files.readAllLines(file);
         } catch (IOException failure) {
-            throw FileFault.unreadable(file + ", where Linux tells of the machine", failure);
+            throw FileFault.unreadable(file + ", which describes the machine", failure);
         }
     }
 }

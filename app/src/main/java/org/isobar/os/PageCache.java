@@ -8,14 +8,14 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 
 /**
- * What one thread and the kernel tell each other of mapped files: which part will be read soon (madvise(2)), and how
- * much the thread has had to have read from disks (getrusage(2)). Nothing depends on the answers but speed. So where a
- * function is missing or refuses, nothing is said, and nothing counted.
+ * Prefetching of mapped files into the kernel's page cache (madvise(2)), and a count of the disk blocks read for the
+ * calling thread (getrusage(2)). Both affect speed only: if a function is missing or fails, the methods do nothing and
+ * count nothing.
  */
 public final class PageCache {
     /**
-     * The kernel cuts what one call asks for down to the read-ahead window of the disk, 128 KiB unless somebody has set
-     * it, and forgets the rest: a larger piece may be read in its first part only.
+     * Bytes of one call of madvise. The kernel limits each call to the read-ahead window of the disk, 128 KiB by
+     * default, and ignores the rest of a larger range.
      */
     private static final long PIECE = 128 << 10;
     private static final int WILL_NEED = 3; // MADV_WILLNEED
@@ -32,8 +32,9 @@ public final class PageCache {
     private final MemorySegment usage = Arena.ofAuto().allocate(USAGE_BYTES, Long.BYTES);
 
     /**
-     * Has the kernel begin to read a part of a mapped file, all of it at once, as far as it is not in memory. Returns
-     * when the disk has taken the requests. Pages that are in memory cost time, too, about 13 microseconds for 1 MB.
+     * Tells the kernel to read a part of a mapped file into the page cache, unless it is cached already. Returns when
+     * the requests are queued, before the disk has read the data. Cached pages take time too, about 13 microseconds for
+     * 1 MB.
      */
     public static void willNeed(MemorySegment mapped, long from, long bytes) {
         assert from >= 0 && from + bytes <= mapped.byteSize() : bytes + " bytes at " + from + " of " + mapped;
@@ -51,8 +52,8 @@ public final class PageCache {
     }
 
     /**
-     * Blocks that disks have read on behalf of the calling thread since it began, be it by advice or for want of a
-     * page; 0 where the kernel does not count.
+     * Number of blocks read from disk for the calling thread since it started, by prefetching or by page faults; 0 if
+     * the kernel does not count them.
      */
     public long blocksRead() {
         try {
@@ -72,7 +73,7 @@ public final class PageCache {
         }
     }
 
-    /** A function of the C library; null where it is missing. */
+    /** A function of the C library; null if it is missing. */
     @SuppressWarnings("restricted") // the descriptors above are those of the manual pages
     private static MethodHandle function(String name, FunctionDescriptor type) {
         Linker linker = Linker.nativeLinker();

@@ -11,13 +11,13 @@ import org.isobar.fault.UserException;
 /**
  * Memory of a process in bytes, as Linux counts it (proc(5)).
  *
- * @param anonymous resident and without a file behind it: heap, arenas, stacks (RssAnon)
+ * @param anonymous resident memory not backed by files: heap, arenas, stacks (RssAnon)
  * @param files     resident pages of mapped files (RssFile)
- * @param peak      the most that was ever resident, pages of files included (VmHWM)
+ * @param peak      peak resident memory, including pages of files (VmHWM)
  */
 public record ProcessMemory(long anonymous, long files, long peak) {
 
-    /** That of a process; empty if it has ended. */
+    /** The memory of a process; empty if the process has ended. */
     public static Optional<ProcessMemory> of(long pid) {
         Path file = Path.of("/proc", String.valueOf(pid), "status");
         try {
@@ -29,13 +29,13 @@ public record ProcessMemory(long anonymous, long files, long peak) {
         }
     }
 
-    /** The larger of each. */
+    /** The maximum of each value. */
     public ProcessMemory max(ProcessMemory other) {
         return new ProcessMemory(Math.max(anonymous, other.anonymous), Math.max(files, other.files),
             Math.max(peak, other.peak));
     }
 
-    /** Of two processes together. */
+    /** The sum of each value. */
     public ProcessMemory plus(ProcessMemory other) {
         return new ProcessMemory(anonymous + other.anonymous, files + other.files, peak + other.peak);
     }

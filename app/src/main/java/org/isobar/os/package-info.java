@@ -1,5 +1,5 @@
 /**
- * What the operating system does and says: files written whole, reasons of failures, short programs, processor and
- * memory.
+ * Access to the operating system: atomic files, file error messages, external commands, processor, memory and page
+ * cache.
  */
 package org.isobar.os;

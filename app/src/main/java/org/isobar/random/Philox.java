@@ -6,11 +6,11 @@ import java.nio.charset.StandardCharsets;
  * Philox 4x32-10: 128 random bits as a pure function of a 64-bit key and a 128-bit counter (Salmon, Moraes, Dror, Shaw,
  * "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
  *
- * <p>Element {@code i} of a random field takes word {@code i mod 4} of the block with counter {@code i / 4}, so that
- * four neighbours share one evaluation and any element can be had alone.
+ * <p>Element {@code i} of a random tensor is word {@code i mod 4} of the block with counter {@code i / 4}. Four
+ * neighbouring elements share one evaluation, and any element can be computed alone.
  */
 public final class Philox {
-    /** Rounds of mixing; with these four constants, all that an implementation on other hardware must know. */
+    /** Number of rounds. An implementation on other hardware needs this and the following four constants. */
     public static final int ROUNDS = 10;
     /** Multiplier of counter word 0. */
     public static final long MULTIPLIER_0 = 0xD2511F53L;
@@ -26,13 +26,13 @@ public final class Philox {
     private Philox() { }
 
     /**
-     * What random numbers are for: selects an independent stream.
+     * Selects an independent random stream.
      *
      * @param bits   key of the generator, mixed from the run's seed and the purpose
-     * @param stream upper half of the counter: the training step, say
+     * @param stream upper half of the counter, for example the training step
      */
     public record Key(long bits, long stream) {
-        /** The stream of the given purpose ("blocks.0.mlp.drop1", say) in a run with the given seed. */
+        /** The key of a purpose, for example "blocks.0.mlp.drop1", in a run with the given seed. */
         public static Key of(long seed, String purpose) {
             long hash = 0xCBF29CE484222325L; // FNV-1a, 64 bits
             for (byte b : purpose.getBytes(StandardCharsets.UTF_8)) {
@@ -41,13 +41,13 @@ public final class Philox {
             return new Key(mix(mix(seed) ^ hash), 0);
         }
 
-        /** The same purpose at another step. */
+        /** The key of the same purpose at another step. */
         public Key at(long step) {
             return new Key(bits, step);
         }
     }
 
-    /** Finalizer of SplitMix64: a bijection of 64 bits that spreads every bit. */
+    /** Finalizer of SplitMix64: a bijection of 64 bits in which every input bit affects all output bits. */
     static long mix(long z) {
         z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
         z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
@@ -103,8 +103,8 @@ public final class Philox {
      * The standard normal numbers of elements {@code 4 block} to {@code 4 block + 3}, by Box and Muller from the
      * words of one counter block taken in pairs.
      *
-     * @param words scratch of four words
-     * @param four  written
+     * @param words scratch memory of four words
+     * @param four  receives the four numbers
      */
     public static void normals(Key key, long block, int[] words, double[] four) {
         block(key, block, words);
@@ -127,7 +127,7 @@ public final class Philox {
         return order;
     }
 
-    /** The number in (0, 1) that 32 random bits stand for. */
+    /** Converts 32 random bits to a uniform number in (0, 1). */
     public static double unit(int bits) {
         return ((bits & 0xFFFFFFFFL) + 0.5) * TWO_POW_MINUS_32;
     }

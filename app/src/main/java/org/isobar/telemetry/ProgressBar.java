@@ -5,8 +5,7 @@ import java.util.Locale;
 import java.util.function.LongSupplier;
 
 /**
- * One line in the terminal that says how far the run is; a new bar for each epoch. On a screen without a status line it
- * draws nothing.
+ * Shows the progress of one epoch in the terminal's status line. Draws nothing on a screen without a status line.
  */
 public final class ProgressBar implements AutoCloseable {
     private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
@@ -20,10 +19,10 @@ public final class ProgressBar implements AutoCloseable {
     private final long start;
     private long lastDrawn;
 
-    /** How long the run is: epochs, training steps in each, samples in a step. */
+    /** Size of the run: number of epochs, training steps of an epoch, samples of a step. */
     public record Plan(int epochs, int steps, int samples) { }
 
-    /** A bar for one epoch of a run of the given length; it measures the speed from now on. */
+    /** Creates the bar of one epoch. The speed is measured from this call. */
     public ProgressBar(Screen screen, Plan plan) {
         this(screen, plan, System::nanoTime);
     }
@@ -36,7 +35,9 @@ public final class ProgressBar implements AutoCloseable {
         lastDrawn = start - REDRAW_NANOS;
     }
 
-    /** Training step {@code step} of {@code epoch} is done, both counted from 1. Draws ten times a second at most. */
+    /**
+     * Shows that training step {@code step} of {@code epoch} is done, both counted from 1. Draws at most every 0.1 s.
+     */
     public void step(int epoch, int step, double loss) {
         long now = nanoTime.getAsLong();
         if (screen.isInteractive() && now - lastDrawn >= REDRAW_NANOS) {
@@ -45,7 +46,7 @@ public final class ProgressBar implements AutoCloseable {
         }
     }
 
-    /** Takes the bar away. */
+    /** Clears the status line. */
     @Override
     public void close() {
         screen.status("");

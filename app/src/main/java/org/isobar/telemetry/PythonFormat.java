@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Values as Python prints them: the tutorial's log lines keep their text to the last digit. */
+/** Formats values as Python does, so that the tutorial's log lines are reproduced to the last digit. */
 public final class PythonFormat {
     private static final int FIXED_DIGITS = 6;
     private static final int SMALLEST_PLAIN_EXPONENT = -4;
@@ -17,7 +17,7 @@ public final class PythonFormat {
 
     private PythonFormat() { }
 
-    /** {@code str(value)}: text as it is, everything else as {@link #repr(Object)}. */
+    /** {@code str(value)}: text without quotes, everything else as {@link #repr(Object)}. */
     public static String str(Object value) {
         return switch (value) {
             case CharSequence text -> text.toString();
@@ -27,8 +27,8 @@ public final class PythonFormat {
     }
 
     /**
-     * {@code repr(value)} of null, a boolean, a number, text, a list or a map. An empty optional is null; a
-     * constant of ours is its name in lower case; anything else is its own text.
+     * {@code repr(value)} of null, a boolean, a number, text, a list or a map. An empty optional is formatted as null,
+     * an enum constant as its name in lower case, and any other object by its {@code toString}.
      */
     public static String repr(Object value) {
         return switch (value) {
@@ -49,7 +49,7 @@ public final class PythonFormat {
         };
     }
 
-    /** {@code repr(x)}: the fewest digits that read back as x, with an exponent below 1e-4 and from 1e16 on. */
+    /** {@code repr(x)}: the fewest digits that read back as x; with an exponent if below 1e-4 or at least 1e16. */
     public static String repr(double x) {
         if (!Double.isFinite(x)) {
             return nonFinite(x);
@@ -76,7 +76,7 @@ public final class PythonFormat {
         return sign(x) + new BigDecimal(Math.abs(x)).setScale(FIXED_DIGITS, RoundingMode.HALF_EVEN).toPlainString();
     }
 
-    /** Java's shortest digits, but for one case: where one digit would do, Java prints two (4.9E-324 for 5e-324). */
+    /** Java's shortest digits, except that Java prints two digits where one suffices (4.9E-324 for 5e-324). */
     private static BigDecimal shortest(double x) {
         BigDecimal digits = new BigDecimal(Double.toString(x)).stripTrailingZeros();
         BigDecimal single = digits.round(new MathContext(1, RoundingMode.HALF_EVEN));

@@ -25,11 +25,12 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * The log of one run in the format of Python's logging module as the tutorial sets it up, on the screen and, once the
- * run's directory is known, in a file too. Each log has a Log4j context of its own, so that runs can share a JVM.
+ * The log of one run, in the format of Python's logging module as the tutorial configures it. It is written to the
+ * screen and, after {@link #openFile}, also to a file. Each log has its own Log4j context, so that several runs can
+ * share a JVM.
  *
- * <p>A line that cannot be written to the file is an error and not a silence: it shows on the screen, the file is given
- * up, and a {@link UserException} tells why.
+ * <p>If a line cannot be written to the file, the file is closed and a {@link UserException} gives the reason. Later
+ * lines go to the screen only.
  */
 public final class RunLog implements AutoCloseable {
     private static final String FORMAT =
@@ -37,26 +38,26 @@ public final class RunLog implements AutoCloseable {
 
     private final LoggerContext context = new LoggerContext("run");
     private final Logger logger;
-    private FileAppender file; // null before it is opened, and when it is given up
+    private FileAppender file; // null before it is opened and after a failure
     private Path path;
 
-    /** Which lines a log takes. */
-    public enum Audience {
-        /** All of them. */
-        EVERYTHING,
-        /** Errors alone: what all ranks but one have to say. */
+    /** Which lines a log writes. */
+    public enum Verbosity {
+        /** All lines. */
+        ALL,
+        /** Errors only, as on all ranks but rank 0. */
         ERRORS
     }
 
-    /** A log that shows its lines on the given screen. */
+    /** Creates a log that writes all lines to the given screen. */
     public RunLog(Screen screen) {
-        this(screen, Audience.EVERYTHING);
+        this(screen, Verbosity.ALL);
     }
 
-    /** A log that shows the lines for {@code audience} on the given screen. */
-    public RunLog(Screen screen, Audience audience) {
+    /** Creates a log that writes to the given screen. */
+    public RunLog(Screen screen, Verbosity verbosity) {
         ConfigurationBuilder<BuiltConfiguration> builder = ConfigurationBuilderFactory.newConfigurationBuilder();
-        Level level = audience == Audience.ERRORS ? Level.ERROR : Level.INFO;
+        Level level = verbosity == Verbosity.ERRORS ? Level.ERROR : Level.INFO;
         builder.setStatusLevel(Level.OFF).setShutdownHook("disable").add(builder.newRootLogger(level));
         context.start(builder.build(false));
         logger = context.getRootLogger();
@@ -65,8 +66,8 @@ public final class RunLog implements AutoCloseable {
     }
 
     /**
-     * Also writes all following lines to {@code path}: at the end of the file if there is one, as Python does. A line
-     * that was cut short there, by the end of its writer, is ended.
+     * Also writes all following lines to {@code path}. Appends to an existing file, as Python does. If its last line is
+     * incomplete because its writer was killed, a line break is added.
      *
      * @throws UserException if the file cannot be written
      */
@@ -75,14 +76,14 @@ public final class RunLog implements AutoCloseable {
     }
 
     /**
-     * Also writes all following lines to {@code path}, after the first {@code keep} bytes of what is there: those that
-     * an earlier run had written when it made the checkpoint that this one goes on from. Nothing is cut off a shorter
-     * file.
+     * Also writes all following lines to {@code path}, after truncating the file to its first {@code keep} bytes: those
+     * that an earlier run had written when it saved the checkpoint that this one resumes from. A shorter file is not
+     * truncated.
      *
      * @throws UserException if the file cannot be written
      */
     public synchronized void openFile(Path path, long keep) {
-        try { // Log4j says that a file cannot be opened, but not why
+        try { // Log4j does not report why a file cannot be opened
             prepare(path, keep);
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
@@ -94,39 +95,40 @@ public final class RunLog implements AutoCloseable {
     }
 
     /**
-     * How long the file is, with all lines so far, even if it was given up or closed; 0 if none was opened.
+     * Size of the file in bytes, with all lines so far, even if it is closed or writing to it failed; 0 if no file was
+     * opened.
      *
-     * @throws UserException if the file is out of reach
+     * @throws UserException if the size cannot be read
      */
     public synchronized long bytes() {
         try {
-            return path == null ? 0 : Files.size(path); // each line was written at once
+            return path == null ? 0 : Files.size(path); // lines are not buffered
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
         }
     }
 
-    /** A line of level INFO. */
+    /** Logs a line of level INFO. */
     public void info(String message) {
         log(Level.INFO, message, null);
     }
 
-    /** A line of level WARNING. */
+    /** Logs a line of level WARNING. */
     public void warn(String message) {
         log(Level.WARN, message, null);
     }
 
-    /** A line of level ERROR. */
+    /** Logs a line of level ERROR. */
     public void error(String message) {
         log(Level.ERROR, message, null);
     }
 
-    /** A line of level ERROR and the stack trace of what nobody expected. */
+    /** Logs a line of level ERROR with the stack trace of an unexpected exception. */
     public void error(String message, Throwable unexpected) {
         log(Level.ERROR, message, unexpected);
     }
 
-    /** Closes the file; the log takes no more lines. */
+    /** Closes the file. No lines may be logged afterwards. */
     @Override
     public synchronized void close() {
         detachFile();
@@ -158,7 +160,7 @@ public final class RunLog implements AutoCloseable {
 
     private synchronized UserException giveUp(LoggingException failure) {
         String where = file == null ? "on the screen" : file.getFileName();
-        detachFile(); // later lines, the report of this very failure among them, must still reach the screen
+        detachFile(); // later lines, including the report of this failure, must still reach the screen
         return unwritable(where, cause(failure));
     }
 
@@ -192,7 +194,7 @@ public final class RunLog implements AutoCloseable {
         return PatternLayout.newBuilder().withPattern(FORMAT).build();
     }
 
-    /** Says nothing: with {@code ignoreExceptions} off, the exception itself reaches {@link #log}. */
+    /** Reports nothing: with {@code ignoreExceptions} off, the exception itself reaches {@link #log}. */
     private static final class Rethrow implements ErrorHandler {
         @Override
         public void error(String message) { }

@@ -8,8 +8,8 @@ import java.nio.charset.Charset;
 import java.util.Map;
 
 /**
- * Where a run is watched: a stream of log lines and, in a terminal, one status line below them that gives way to every
- * log line and comes back after it.
+ * Output of a run for its user: a stream of log lines and, in a terminal, a status line below them. The status line is
+ * erased before each log line and redrawn after it.
  */
 public final class Screen {
     private static final String ERASE = "\r\033[K";
@@ -23,38 +23,39 @@ public final class Screen {
         this.terminal = terminal;
     }
 
-    /** Log lines alone, on the given stream. */
+    /** Creates a screen without a status line, which writes log lines to the given stream. */
     public static Screen plain(OutputStream log) {
         return new Screen(log, null);
     }
 
-    /** Log lines on {@code log}, the status line on {@code terminal}; both may be the same terminal. */
+    /** Creates a screen that writes log lines to {@code log} and the status line to {@code terminal}. */
     public static Screen interactive(OutputStream log, PrintStream terminal) {
         return new Screen(log, terminal);
     }
 
     /**
-     * Log lines on the standard error, as Python's logging has it; the status line on the standard output if that is a
-     * terminal that knows escape sequences and no batch job runs the program.
+     * Creates the screen of this process. Log lines go to standard error, as with Python's logging. The status line
+     * goes to standard output if that is a terminal that supports escape sequences and the program is not in a batch
+     * job.
      */
     public static Screen standard(Map<String, String> environment) {
         Console console = System.console();
-        return console != null && console.isTerminal() && welcomesStatus(environment)
+        return console != null && console.isTerminal() && supportsStatusLine(environment)
             ? interactive(System.err, System.out) : plain(System.err);
     }
 
-    /** Whether a person may be watching: not under Slurm, and not in a terminal without escape sequences. */
-    static boolean welcomesStatus(Map<String, String> environment) {
+    /** Whether a status line makes sense: not under Slurm, and not in a terminal without escape sequences. */
+    static boolean supportsStatusLine(Map<String, String> environment) {
         String term = environment.getOrDefault("TERM", "dumb");
         return !term.equals("dumb") && environment.keySet().stream().noneMatch(name -> name.startsWith("SLURM_"));
     }
 
-    /** Whether there is a status line; without one, {@link #status} does nothing. */
+    /** Whether the screen has a status line; otherwise {@link #status} does nothing. */
     public boolean isInteractive() {
         return terminal != null;
     }
 
-    /** Replaces the status line; an empty text takes it away. */
+    /** Replaces the status line; an empty text clears it. */
     public synchronized void status(String text) {
         if (terminal != null && !(text.isEmpty() && status.isEmpty())) {
             status = text;
@@ -63,17 +64,17 @@ public final class Screen {
         }
     }
 
-    /** Shows one line that is not the log's. */
-    public void say(String line) {
+    /** Prints one line that is not part of the log. */
+    public void printLine(String line) {
         byte[] bytes = (line + System.lineSeparator()).getBytes(Charset.defaultCharset());
         try {
             print(bytes, 0, bytes.length);
-        } catch (IOException unseen) {
-            // The log, which shares the stream, says what is to be said of that.
+        } catch (IOException failure) {
+            // The log, which shares the stream, reports the failure with its next line.
         }
     }
 
-    /** A stream that takes whole log lines, one or more in a call, and keeps the status line below them. */
+    /** A stream for complete log lines, one or more in each call. Keeps the status line below them. */
     OutputStream lines() {
         return new OutputStream() {
             @Override

@@ -20,12 +20,12 @@ import org.isobar.os.FileFault;
 import org.isobar.os.HostMachine;
 
 /**
- * A TensorBoard event file, with events as PyTorch's {@code SummaryWriter} writes them: one value an event, scalars as
- * {@code simple_value}, pictures as {@code image}. Field numbers are those of TensorFlow's {@code event.proto} and
- * {@code summary.proto}.
+ * Writes a TensorBoard event file. Events are those of PyTorch's {@code SummaryWriter}: one value in each event,
+ * scalars as {@code simple_value}, images as {@code image}. Field numbers are those of TensorFlow's
+ * {@code event.proto} and {@code summary.proto}.
  *
- * <p>Every event is one write to the file, so that TensorBoard can read along; after a failed write the file is cut
- * back to its last whole event.
+ * <p>Every event is written immediately, so that TensorBoard can show the file during training. After a failed write
+ * the file is truncated to its last complete event.
  */
 public final class TensorBoardWriter implements AutoCloseable {
     private static final int EVENT_WALL_TIME = 1;
@@ -54,7 +54,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * A writer of a new event file in {@code directory}, which is made if need be.
+     * Creates an event file in {@code directory}, which is created if it does not exist.
      *
      * @throws UserException if the file cannot be written
      */
@@ -76,9 +76,9 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * A writer that goes on after the first {@code bytes} bytes of an event file: those that an earlier run had written
-     * when it made the checkpoint that this one goes on from. What follows them is cut off. If there is no such file,
-     * or these bytes are not whole events, the events go to a new file in its directory.
+     * Continues an event file after truncating it to its first {@code bytes} bytes: those that an earlier run had
+     * written when it saved the checkpoint that this one resumes from. If there is no such file, or these bytes are not
+     * complete events, creates a new file in its directory.
      *
      * @throws UserException if the file, or a new one, cannot be written
      */
@@ -88,8 +88,8 @@ public final class TensorBoardWriter implements AutoCloseable {
 
     static TensorBoardWriter resume(Path file, long bytes, InstantSource clock) {
         try {
-            if (endsAnEvent(file, bytes)) {
-                return new TensorBoardWriter(file, cut(file, bytes), clock);
+            if (beginsWithEvents(file, bytes)) {
+                return new TensorBoardWriter(file, truncate(file, bytes), clock);
             }
         } catch (IOException e) {
             throw unwritable(file, e);
@@ -97,7 +97,7 @@ public final class TensorBoardWriter implements AutoCloseable {
         return open(file.toAbsolutePath().getParent(), clock);
     }
 
-    private static boolean endsAnEvent(Path file, long bytes) throws IOException {
+    private static boolean beginsWithEvents(Path file, long bytes) throws IOException {
         if (!Files.isRegularFile(file) || Files.size(file) < bytes) {
             return false;
         }
@@ -106,7 +106,7 @@ public final class TensorBoardWriter implements AutoCloseable {
         }
     }
 
-    private static FileChannel cut(Path file, long bytes) throws IOException {
+    private static FileChannel truncate(Path file, long bytes) throws IOException {
         FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
         try {
             return channel.truncate(bytes).position(bytes);
@@ -116,7 +116,7 @@ public final class TensorBoardWriter implements AutoCloseable {
         }
     }
 
-    /** The last part of the name counts the files that this process opened within the same second. */
+    /** Creates a file whose name ends with the number of files that this process opened within the same second. */
     private static TensorBoardWriter create(Path directory, String name, InstantSource clock) throws IOException {
         for (int count = 0; ; count++) {
             Path file = directory.resolve(name + count);
@@ -124,12 +124,12 @@ public final class TensorBoardWriter implements AutoCloseable {
                 return new TensorBoardWriter(file,
                     FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), clock);
             } catch (FileAlreadyExistsException e) {
-                continue; // another writer of this process: take the next number
+                continue; // of another writer in this process: try the next number
             }
         }
     }
 
-    /** Says which version of the format follows; on failure the file is closed, for nobody has the writer yet. */
+    /** Writes the event with the format version. On failure closes the file, as no caller has the writer yet. */
     private void begin() throws IOException {
         try {
             event(event -> event.writeString(EVENT_FILE_VERSION, "brain.Event:2"));
@@ -145,9 +145,9 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * How long the file is, with all events so far.
+     * Size of the file in bytes, with all events so far.
      *
-     * @throws UserException if the file is out of reach
+     * @throws UserException if the size cannot be read
      */
     public synchronized long bytes() {
         try {
@@ -158,7 +158,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * A number at a step.
+     * Writes a number at a step.
      *
      * @throws UserException if the file cannot be written
      */
@@ -167,7 +167,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * A picture at a step: an RGB image of {@code height} x {@code width} pixels, encoded as PNG.
+     * Writes an image at a step: RGB, {@code height} x {@code width} pixels, encoded as PNG.
      *
      * @throws UserException if the file cannot be written
      */
@@ -181,9 +181,9 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     /**
-     * Forces all events to the disk.
+     * Forces all events to disk.
      *
-     * @throws UserException if the disk refuses
+     * @throws UserException if they cannot be written
      */
     public void flush() {
         try {
@@ -204,7 +204,7 @@ public final class TensorBoardWriter implements AutoCloseable {
 
     private void value(String tag, long step, Fields fields) {
         event(event -> {
-            if (step != 0) { // proto3: a field of value 0 is left out
+            if (step != 0) { // proto3 omits fields of value 0
                 event.writeInt64(EVENT_STEP, step);
             }
             byte[] value = encode(message -> {
@@ -233,12 +233,12 @@ public final class TensorBoardWriter implements AutoCloseable {
         try {
             AtomicFile.writeFully(channel, record);
         } catch (IOException e) {
-            cutBack(end, e);
+            truncateAfterFailure(end, e);
             throw e;
         }
     }
 
-    private void cutBack(long end, IOException cause) {
+    private void truncateAfterFailure(long end, IOException cause) {
         try {
             channel.truncate(end);
         } catch (IOException e) {

@@ -7,8 +7,8 @@ import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
 /**
- * The framing of TensorFlow's record files: length (8 bytes, little-endian), masked checksum of the length (4), data,
- * masked checksum of the data (4). Source: tensorflow/core/lib/io/record_writer.h and hash/crc32c.h.
+ * The framing of records in TensorFlow's record files: length (8 bytes, little-endian), masked CRC32C of the length (4
+ * bytes), data, masked CRC32C of the data (4 bytes). Source: tensorflow/core/lib/io/record_writer.h and hash/crc32c.h.
  */
 final class TfRecord {
     private static final int FRAME_BYTES = Long.BYTES + 2 * Integer.BYTES;
@@ -17,7 +17,7 @@ final class TfRecord {
 
     private TfRecord() { }
 
-    /** The whole record around {@code data}, ready to be written. */
+    /** The record of {@code data}, ready to be written. */
     static ByteBuffer frame(byte[] data) {
         ByteBuffer record = ByteBuffer.allocate(FRAME_BYTES + data.length).order(ByteOrder.LITTLE_ENDIAN);
         record.putLong(data.length);
@@ -27,7 +27,7 @@ final class TfRecord {
         return record.flip();
     }
 
-    /** Whether the next {@code bytes} bytes of a stream, which has as many, are records, at least one, and no more. */
+    /** Whether the next {@code bytes} bytes of a stream are one or more complete records. The stream must have them. */
     static boolean areNext(InputStream stream, long bytes) throws IOException {
         long left = bytes;
         while (left >= FRAME_BYTES) {

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The text of every line of the tutorial's log: numbers in, the line out, without time and level. Who has a script that
- * reads the tutorial's log keeps the script.
+ * Formats every line of the tutorial's log, without time and level. Scripts that parse the tutorial's log also parse
+ * these lines.
  */
 public final class TutorialLines {
     private static final double GIB = 1L << 30;
 
     private TutorialLines() { }
 
-    /** The configuration block: file, name, and one line for each key in the order of the map. */
+    /** The configuration block: file, name, and one line for each key, in the order of the map. */
     public static List<String> configuration(String file, String name, Map<String, ?> values) {
         List<String> lines = new ArrayList<>();
         lines.add("------------------ Configuration ------------------");
@@ -25,53 +25,53 @@ public final class TutorialLines {
         return lines;
     }
 
-    /** The process grid: data, tensor, context and pipeline parallelism. */
+    /** The process grid: sizes of data, tensor, context and pipeline parallelism. */
     public static String grid(int dp, int tp, int cp, int pp) {
         return "Setting DP = " + dp + ", TP = " + tp + ", CP = " + cp + ", PP = " + pp;
     }
 
-    /** Before the data loaders are made. */
+    /** Logged before the data loaders are created. */
     public static String loaderBegins(int rank) {
         return "rank " + rank + ", begin data loader init";
     }
 
-    /** After the data loaders are made. */
+    /** Logged after the data loaders are created. */
     public static String loaderReady(int rank) {
         return "rank " + rank + ", data loader initialized";
     }
 
-    /** The file that tells how long a year is. */
+    /** The file that determines the number of samples of a year. */
     public static String fileStats(Path firstFile) {
         return "Getting file stats from " + firstFile;
     }
 
-    /** The time length of the first file, used for all. */
+    /** Number of time steps of the first file, used for all files. */
     public static String samplesPerYear(int samples) {
         return "Number of samples per year: " + samples;
     }
 
-    /** What the data set holds, after cropping to the configured image. */
+    /** Size of the data set, after cropping to the configured image. */
     public static String dataFound(String location, int examples, int height, int width, int channels) {
         return "Found data at path " + location + ". Number of examples: " + examples
             + ". Image Shape: " + height + " x " + width + " x " + channels;
     }
 
-    /** The data set is cut to {@code limit_nsamples}. */
+    /** The data set is limited to {@code limit_nsamples}. */
     public static String samplesLimited(int samples) {
         return "Overriding total number of samples to: " + samples;
     }
 
-    /** Memory held before the first step. */
+    /** Memory in use before the first step. */
     public static String scaffoldingMemory(long bytes) {
         return "Scaffolding memory high watermark: " + gigabytes(bytes) + " GB.";
     }
 
-    /** Memory held after a forward pass. */
+    /** Memory in use after a forward pass. */
     public static String forwardMemory(long bytes) {
         return " Memory usage after forward pass: " + gigabytes(bytes) + " GB.";
     }
 
-    /** Before the first epoch. */
+    /** Logged before the first epoch. */
     public static String trainingStarts() {
         return "Starting Training Loop...";
     }
@@ -87,7 +87,7 @@ public final class TutorialLines {
         return "  Avg train loss=" + PythonFormat.fixed(loss);
     }
 
-    /** Mean validation loss. The tutorial's is a single-precision number, and prints that number's every digit. */
+    /** Mean validation loss. In the tutorial it is a single-precision number, printed as Python prints its double. */
     public static String validationLoss(float loss) {
         return "  Avg val loss=" + PythonFormat.repr((double) loss);
     }
@@ -97,7 +97,7 @@ public final class TutorialLines {
         return "  Total validation time: " + PythonFormat.repr(seconds) + " sec";
     }
 
-    /** The last line of a run that came to its end. */
+    /** The last line of a completed run. */
     public static String done(int rank) {
         return "DONE ---- rank " + rank;
     }

@@ -1,2 +1,2 @@
-/** What a run tells: the tutorial's log lines, TensorBoard event files, memory, and progress in a terminal. */
+/** Output of a run: the tutorial's log lines, TensorBoard event files, and progress in a terminal. */
 package org.isobar.telemetry;

@@ -8,7 +8,7 @@ public enum DType {
     BF16(2),
     /** IEEE 754 binary32. */
     F32(4),
-    /** IEEE 754 binary64; used for norms, scores and scalars that steer the optimizer. */
+    /** IEEE 754 binary64; used for norms, scores and the optimizer's control scalars. */
     F64(8);
 
     private final int bytes;
@@ -23,8 +23,8 @@ public enum DType {
     }
 
     /**
-     * The bits of {@code value} in this type, in the low ones of the result: rounded to nearest, ties to even; to 16
-     * bits by way of single precision.
+     * The bits of {@code value} in this type, in the low bits of the result. Rounds to nearest, ties to even; 16-bit
+     * types are rounded from single precision.
      */
     public long bits(double value) {
         return switch (this) {
@@ -35,7 +35,7 @@ public enum DType {
         };
     }
 
-    /** A binary32 rounded to its upper 16 bits. */
+    /** The bits of a binary32 rounded to its upper 16 bits. */
     private static long upperHalf(int bits) {
         int tie = bits >>> Short.SIZE & 1;
         int rounded = Float.isNaN(Float.intBitsToFloat(bits)) ? bits : bits + 0x7FFF + tie;

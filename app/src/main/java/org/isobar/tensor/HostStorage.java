@@ -3,12 +3,12 @@ package org.isobar.tensor;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Host memory outside the Java heap, of a CPU or on the way to another device.
+ * Host memory outside the Java heap: memory of a CPU device, or a staging buffer of another device.
  *
- * @param segment the memory; whoever allocated it frees it
+ * @param segment the memory; its allocator frees it
  */
 public record HostStorage(MemorySegment segment) implements Storage {
-    /** The bytes of {@code tensor}, which lies in such storage, no more and no less; shares memory. */
+    /** The memory of exactly the bytes of {@code tensor}, whose storage must be of this type; shares memory. */
     public static MemorySegment of(Tensor tensor) {
         return ((HostStorage) tensor.storage()).segment.asSlice(tensor.offset(), tensor.bytes());
     }

@@ -43,7 +43,7 @@ public final class Shape {
         return product;
     }
 
-    /** Number of rows when all but the innermost dimension are folded into one. */
+    /** Number of rows: the product of all extents except the innermost. */
     public long rows() {
         return elements() / extent(-1);
     }

@@ -1,8 +1,8 @@
 package org.isobar.tensor;
 
-/** A block of memory of one device that tensors are views of. Its owner, an arena, frees it. */
+/** A block of device memory. Tensors are views of it; the arena that allocated it frees it. */
 public interface Storage {
-    /** Address of the first byte: of the host for a CPU, of the device for a GPU; 0 where nothing stands behind it. */
+    /** Address of the first byte: a host address for a CPU, a device address for a GPU; 0 without backing memory. */
     long address();
 
     /** Size in bytes. */

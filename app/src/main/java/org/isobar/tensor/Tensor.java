@@ -1,7 +1,7 @@
 package org.isobar.tensor;
 
 /**
- * A contiguous, row-major view of a {@link Storage}. Carries no mathematics and owns no memory.
+ * A contiguous, row-major view of a {@link Storage}. Has no operations and owns no memory.
  *
  * @param storage the memory that this tensor is a view of
  * @param offset  first byte of the view, counted from the start of the storage
@@ -14,11 +14,11 @@ public record Tensor(Storage storage, long offset, DType dtype, Shape shape) {
     public Tensor {
         if (offset < 0 || offset + shape.elements() * dtype.bytes() > storage.bytes()) {
             throw new IllegalArgumentException("view of " + shape + " " + dtype + " at byte " + offset
-                + " leaves its storage of " + storage.bytes() + " bytes");
+                + " exceeds its storage of " + storage.bytes() + " bytes");
         }
     }
 
-    /** Address of the first element in the memory of its device. */
+    /** Address of the first element in device memory. */
     public long address() {
         return storage.address() + offset;
     }
@@ -33,7 +33,7 @@ public record Tensor(Storage storage, long offset, DType dtype, Shape shape) {
         return elements() * dtype.bytes();
     }
 
-    /** The same elements under another shape with the same number of elements. */
+    /** A view of this tensor with another shape of the same number of elements. */
     public Tensor reshape(long... extents) {
         Shape reshaped = Shape.of(extents);
         if (reshaped.elements() != elements()) {
@@ -42,7 +42,7 @@ public record Tensor(Storage storage, long offset, DType dtype, Shape shape) {
         return new Tensor(storage, offset, dtype, reshaped);
     }
 
-    /** {@code count} consecutive entries of the outermost dimension, from {@code first} on; shares memory. */
+    /** A view of {@code count} consecutive entries of the outermost dimension, starting at {@code first}. */
     public Tensor slice(long first, long count) {
         if (first < 0 || count <= 0 || first + count > shape.extent(0)) {
             throw new IllegalArgumentException("rows " + first + " to " + (first + count) + " of " + shape);
@@ -53,12 +53,12 @@ public record Tensor(Storage storage, long offset, DType dtype, Shape shape) {
         return new Tensor(storage, offset + first * entryBytes, dtype, Shape.of(extents));
     }
 
-    /** Whether the two views have a byte in common. */
+    /** Whether the two views share a byte. */
     public boolean overlaps(Tensor other) {
         return storage == other.storage && offset < other.offset + other.bytes() && other.offset < offset + bytes();
     }
 
-    /** Whether the two views are the very same elements. */
+    /** Whether the two views consist of the same elements. */
     public boolean aliases(Tensor other) {
         return storage == other.storage && offset == other.offset && dtype == other.dtype
             && elements() == other.elements();

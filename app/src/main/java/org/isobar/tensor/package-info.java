@@ -1,2 +1,2 @@
-/** What a tensor is: type, shape and a place in memory. No mathematics. */
+/** Tensors: element type, shape and a view of memory. Operations are in {@code device.ops}. */
 package org.isobar.tensor;

@@ -69,7 +69,7 @@ public final class TrainingRun {
         boolean first = config.ranks().rank() == 0;
         String who = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
         try (RunLog log = new RunLog(surroundings.screen(),
-                first ? RunLog.Audience.EVERYTHING : RunLog.Audience.ERRORS)) {
+                first ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
                 return new TrainingRun(config, surroundings, log).run();
             } catch (UserException mistake) {

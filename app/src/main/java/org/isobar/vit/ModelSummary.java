@@ -5,7 +5,7 @@ import java.util.List;
 
 import org.isobar.nn.LayerNorm;
 
-/** The model as PyTorch prints the tutorial's: one module a line, equal blocks folded. */
+/** Formats the model as PyTorch prints the tutorial's model: one line for each module, equal blocks merged. */
 final class ModelSummary {
     private final VitConfig config;
     private final List<String> lines = new ArrayList<>();
@@ -32,7 +32,7 @@ final class ModelSummary {
         line(1, "(blocks): ModuleList(");
         if (config.dropout() == 0 || config.depth() == 1) {
             block(0, config.depth() - 1, "Identity()");
-        } else { // the first block never leaves out a branch
+        } else { // the drop-path probability of the first block is 0
             block(0, 0, "Identity()");
             block(1, config.depth() - 1, "DropPath()");
         }

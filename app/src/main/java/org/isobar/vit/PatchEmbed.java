@@ -15,23 +15,24 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * Images to tokens: a convolution whose kernel and stride are the patch, which is a product with the patches as rows,
- * then the learned position of each token is added (Dosovitskiy et al., 2021).
+ * Patch embedding: converts images to tokens (Dosovitskiy et al., 2021). A convolution whose kernel size and stride are
+ * the patch size is computed as a matrix product with one patch in each row. Then the learned position of each token is
+ * added.
  *
- * <p>The patches are of the type of products; their product is the start of the residual stream, in single precision.
+ * <p>The patches have the compute type. Their product is the start of the residual stream, in single precision.
  *
- * <p>Nothing is kept: backward cuts the image into patches again.
+ * <p>Keeps no activations: backward cuts the image into patches again.
  */
 final class PatchEmbed {
     private final VitConfig config;
-    private final List<String> projection; // names of modules
+    private final List<String> projection; // module names
     private final List<String> sum;
     private final Parameter positions;
     private final Parameter weight;
     private final Parameter bias;
     private final DropoutLayer dropout;
 
-    /** Declares {@code pos_embed} and {@code patch_embed.proj} at the root {@code here}. */
+    /** Declares the parameters {@code pos_embed} and {@code patch_embed.proj} in the root scope {@code here}. */
     PatchEmbed(ParameterScope here, VitConfig config) {
         this.config = config;
         long fanIn = (long) config.inChannels() * config.patch() * config.patch();
@@ -48,7 +49,7 @@ final class PatchEmbed {
             IndexSpan.whole(config.embed()));
     }
 
-    /** {@code tokens} (B, T, C) from {@code image} (B, Cin, H, W). */
+    /** Computes {@code tokens} (B, T, C) from {@code image} (B, Cin, H, W). */
     void forward(Tensor tokens, Tensor image, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
@@ -60,7 +61,7 @@ final class PatchEmbed {
         pass.output(sum, tokens);
     }
 
-    /** Adds to the gradients of positions, weight and bias; {@code dTokens} is overwritten. */
+    /** Adds to the gradients of positions, weight and bias. Overwrites {@code dTokens}. */
     void backward(Tensor dTokens, Tensor image, Pass pass) {
         dropout.apply(dTokens, pass);
         pass.ops().addPositionsBackward(positions.gradient(), dTokens);
@@ -74,7 +75,7 @@ final class PatchEmbed {
         }
     }
 
-    /** The same in the type of products: itself where it is of that type. */
+    /** Converts a gradient to the compute type; returns the argument if it has that type. */
     private static Tensor computed(Tensor dTokens, DeviceArena.Scope scratch, Pass pass) {
         if (dTokens.dtype() == pass.compute()) {
             return dTokens;

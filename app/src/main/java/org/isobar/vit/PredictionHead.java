@@ -10,11 +10,12 @@ import org.isobar.nn.Sequence;
 import org.isobar.tensor.Tensor;
 
 /**
- * Tokens to images: the final norm, a linear layer without bias to the values of a patch, and the patches put
- * together, in single precision. Kept: the norm's statistics.
+ * Prediction head: converts tokens to images, in single precision. It consists of the final norm, a linear layer
+ * without bias from a token to the values of a patch, and unpatchify. Keeps the norm's statistics for backward.
  *
- * <p>Under context parallelism the norm sees this rank's tokens; then all are gathered, and every rank does the rest
- * for the whole image. Its gradients there are whole, and only those of the norm are summed over cp.
+ * <p>Under context parallelism the norm computes this rank's tokens. Then all tokens are gathered, and every rank
+ * computes the rest for the whole image. The gradients of the linear layer are therefore complete on every rank; only
+ * those of the norm are summed over cp.
  */
 final class PredictionHead {
     private final VitConfig config;
@@ -24,7 +25,7 @@ final class PredictionHead {
 
     private record Kept(LayerNorm.Statistics statistics) { }
 
-    /** Declares {@code norm} and {@code head} at {@code here}. */
+    /** Declares the parameters of {@code norm} and {@code head} in the scope {@code here}. */
     PredictionHead(ParameterScope here, VitConfig config) {
         this.config = config;
         sequence = here.layout().sequence();
@@ -32,7 +33,7 @@ final class PredictionHead {
         head = new Linear(here.child("head"), config.embed(), config.outputPatches(1).tokenSize(), Linear.Bias.NONE);
     }
 
-    /** {@code prediction} (B, Cout, H, W) from {@code tokens} (B, Tl, C). */
+    /** Computes {@code prediction} (B, Cout, H, W) from {@code tokens} (B, Tl, C). */
     void forward(Tensor prediction, Tensor tokens, Pass pass) {
         long batch = tokens.shape().extent(0);
         try (DeviceArena.Scope scratch = pass.scratch()) {
@@ -45,7 +46,7 @@ final class PredictionHead {
         }
     }
 
-    /** {@code dTokens} (B, Tl, C), overwritten, from {@code dPrediction} (B, Cout, H, W). */
+    /** Overwrites {@code dTokens} (B, Tl, C) with the gradient computed from {@code dPrediction} (B, Cout, H, W). */
     void backward(Tensor dTokens, Tensor dPrediction, Tensor tokens, Pass pass) {
         LayerNorm.Statistics statistics = pass.pop(this, Kept.class).statistics();
         long batch = tokens.shape().extent(0);

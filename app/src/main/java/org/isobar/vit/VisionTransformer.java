@@ -17,13 +17,13 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * The tutorial's vision transformer: patch embedding, positions, pre-norm blocks, prediction head. Parameters bear the
+ * The tutorial's vision transformer: patch embedding, positions, pre-norm blocks, prediction head. Parameters have the
  * names of its PyTorch {@code state_dict}.
  *
- * <p>Under context parallelism the sequence is scattered after the positions and gathered behind the final norm; what
- * lies between sees this rank's tokens.
+ * <p>Under context parallelism the sequence is scattered after the positions are added and gathered after the final
+ * norm. The layers between compute this rank's tokens only.
  *
- * <p>Kept: the input of each block and of the head, besides what these keep themselves.
+ * <p>Keeps for backward the input of each block and of the head, in addition to what these layers keep.
  */
 public final class VisionTransformer {
     private final VitConfig config;
@@ -34,7 +34,7 @@ public final class VisionTransformer {
 
     private record Kept(List<Tensor> streams) { }
 
-    /** Declares this rank's slices of all parameters in {@code store}, in the order of the forward pass. */
+    /** Declares this rank's slices of all parameters in {@code store}, in forward order. */
     public VisionTransformer(ParameterStore store, VitConfig config, Layout layout) {
         this.config = config;
         sequence = layout.sequence();
@@ -54,7 +54,7 @@ public final class VisionTransformer {
         return config;
     }
 
-    /** {@code prediction} (B, Cout, H, W) from {@code image} (B, Cin, H, W). */
+    /** Computes {@code prediction} (B, Cout, H, W) from {@code image} (B, Cin, H, W). */
     public void forward(Tensor prediction, Tensor image, Pass pass) {
         List<Tensor> streams = new ArrayList<>();
         Tensor stream = stream(image, pass);
@@ -70,7 +70,7 @@ public final class VisionTransformer {
         pass.push(this, new Kept(streams));
     }
 
-    /** Adds to all parameter gradients. The image's own gradient is nobody's input and is not computed. */
+    /** Adds to all parameter gradients. The gradient of the image is not needed and not computed. */
     public void backward(Tensor dPrediction, Tensor image, Pass pass) {
         List<Tensor> streams = pass.pop(this, Kept.class).streams();
         try (DeviceArena.Scope scratch = pass.scratch()) {
@@ -83,7 +83,7 @@ public final class VisionTransformer {
         }
     }
 
-    /** This rank's tokens; every rank computes all and takes its part. */
+    /** Computes this rank's tokens: every rank computes all tokens and copies its part. */
     private void embed(Tensor stream, Tensor image, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor tokens = sequence.room(stream, scratch);
@@ -98,7 +98,7 @@ public final class VisionTransformer {
         }
     }
 
-    /** The tree of modules, as PyTorch prints the tutorial's model. */
+    /** The module tree, as PyTorch prints the tutorial's model. */
     @Override
     public String toString() {
         return ModelSummary.of(config);

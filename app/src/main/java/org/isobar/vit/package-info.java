@@ -1,2 +1,2 @@
-/** The vision transformer: images of weather in, images of the weather six hours later out. */
+/** The vision transformer: predicts the weather images of the next time step from those of the current one. */
 package org.isobar.vit;

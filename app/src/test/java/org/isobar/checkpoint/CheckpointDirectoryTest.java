@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A run that begins anew finds no checkpoints, and old ones are kept. What a killed one had in hand is not lost. */
+/** Moves later checkpoints out of the way of a run, and repairs replacements that were killed. */
 class CheckpointDirectoryTest {
     @TempDir
     private Path run;
@@ -29,12 +29,12 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void checkpointsAreSetAsideUnderTheFirstFreeName() throws IOException {
+    void checkpointsMoveToTheFirstFreeName() throws IOException {
         CheckpointFixtures.save(directory, 7);
         CheckpointFixtures.save(directory, 9);
         assertEquals(Optional.of(run.resolve("checkpoints-1")), CheckpointDirectory.setAside(directory, -1));
         assertFalse(Files.exists(directory));
-        Files.createDirectory(run.resolve("checkpoints-2")); // which a rename could replace, being empty
+        Files.createDirectory(run.resolve("checkpoints-2")); // empty, so that a rename could replace it
         Files.createSymbolicLink(run.resolve("checkpoints-3"), run.resolve("nowhere"));
         CheckpointFixtures.save(directory, 8);
         assertEquals(Optional.of(run.resolve("checkpoints-4")), CheckpointDirectory.setAside(directory, -1));
@@ -46,7 +46,7 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void aRunThatGoesBackKeepsWhatItGoesOnFrom() throws IOException {
+    void earlierCheckpointsStay() throws IOException {
         for (int iteration : new int[] {7, 8, 9}) {
             CheckpointFixtures.save(directory, iteration);
         }
@@ -57,14 +57,14 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void whatIsDamagedIsKeptToo() throws IOException {
+    void damagedCheckpointsMoveToo() throws IOException {
         Files.writeString(Files.createDirectories(directory).resolve("checkpoint-3"), "not even a directory");
         assertEquals(Optional.of(run.resolve("checkpoints-1")), CheckpointDirectory.setAside(directory, -1));
         assertTrue(Files.exists(run.resolve("checkpoints-1/checkpoint-3")));
     }
 
     @Test
-    void thereMayBeNothingToSetAside() throws IOException {
+    void withoutCheckpointsNothingMoves() throws IOException {
         assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, -1));
         Files.createDirectories(directory.resolve(".checkpoint-3.tmp"));
         Files.createFile(directory.resolve("checkpoint-last"));
@@ -73,7 +73,7 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void aNameMayBeRelativeToTheCurrentDirectory() throws IOException {
+    void theDirectoryMayBeARelativePath() throws IOException {
         Path here = Path.of("").toAbsolutePath().relativize(directory.toAbsolutePath());
         Files.createDirectories(directory.resolve("checkpoint-1"));
         assertEquals(Optional.of(here.resolveSibling("checkpoints-1")), CheckpointDirectory.setAside(here, -1));
@@ -81,8 +81,8 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void aPlaceThatIsNoDirectoryHoldsNoCheckpoints() throws IOException {
-        Files.writeString(directory, "mine"); // a writer will say what is wrong
+    void aFileHoldsNoCheckpoints() throws IOException {
+        Files.writeString(directory, "mine"); // a writer reports what is wrong
         CheckpointDirectory.recover(directory);
         assertEquals(Optional.empty(), CheckpointDirectory.setAside(directory, -1));
         assertEquals(Set.of("checkpoints"), CheckpointTest.names(run));
@@ -90,7 +90,7 @@ class CheckpointDirectoryTest {
     }
 
     @Test
-    void aPlaceThatCannotBeReadIsAUsersMistake() throws IOException {
+    void anUnreadableDirectoryIsReported() throws IOException {
         Files.createSymbolicLink(directory, directory);
         String reason = directory + ": Too many levels of symbolic links";
         String message = assertThrows(UserException.class, () -> CheckpointDirectory.setAside(directory, -1))
@@ -100,7 +100,7 @@ class CheckpointDirectoryTest {
         assertTrue(message.startsWith("cannot write directory " + reason), message);
     }
 
-    /** What a kill between the two renames of a replacement leaves. */
+    /** Leaves the files of a replacement that was killed between its two renames. */
     private void killReplacement(long iteration) throws IOException {
         Path old = CheckpointFixtures.save(directory, iteration);
         Files.move(old, directory.resolve(CheckpointFiles.replaced(iteration)));
@@ -109,43 +109,43 @@ class CheckpointDirectoryTest {
         Files.delete(directory.resolve("new"));
     }
 
-    private void assertSound(String name) {
+    private void assertUndamaged(String name) {
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve(name))) {
             assertEquals(List.of(), checkpoint.verify());
         }
     }
 
     @Test
-    void aReplacementThatWasKilledIsUndone() throws IOException {
+    void recoveryUndoesAKilledReplacement() throws IOException {
         killReplacement(5);
         assertEquals(List.of(), Checkpoint.list(directory));
         CheckpointDirectory.recover(directory);
         assertEquals(Set.of("checkpoint-5", ".checkpoint-5.tmp"), CheckpointTest.names(directory));
-        assertSound("checkpoint-5");
+        assertUndamaged("checkpoint-5");
         CheckpointFixtures.save(directory, 6);
         assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
     }
 
     @Test
-    void theNextSaveUndoesItToo() throws IOException {
+    void theNextSaveUndoesAKilledReplacement() throws IOException {
         killReplacement(5);
         CheckpointFixtures.save(directory, 6);
         assertEquals(Set.of("checkpoint-5", "checkpoint-6"), CheckpointTest.names(directory));
-        assertSound("checkpoint-5");
+        assertUndamaged("checkpoint-5");
     }
 
     @Test
-    void aReplacementThatWasDoneStays() throws IOException {
+    void recoveryKeepsACompletedReplacement() throws IOException {
         CheckpointFixtures.save(directory, 5);
         Path replaced = Files.createDirectory(directory.resolve(CheckpointFiles.replaced(5)));
         Files.writeString(replaced.resolve("checkpoint.json"), "half deleted");
         CheckpointDirectory.recover(directory);
         assertEquals(Set.of("checkpoint-5"), CheckpointTest.names(directory));
-        assertSound("checkpoint-5");
+        assertUndamaged("checkpoint-5");
     }
 
     @Test
-    void thereMayBeNothingToRecover() throws IOException {
+    void recoveryMayHaveNothingToDo() throws IOException {
         CheckpointDirectory.recover(directory);
         assertFalse(Files.exists(directory));
         CheckpointFixtures.save(directory, 5);

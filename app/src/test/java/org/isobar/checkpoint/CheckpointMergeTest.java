@@ -24,7 +24,7 @@ import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Slices put together again are the tensors that they were cut from. */
+/** Merged slices are equal to the original tensors. */
 class CheckpointMergeTest {
     @TempDir
     private Path directory;
@@ -45,7 +45,7 @@ class CheckpointMergeTest {
     }
 
     @Test
-    void everyCutMakesTheSameFile() throws IOException {
+    void slicesDoNotChangeTheFile() throws IOException {
         byte[] expected = null;
         for (Cut cut : Cut.values()) {
             for (int ranks : new int[] {1, 2, 4}) {
@@ -69,13 +69,13 @@ class CheckpointMergeTest {
     }
 
     @Test
-    void momentsComeIfAskedFor() {
+    void momentsAreOptional() {
         Shape shape = Shape.of(4, 2);
         List<String> names = List.of("w", TensorSlice.firstMoment("w"), TensorSlice.secondMoment("w"));
         CheckpointFixtures.together(IntStream.range(0, 2)
             .mapToObj(rank -> (CheckpointFixtures.Save) () -> CheckpointFixtures.writer(directory, rank, 2)
             .write(1, names.stream().map(name -> CheckpointFixtures.piece(name, shape, new Shard(0, 2, rank))).toList(),
-                CheckpointFixtures.DESCRIPTION)).toList());
+                CheckpointFixtures.METADATA)).toList());
         Path path = directory.resolve("checkpoint-1");
         try (SafeTensorsFile weights = SafeTensorsFile.open(merge(path, Contents.WEIGHTS, "weights"));
             SafeTensorsFile all = SafeTensorsFile.open(merge(path, Contents.WEIGHTS_AND_MOMENTS, "all"))) {
@@ -88,7 +88,7 @@ class CheckpointMergeTest {
     }
 
     @Test
-    void aDamagedBlockLeavesTheOldFile() throws IOException {
+    void aDamagedBlockKeepsTheOldFile() throws IOException {
         Path path = CheckpointFixtures.save(directory, 1);
         Path output = merge(path, Contents.WEIGHTS, "model.safetensors");
         byte[] before = Files.readAllBytes(output);
@@ -103,17 +103,17 @@ class CheckpointMergeTest {
     }
 
     @Test
-    void whereNothingCanBeWritten() throws IOException {
+    void refusesUnwritablePaths() throws IOException {
         Path path = CheckpointFixtures.save(directory, 1);
         Path shard = path.resolve("rank-00000.safetensors");
-        assertEquals("--output " + shard + " is in the checkpoint itself; give another directory",
+        assertEquals("--output " + shard + " is inside the checkpoint; give another directory",
             refused(path, shard));
         Path link = Files.createSymbolicLink(directory.resolve("link"), path);
-        assertTrue(refused(path, link.resolve("new")).contains("is in the checkpoint itself"));
+        assertTrue(refused(path, link.resolve("new")).contains("is inside the checkpoint"));
         assertEquals("--output " + directory + " is a directory; give the name of a file", refused(path, directory));
         Path beneath = Files.createFile(directory.resolve("file")).resolve("model.safetensors");
         assertTrue(refused(path, beneath).startsWith("cannot write weights " + beneath + ": "));
-        assertTrue(refused(path, beneath).contains("or give --output another directory"));
+        assertTrue(refused(path, beneath).contains("or choose another directory with --output"));
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertEquals(List.of(), checkpoint.verify());
         }

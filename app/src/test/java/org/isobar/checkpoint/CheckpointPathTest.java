@@ -15,7 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A checkpoint, a directory of some and a run's directory are told apart. */
+/** Distinguishes a checkpoint, a directory of checkpoints and a run's directory. */
 class CheckpointPathTest {
     @TempDir
     private Path run;
@@ -30,8 +30,8 @@ class CheckpointPathTest {
         tenth = CheckpointFixtures.save(checkpoints, 10);
     }
 
-    private Path opened(Path path, IntegrityCheck scrutiny, List<String> skipped) {
-        try (Checkpoint checkpoint = new CheckpointPath(path).open(scrutiny, skipped::add)) {
+    private Path opened(Path path, IntegrityCheck check, List<String> skipped) {
+        try (Checkpoint checkpoint = new CheckpointPath(path).open(check, skipped::add)) {
             return checkpoint.path();
         }
     }
@@ -42,7 +42,7 @@ class CheckpointPathTest {
     }
 
     @Test
-    void theNewestOfSeveral() {
+    void opensTheNewestOfSeveral() {
         for (Path path : List.of(run, checkpoints)) {
             assertEquals(List.of(tenth, ninth), new CheckpointPath(path).all());
             assertEquals(tenth, opened(path, IntegrityCheck.SIZES, new ArrayList<>()));
@@ -52,38 +52,41 @@ class CheckpointPathTest {
     }
 
     @Test
-    void whatIsDamagedIsSkippedAmongSeveralAndRefusedAlone() throws IOException {
+    void aDamagedCheckpointIsSkippedAmongSeveralAndRefusedAlone() throws IOException {
         Damage.flip(tenth.resolve("rank-00000.safetensors"), 40_000);
         List<String> skipped = new ArrayList<>();
         assertEquals(ninth, opened(run, IntegrityCheck.CHECKSUMS, skipped));
         assertEquals(List.of("checkpoint " + tenth + " cannot be used: rank-00000.safetensors: bytes 0 to 1048575 are "
-            + "not those that were written; give another one"), skipped);
+            + "damaged; give another one"), skipped);
         assertEquals(tenth, opened(run, IntegrityCheck.SIZES, new ArrayList<>()));
         assertThrows(UserException.class, () -> opened(tenth, IntegrityCheck.CHECKSUMS, new ArrayList<>()));
         assertEquals(tenth, opened(tenth, IntegrityCheck.SIZES, new ArrayList<>()));
     }
 
     @Test
-    void aCheckpointOfAnotherName() throws IOException {
+    void aCheckpointMayHaveAnotherName() throws IOException {
         Path best = Files.move(tenth, run.resolve("best"));
         assertEquals(best, opened(best, IntegrityCheck.SIZES, new ArrayList<>()));
     }
 
     @Test
-    void whereThereIsNone() throws IOException {
+    void reportsMissingAndIncompleteCheckpoints() throws IOException {
         Path none = run.resolve("none");
         assertEquals("cannot read checkpoint " + none + ": No such file or directory; check the path and its "
             + "permissions", refused(none));
         Path empty = Files.createDirectory(none);
-        assertEquals("checkpoint " + empty + " cannot be used: it is not complete, or not Isobar's: it has no "
+        assertEquals("checkpoint " + empty
+            + " cannot be used: it is incomplete, or not an Isobar checkpoint: it has no "
             + "checkpoint.json; give another one", refused(empty));
         Path file = Files.createFile(run.resolve("file"));
         assertEquals("cannot read checkpoint " + file + ": Not a directory; check the path and its permissions",
             refused(file));
         Files.delete(ninth.resolve(CheckpointManifest.FILE));
         Files.delete(tenth.resolve(CheckpointManifest.FILE));
-        assertEquals("no checkpoint in " + checkpoints + " is sound; give another directory", refused(run));
-        assertEquals("checkpoint " + ninth + " cannot be used: it is not complete, or not Isobar's: it has no "
+        assertEquals("every checkpoint in " + checkpoints + " is damaged or incomplete; give another directory",
+            refused(run));
+        assertEquals("checkpoint " + ninth
+            + " cannot be used: it is incomplete, or not an Isobar checkpoint: it has no "
             + "checkpoint.json; give another one", refused(ninth));
     }
 }

@@ -32,11 +32,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Checkpoints that were written well are read in every cut. */
+/** Reads checkpoints in other slices than those they were written in. */
 class CheckpointTest {
     private static final int[] PARTS = {1, 2, 4};
 
-    /** What a training loop might keep besides numbers. */
+    /** A training state with nested values. */
     private record Nested(List<Double> scores, State inner, String name) { }
 
     @TempDir
@@ -57,7 +57,7 @@ class CheckpointTest {
     @ParameterizedTest
     @CsvSource({"WHOLE, 1", "WHOLE, 2", "WHOLE, 4", "ROWS, 1", "ROWS, 2", "ROWS, 4", "COLUMNS, 1", "COLUMNS, 2",
         "COLUMNS, 4"})
-    void anyCutIsReadInAnyOther(Cut written, int ranks) throws IOException {
+    void slicesAreReadWhateverSlicesWereWritten(Cut written, int ranks) throws IOException {
         Path path = directory.resolve("checkpoint-12");
         for (SaveResult result : CheckpointFixtures.save(directory, 12, written, ranks)) {
             assertEquals(new SaveResult.Done(path), result);
@@ -85,16 +85,16 @@ class CheckpointTest {
         });
     }
 
-    /** More files than are kept open at a time. */
+    /** There are more files than are kept open at a time. */
     @Test
-    void aTensorInManyFiles() {
+    void readsATensorFromManyFiles() {
         int ranks = 20;
         Shape shape = Shape.of(3, ranks);
         assertEquals(Collections.nCopies(ranks, new SaveResult.Done(directory.resolve("checkpoint-1"))),
             CheckpointFixtures.together(IntStream.range(0, ranks).mapToObj(rank -> (CheckpointFixtures.Save) () ->
                 CheckpointFixtures.writer(directory, rank, ranks).write(1, List.of(CheckpointFixtures.piece("w", shape,
                     new Shard(1, ranks, rank)), CheckpointFixtures.piece("v" + rank, shape, Shard.whole())),
-                    CheckpointFixtures.DESCRIPTION)).toList()));
+                    CheckpointFixtures.METADATA)).toList()));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-1"))) {
             for (String name : checkpoint.names()) {
                 for (Shard shard : List.of(Shard.whole(), new Shard(0, 3, 1), new Shard(1, 5, 4))) {
@@ -105,7 +105,7 @@ class CheckpointTest {
     }
 
     @Test
-    void returnsWhatTheLoopGave() {
+    void returnsStateAndConfiguration() {
         try (Checkpoint checkpoint = Checkpoint.open(CheckpointFixtures.save(directory, 5))) {
             assertEquals(5, checkpoint.iteration());
             assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class));
@@ -114,7 +114,7 @@ class CheckpointTest {
             assertEquals(List.of(new StoredSlice("rank-00000.safetensors", Shard.whole())), checkpoint.slices("bias"));
             assertEquals(Set.of("rank-00000.safetensors"), checkpoint.files().keySet());
             assertTrue(assertThrows(UserException.class, () -> checkpoint.state(Shard.class)).getMessage()
-                .contains("its state is not one that this program reads"));
+                .contains("this program cannot read its training state"));
             assertEquals("no tensor wieght in " + checkpoint.path() + "; give a checkpoint of the configured model",
                 assertThrows(UserException.class, () -> checkpoint.shape("wieght")).getMessage());
             assertThrows(IllegalArgumentException.class, () -> checkpoint.read("bias", Shard.whole(),
@@ -122,9 +122,9 @@ class CheckpointTest {
         }
     }
 
-    /** What the loop gives may have objects and lists in it; entries stay in their order. */
+    /** The state may contain objects and lists; entries keep their order. */
     @Test
-    void stateAsText() {
+    void returnsTheStateAsText() {
         Map<String, String> configuration = new LinkedHashMap<>();
         for (String key : List.of("zeta", "alpha", "mu", "beta", "omega")) {
             configuration.put(key, "1");
@@ -141,17 +141,16 @@ class CheckpointTest {
     @Test
     void aRankWithNothingToWriteHasNoFile() throws IOException {
         List<SaveResult> results = CheckpointFixtures.together(List.of(
-            () -> CheckpointFixtures.writer(directory, 0, 2).write(1, List.of(), CheckpointFixtures.DESCRIPTION),
+            () -> CheckpointFixtures.writer(directory, 0, 2).write(1, List.of(), CheckpointFixtures.METADATA),
             () -> CheckpointFixtures.writer(directory, 1, 2)
-            .write(1, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.DESCRIPTION)));
+            .write(1, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.METADATA)));
         Path path = directory.resolve("checkpoint-1");
         assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), results);
         assertEquals(Set.of("checkpoint.json", "rank-00001.safetensors"), names(path));
     }
 
-    /** A shard alone is a file that any reader of safetensors reads. */
     @Test
-    void aShardIsAnOrdinaryFile() {
+    void aShardIsASafetensorsFile() {
         CheckpointFixtures.save(directory, 1, Cut.ROWS, 2);
         try (SafeTensorsFile shard = SafeTensorsFile.open(directory.resolve("checkpoint-1/rank-00001.safetensors"))) {
             assertEquals(Map.of("format", "pt"), shard.metadata());
@@ -163,7 +162,7 @@ class CheckpointTest {
     }
 
     @Test
-    void theNewestSoundOneIsFound() throws IOException {
+    void findsTheNewestUndamagedCheckpoint() throws IOException {
         assertTrue(Checkpoint.newest(directory.resolve("none"), IntegrityCheck.SIZES, text -> { }).isEmpty());
         CheckpointFixtures.save(directory, 9);
         Path tenth = CheckpointFixtures.save(directory, 10);
@@ -179,12 +178,12 @@ class CheckpointTest {
         assertEquals(9, newest(IntegrityCheck.CHECKSUMS, List.of(eleventh, tenth)));
     }
 
-    private long newest(IntegrityCheck scrutiny, List<Path> passedOver) {
+    private long newest(IntegrityCheck check, List<Path> expectedSkipped) {
         List<String> skipped = new ArrayList<>();
-        try (Checkpoint checkpoint = Checkpoint.newest(directory, scrutiny, skipped::add).orElseThrow()) {
-            assertEquals(passedOver.size(), skipped.size(), skipped.toString());
+        try (Checkpoint checkpoint = Checkpoint.newest(directory, check, skipped::add).orElseThrow()) {
+            assertEquals(expectedSkipped.size(), skipped.size(), skipped.toString());
             for (int i = 0; i < skipped.size(); i++) {
-                assertTrue(skipped.get(i).startsWith("checkpoint " + passedOver.get(i) + " cannot be used: "),
+                assertTrue(skipped.get(i).startsWith("checkpoint " + expectedSkipped.get(i) + " cannot be used: "),
                     skipped.get(i));
             }
             return checkpoint.iteration();

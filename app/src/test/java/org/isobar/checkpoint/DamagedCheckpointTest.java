@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Whatever happened to a checkpoint since it was written is found before a number of it is used. */
+/** Damage to a checkpoint is detected before a number of it is used. */
 class DamagedCheckpointTest {
     private static final String SHARD = "rank-00000.safetensors";
 
@@ -68,14 +68,14 @@ class DamagedCheckpointTest {
         assertRefused(SHARD + " is missing");
     }
 
-    /** Bits of the length, of the header, of the first block's data and of the last block's. */
+    /** Flips bits of the header length, of the header, of the first block's data and of the last block's data. */
     @ParameterizedTest
     @CsvSource({"3, 0", "200, 0", "40000, 0", "38000000, 4"})
     void aFlippedBitInAShard(long bit, long block) throws IOException {
         Damage.flip(path.resolve(SHARD), bit);
         long size = Files.size(path.resolve(SHARD));
         String damage = SHARD + ": bytes " + block * CheckpointManifest.BLOCK_BYTES + " to "
-            + (Math.min((block + 1) * CheckpointManifest.BLOCK_BYTES, size) - 1) + " are not those that were written";
+            + (Math.min((block + 1) * CheckpointManifest.BLOCK_BYTES, size) - 1) + " are damaged";
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             assertEquals(List.of(damage), checkpoint.verify());
             assertEquals("checkpoint " + path + " cannot be used: " + damage + "; give another one",
@@ -84,9 +84,9 @@ class DamagedCheckpointTest {
         }
     }
 
-    /** A slice needs its own blocks to be sound, and no others. */
+    /** Reading a slice checks only its own blocks. */
     @Test
-    void damageElsewhereIsNoMatter() throws IOException {
+    void damageInOtherBlocksDoesNotMatter() throws IOException {
         Damage.flip(path.resolve(SHARD), 38_000_000);
         try (Checkpoint checkpoint = Checkpoint.open(path)) {
             Shard first = new Shard(0, 2, 0);
@@ -105,40 +105,40 @@ class DamagedCheckpointTest {
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
         }
         Damage.flip(path.resolve(CheckpointManifest.FILE), 1000);
-        assertRefused("checkpoint.json is not what was written: its checksum is wrong");
+        assertRefused("checkpoint.json is damaged: its checksum does not match");
     }
 
     @Test
-    void aManifestCutAnywhere() throws IOException {
+    void aManifestTruncatedAnywhere() throws IOException {
         byte[] whole = Files.readAllBytes(path.resolve(CheckpointManifest.FILE));
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
             assertThrows(MalformedException.class, () -> CheckpointManifest.parse(cut));
         }
         Files.write(path.resolve(CheckpointManifest.FILE), Arrays.copyOf(whole, 1000));
-        assertRefused("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's");
+        assertRefused("checkpoint.json does not end with its checksum: it is truncated, or not Isobar's");
     }
 
     @Test
     void aLaterVersion() throws IOException {
         Damage.rewrite(path, "\"version\" : 1", "\"version\" : 2");
-        assertRefused("it has version 2 of the format, and this program reads 1 at most: it needs a newer Isobar");
+        assertRefused("it has format version 2, and this program reads versions up to 1: it needs a newer Isobar");
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         "format" : "isobar checkpoint" | "format" : "other"       | checkpoint.json is not Isobar's
-        "index" : 0                    | "index" : 1              | checkpoint.json is not understood: Cannot construct
+        "index" : 0                    | "index" : 1              | checkpoint.json cannot be parsed: Cannot construct
         "parts" : 1                    | "parts" : 2              | tensor weight has 1 of 2 slices
-        "file" : "rank-00000.s         | "file" : "rank-00001.s   | tensor weight is said to be in rank-00001.safet
-        "rank-00000.safetensors" : {   | "../00.safetensors" : {  | ../00.safetensors is no name of a shard
-        "blockBytes" : 1048576         | "blockBytes" : 0         | blocks of 0 bytes
-        "blockBytes" : 1048576         | "blockBytes" : 1048578   | blocks of 1048578 bytes
+        "file" : "rank-00000.s         | "file" : "rank-00001.s   | tensor weight refers to the unlisted file rank-0
+        "rank-00000.safetensors" : {   | "../00.safetensors" : {  | ../00.safetensors is not the name of a shard
+        "blockBytes" : 1048576         | "blockBytes" : 0         | it has blocks of 0 bytes
+        "blockBytes" : 1048576         | "blockBytes" : 1048578   | it has blocks of 1048578 bytes
         "blockBytes" : 1048576         | "blockBytes" : 4194304   | rank-00000.safetensors has 5 checksums for 2 blocks
-        "iteration" : 5                | "iteration" : null       | checkpoint.json is not understood: Cannot
-        "tensors" : {                  | "tonsers" : {            | checkpoint.json is not understood: Missing
+        "iteration" : 5                | "iteration" : null       | checkpoint.json cannot be parsed: Cannot
+        "tensors" : {                  | "tonsers" : {            | checkpoint.json cannot be parsed: Missing
         """)
-    void whatNoWriterWrote(String what, String by, String reason) throws IOException {
+    void inconsistentManifests(String what, String by, String reason) throws IOException {
         Damage.rewrite(path, what, by);
         String message = assertThrows(UserException.class, () -> Checkpoint.open(path)).getMessage();
         assertTrue(message.startsWith("checkpoint " + path + " cannot be used: " + reason), message);
@@ -155,9 +155,9 @@ class DamagedCheckpointTest {
         }
     }
 
-    /** Of a writer that does not align its tensors, numbers may lie in two blocks. */
+    /** If a writer does not align its tensors, a number may span two blocks. */
     @Test
-    void aTensorBetweenTwoNumbers() throws IOException {
+    void aMisalignedTensor() throws IOException {
         String header = "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
         Path file = SafeTensorsFiles.write(directory, header, new byte[4]);
         CRC32C sum = new CRC32C();
@@ -169,7 +169,7 @@ class DamagedCheckpointTest {
             CheckpointManifest.BLOCK_BYTES, Map.of(file.getFileName().toString(), stored));
         try (ShardFile shard = ShardFile.open(file, manifest)) {
             int start = Long.BYTES + header.length();
-            assertEquals("tensor w begins at byte " + start + ", which is no multiple of 4",
+            assertEquals("tensor w begins at byte " + start + ", which is not a multiple of 4",
                 assertThrows(MalformedException.class, () -> shard.find("w", Shape.of(1))).getMessage());
         }
     }
@@ -177,9 +177,9 @@ class DamagedCheckpointTest {
     @Test
     void foreignAndMissingDirectories() throws IOException {
         Files.delete(path.resolve(CheckpointManifest.FILE));
-        assertRefused("it is not complete, or not Isobar's: it has no checkpoint.json");
+        assertRefused("it is incomplete, or not an Isobar checkpoint: it has no checkpoint.json");
         Files.writeString(path.resolve(CheckpointManifest.FILE), "{\"step\": 5}\n");
-        assertRefused("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's");
+        assertRefused("checkpoint.json does not end with its checksum: it is truncated, or not Isobar's");
         Path none = directory.resolve("none");
         assertEquals("cannot read checkpoint " + none + ": No such file or directory; check the path and its "
             + "permissions", assertThrows(UserException.class, () -> Checkpoint.open(none)).getMessage());

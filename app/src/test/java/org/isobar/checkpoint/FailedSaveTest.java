@@ -19,11 +19,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A save that fails says so, leaves nothing behind and no older checkpoint the worse. /dev/full is a full disk. */
+/**
+ * A failed save returns the reason, leaves no files and does not change older checkpoints. /dev/full is a full disk.
+ */
 class FailedSaveTest {
     private static final Duration SHORT = Duration.ofMillis(300);
-    private static final String FULL = "No space left on device; free space, mend the permissions, or give --expdir "
-        + "another directory";
+    private static final String FULL = "No space left on device; free space, fix the permissions, or choose another "
+        + "directory with --expdir";
 
     @TempDir
     private Path directory;
@@ -31,38 +33,38 @@ class FailedSaveTest {
     private Path temporary;
 
     @BeforeEach
-    void saveAnOlderOne() {
+    void saveAnOlderCheckpoint() {
         CheckpointFixtures.save(directory, 4);
         path = directory.resolve("checkpoint-5");
         temporary = directory.resolve(".checkpoint-5.tmp");
     }
 
-    private void assertOlderAlone() throws IOException {
+    private void assertOnlyTheOlderCheckpoint() throws IOException {
         assertEquals(Set.of("checkpoint-4"), CheckpointTest.names(directory));
         try (Checkpoint older = Checkpoint.open(directory.resolve("checkpoint-4"))) {
             assertEquals(List.of(), older.verify());
         }
     }
 
-    private SaveResult write(int rank, int ranks, Duration patience, String run) {
-        return new CheckpointWriter(directory, run, rank, ranks, patience).write(5,
-            CheckpointFixtures.pieces(Cut.ROWS, ranks, rank), CheckpointFixtures.DESCRIPTION);
+    private SaveResult write(int rank, int ranks, Duration timeout, String run) {
+        return new CheckpointWriter(directory, run, rank, ranks, timeout).write(5,
+            CheckpointFixtures.pieces(Cut.ROWS, ranks, rank), CheckpointFixtures.METADATA);
     }
 
     private SaveResult failed(String reason) {
-        return new SaveResult.Failed("no checkpoint " + path + ": " + reason);
+        return new SaveResult.Failed("checkpoint " + path + " was not saved: " + reason);
     }
 
-    /** Waits for the temporary directory, does something in it and writes the share of rank 1. */
-    private SaveResult afterMischief(Mischief mischief) throws IOException, InterruptedException {
+    /** Waits for the temporary directory, runs {@code fault} and writes the shard of rank 1. */
+    private SaveResult afterFault(Fault fault) throws IOException, InterruptedException {
         while (Files.notExists(temporary.resolve("run"))) {
             Thread.sleep(1);
         }
-        mischief.run();
-        return write(1, 2, CheckpointFixtures.PATIENCE, "this run");
+        fault.run();
+        return write(1, 2, CheckpointFixtures.TIMEOUT, "this run");
     }
 
-    private String runThatWrites() throws IOException {
+    private String writingRun() throws IOException {
         try {
             return Files.readString(temporary.resolve("run"));
         } catch (NoSuchFileException e) {
@@ -70,8 +72,8 @@ class FailedSaveTest {
         }
     }
 
-    /** Something that goes wrong. */
-    private interface Mischief {
+    /** Causes a failure. */
+    private interface Fault {
         void run() throws IOException;
     }
 
@@ -80,22 +82,22 @@ class FailedSaveTest {
         Path shard = temporary.resolve("rank-00001.safetensors");
         String reason = "rank 1: cannot write shard " + shard + ": " + FULL;
         assertEquals(List.of(failed(reason), failed(reason)), CheckpointFixtures.together(List.of(
-            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
-            () -> afterMischief(() -> Files.createSymbolicLink(shard, Path.of("/dev/full"))))));
-        assertOlderAlone();
+            () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
+            () -> afterFault(() -> Files.createSymbolicLink(shard, Path.of("/dev/full"))))));
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
     void rankZerosDiskIsFull() throws IOException {
         Path manifest = temporary.resolve("checkpoint.json");
         assertEquals(failed("cannot write " + path + ": " + FULL), CheckpointFixtures.together(List.of(
-            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
-            () -> afterMischief(() -> Files.createSymbolicLink(manifest, Path.of("/dev/full"))))).getFirst());
-        assertOlderAlone();
+            () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
+            () -> afterFault(() -> Files.createSymbolicLink(manifest, Path.of("/dev/full"))))).getFirst());
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
-    void theDirectoryGoesWhileItIsWritten() throws IOException {
+    void theDirectoryIsDeletedDuringTheWrite() throws IOException {
         TensorSlice vanishing = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
             try {
                 CheckpointFiles.delete(temporary);
@@ -104,61 +106,61 @@ class FailedSaveTest {
             }
         });
         SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
-            .write(5, List.of(vanishing), CheckpointFixtures.DESCRIPTION);
+            .write(5, List.of(vanishing), CheckpointFixtures.METADATA);
         assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().contains(
             "No such file or directory"), result.toString());
-        assertOlderAlone();
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
-    void aFileIsWhereTheDirectoryShouldBe() throws IOException {
+    void aFileIsInPlaceOfTheDirectory() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
         SaveResult result = CheckpointFixtures.writer(file, 0, 1)
-            .write(5, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.DESCRIPTION);
-        assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().startsWith("no checkpoint " + file
-            + "/checkpoint-5: cannot write " + file + "/checkpoint-5: File exists"), result.toString());
+            .write(5, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.METADATA);
+        assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().startsWith("checkpoint " + file
+            + "/checkpoint-5 was not saved: cannot write " + file + "/checkpoint-5: File exists"), result.toString());
         assertEquals("mine", Files.readString(file));
     }
 
     @Test
-    void aPeerIsLate() throws IOException {
-        assertEquals(failed("rank 1 has not written its share after 0.3 s; see what keeps it, or its disk"),
+    void aPeerTimesOut() throws IOException {
+        assertEquals(failed("rank 1 has not written its shard within 0.3 s; check that process and its disk"),
             write(0, 2, SHORT, "this run"));
-        assertOlderAlone();
-        assertEquals(failed("rank 0 has not made " + temporary + " after 0.3 s; see what keeps it, or its disk"),
+        assertOnlyTheOlderCheckpoint();
+        assertEquals(failed("rank 0 has not created " + temporary + " within 0.3 s; check that process and its disk"),
             write(1, 2, SHORT, "this run"));
-        assertOlderAlone();
+        assertOnlyTheOlderCheckpoint();
     }
 
-    /** Rank 0 may have failed before it made one. */
+    /** Rank 0 may have failed before it created the directory. */
     @Test
-    void aRankDoesNotWaitLongForADirectory() {
-        assertEquals(SHORT, new CheckpointWriter(directory, "this run", 1, 2, SHORT).patienceForDirectory());
+    void theWaitForTheDirectoryIsShort() {
+        assertEquals(SHORT, new CheckpointWriter(directory, "this run", 1, 2, SHORT).directoryTimeout());
         assertEquals(Duration.ofSeconds(30),
-            new CheckpointWriter(directory, "this run", 1, 2, Duration.ofHours(1)).patienceForDirectory());
+            new CheckpointWriter(directory, "this run", 1, 2, Duration.ofHours(1)).directoryTimeout());
     }
 
     @Test
     void aWriterIsInterrupted() throws IOException {
         Thread.currentThread().interrupt();
-        SaveResult result = write(1, 2, CheckpointFixtures.PATIENCE, "this run");
+        SaveResult result = write(1, 2, CheckpointFixtures.TIMEOUT, "this run");
         assertTrue(Thread.interrupted());
         assertInstanceOf(SaveResult.Failed.class, result);
-        assertOlderAlone();
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
-    void ranksLeaveOutASlice() throws IOException {
+    void aSliceIsMissing() throws IOException {
         TensorSlice half = CheckpointFixtures.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
         assertEquals(failed("tensor w has 1 of 2 slices"),
-            CheckpointFixtures.writer(directory, 0, 1).write(5, List.of(half), CheckpointFixtures.DESCRIPTION));
-        assertOlderAlone();
+            CheckpointFixtures.writer(directory, 0, 1).write(5, List.of(half), CheckpointFixtures.METADATA));
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
     void twoRunsSaveTheSameIteration() throws IOException {
         List<SaveResult> results = CheckpointFixtures.together(List.of(
-            () -> write(0, 2, CheckpointFixtures.PATIENCE, "this run"),
+            () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
             () -> {
                 while (Files.notExists(temporary.resolve("rank-00000.json"))) {
                     Thread.sleep(1);
@@ -166,17 +168,17 @@ class FailedSaveTest {
                 return write(0, 2, SHORT, "other run");
             },
             () -> {
-                while (!runThatWrites().contains("other run")) {
+                while (!writingRun().contains("other run")) {
                     Thread.sleep(1);
                 }
                 return write(1, 2, Duration.ofMillis(100), "this run");
             }));
-        String another = "another run writes its checkpoints into " + directory + ", or has removed what this one "
-            + "wrote; end one of the two, or give --expdir another directory";
+        String another = "another run writes its checkpoints into " + directory + ", or has removed the files of "
+            + "this run; stop one of the two, or choose another directory with --expdir";
         assertEquals(failed(another), results.getFirst());
-        assertEquals(failed("rank 1 has not written its share after 0.3 s; see what keeps it, or its disk"),
+        assertEquals(failed("rank 1 has not written its shard within 0.3 s; check that process and its disk"),
             results.get(1));
         assertEquals(failed(another), results.get(2));
-        assertOlderAlone();
+        assertOnlyTheOlderCheckpoint();
     }
 }

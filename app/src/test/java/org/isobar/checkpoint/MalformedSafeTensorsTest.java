@@ -24,14 +24,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every way in which a file can break the format gives one clear message, and never another exception. */
+/** Every violation of the format gives one message and never another exception. */
 class MalformedSafeTensorsTest {
     @TempDir
     private Path directory;
 
     private String failure(Path path) {
         UserException failure = assertThrows(UserException.class, () -> SafeTensorsFile.open(path));
-        String prefix = path + " is not a whole safetensors file: ";
+        String prefix = path + " is not a complete safetensors file: ";
         String suffix = "; copy or write it again";
         String message = failure.getMessage();
         assertTrue(message.startsWith(prefix) && message.endsWith(suffix), message);
@@ -45,13 +45,13 @@ class MalformedSafeTensorsTest {
     /** The data of the file has 8 bytes in each case. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        F32 | [2]           | [0,8]     | a fit, so that the others fail for the reason they name
-        F32 | [3]           | [0,8]     | tensor w: [3] of F32 does not fill its 8 bytes
-        F32 | [2,2]         | [0,8]     | tensor w: [2,2] of F32 does not fill its 8 bytes
-        F16 | [2]           | [0,8]     | tensor w: [2] of F16 does not fill its 8 bytes
-        F64 | [2]           | [0,8]     | tensor w: [2] of F64 does not fill its 8 bytes
-        F32 | [4]           | [0,16]    | it is cut short: its tensors need 16 bytes, and 8 are there
-        F32 | [1]           | [0,4]     | 4 bytes follow tensor w
+        F32 | [2]           | [0,8]     | valid, so that the others fail for the given reason
+        F32 | [3]           | [0,8]     | tensor w: [3] of F32 does not match its 8 bytes
+        F32 | [2,2]         | [0,8]     | tensor w: [2,2] of F32 does not match its 8 bytes
+        F16 | [2]           | [0,8]     | tensor w: [2] of F16 does not match its 8 bytes
+        F64 | [2]           | [0,8]     | tensor w: [2] of F64 does not match its 8 bytes
+        F32 | [4]           | [0,16]    | it is truncated: its tensors need 16 bytes, and only 8 follow the header
+        F32 | [1]           | [0,4]     | 4 bytes after tensor w belong to no tensor
         F32 | [1]           | [4,8]     | between the header and tensor w 4 bytes belong to no tensor
         F32 | [2]           | [8,0]     | tensor w: data_offsets is not [begin, end]
         F32 | [2]           | [0,8,8]   | tensor w: data_offsets is not [begin, end]
@@ -72,9 +72,9 @@ class MalformedSafeTensorsTest {
         f32 | [2]           | [0,8]     | tensor w has the unknown type "f32"
         C64 | [1]           | [0,8]     | tensor w has the unknown type "C64"
         """)
-    void refusesEntriesThatDoNotFit(String type, String shape, String offsets, String reason) throws IOException {
+    void refusesInconsistentEntries(String type, String shape, String offsets, String reason) throws IOException {
         Path path = SafeTensorsFiles.write(directory, "{" + entry("w", type, shape, offsets) + "}", new byte[8]);
-        if (reason.startsWith("a fit")) {
+        if (reason.startsWith("valid")) {
             SafeTensorsFile.open(path).close();
         } else {
             assertEquals(reason, failure(path));
@@ -82,7 +82,7 @@ class MalformedSafeTensorsTest {
     }
 
     @Test
-    void refusesTensorsThatOverlapOrLeaveHoles() throws IOException {
+    void refusesOverlapsAndGaps() throws IOException {
         String first = entry("a", "F32", "[2]", "[0,8]");
         assertEquals("tensor b overlaps tensor a", failure(SafeTensorsFiles.write(directory,
             "{" + entry("b", "F32", "[2]", "[4,12]") + "," + first + "}", new byte[12])));
@@ -93,7 +93,7 @@ class MalformedSafeTensorsTest {
     }
 
     @Test
-    void refusesNamesGivenTwice() throws IOException {
+    void refusesDuplicateNames() throws IOException {
         String reason = failure(SafeTensorsFiles.write(directory,
             "{" + entry("w", "F32", "[1]", "[0,4]") + "," + entry("w", "F32", "[1]", "[4,8]") + "}", new byte[8]));
         assertEquals("its header is not valid JSON: Duplicate field 'w'", reason);
@@ -105,7 +105,7 @@ class MalformedSafeTensorsTest {
         "{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"more\":1}}",
     })
     void refusesEntriesWithOtherFields(String header) throws IOException {
-        assertEquals("tensor w has not exactly the fields dtype, shape and data_offsets",
+        assertEquals("tensor w must have exactly the fields dtype, shape and data_offsets",
             failure(SafeTensorsFiles.write(directory, header, new byte[8])));
     }
 
@@ -117,7 +117,7 @@ class MalformedSafeTensorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "[]", " {}", "null", "\uFEFF{}"})
-    void refusesHeadersThatAreNoObject(String header) throws IOException {
+    void refusesHeadersThatAreNotObjects(String header) throws IOException {
         assertEquals("its header does not begin with '{'",
             failure(SafeTensorsFiles.write(directory, header, new byte[0])));
     }
@@ -130,7 +130,7 @@ class MalformedSafeTensorsTest {
     }
 
     @Test
-    void refusesHeadersThatAreNotUtf8AndOnesWithoutBottom() throws IOException {
+    void refusesHeadersThatAreNotUtf8OrNestedTooDeeply() throws IOException {
         byte[] latin = "{\"größe\":1}".getBytes(StandardCharsets.ISO_8859_1);
         assertEquals("its header is not UTF-8",
             failure(SafeTensorsFiles.write(directory, latin.length, latin, new byte[0])));
@@ -140,13 +140,13 @@ class MalformedSafeTensorsTest {
 
     @ParameterizedTest
     @CsvSource({"-1, 18446744073709551615", "100000001, 100000001", "9223372036854775807, 9223372036854775807"})
-    void refusesHeaderLengthsBeyondReason(long length, String shown) throws IOException {
+    void refusesImpossibleHeaderLengths(long length, String shown) throws IOException {
         assertEquals("its header claims " + shown + " bytes",
             failure(SafeTensorsFiles.write(directory, length, "{}".getBytes(StandardCharsets.UTF_8), new byte[0])));
     }
 
     @Test
-    void aFileCutAnywhereIsRefused() throws IOException {
+    void refusesAFileTruncatedAnywhere() throws IOException {
         Path whole = directory.resolve("whole.safetensors");
         SafeTensorsWriter.write(whole, List.of(new SafeTensorsWriter.NamedTensor("w", Shape.of(2),
             memory -> memory.copyFrom(MemorySegment.ofArray(new float[] {1, 2})))), Map.of());
@@ -155,13 +155,13 @@ class MalformedSafeTensorsTest {
         for (int length = 0; length < bytes.length; length++) {
             Files.write(cut, Arrays.copyOf(bytes, length));
             String reason = failure(cut);
-            assertEquals(length < 8 ? "it has " + length + " bytes" : "it is cut short", length < 8 ? reason
-                : reason.substring(0, "it is cut short".length()), reason);
+            assertEquals(length < 8 ? "it has " + length + " bytes" : "it is truncated", length < 8 ? reason
+                : reason.substring(0, "it is truncated".length()), reason);
         }
     }
 
     @Test
-    void aChangedByteIsRefusedOrHarmless() throws IOException {
+    void aChangedByteCausesNoOtherException() throws IOException {
         byte[] whole = Files.readAllBytes(SafeTensorsFiles.write(directory,
             "{" + entry("a", "F32", "[2]", "[0,8]") + "," + entry("b", "F16", "[2]", "[8,12]") + "}", new byte[12]));
         Path path = directory.resolve("changed.safetensors");
@@ -181,7 +181,7 @@ class MalformedSafeTensorsTest {
     }
 
     @Test
-    void saysWhyAFileCannotBeRead() {
+    void reportsWhyAFileCannotBeRead() {
         Path missing = directory.resolve("missing.safetensors");
         assertEquals("cannot read weights " + missing
             + ": No such file or directory; check the path and its permissions",
@@ -191,7 +191,7 @@ class MalformedSafeTensorsTest {
     }
 
     @Test
-    void anEmptyListOfTensorsIsAFile() throws IOException {
+    void aFileMayHaveNoTensors() throws IOException {
         try (SafeTensorsFile weights = SafeTensorsFile.open(SafeTensorsFiles.write(directory, "{}", new byte[0]))) {
             assertEquals(List.of(), weights.names());
         }

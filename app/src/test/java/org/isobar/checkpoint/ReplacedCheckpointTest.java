@@ -19,7 +19,7 @@ import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What makes room for a new checkpoint, and what never does. */
+/** Which files a new checkpoint replaces, and which checkpoints are kept. */
 class ReplacedCheckpointTest {
     @TempDir
     private Path directory;
@@ -29,7 +29,7 @@ class ReplacedCheckpointTest {
     }
 
     @Test
-    void whatAKilledRunLeftIsReplaced() throws IOException {
+    void filesOfAKilledRunAreReplaced() throws IOException {
         CheckpointFixtures.save(directory, 4);
         Path abandoned = Files.createDirectories(directory.resolve(".checkpoint-5.tmp"));
         Files.writeString(abandoned.resolve("run"), "\"an earlier run\"");
@@ -44,7 +44,7 @@ class ReplacedCheckpointTest {
     }
 
     @Test
-    void aDamagedOneOfTheSameIterationIsReplaced() throws IOException {
+    void aDamagedCheckpointOfTheSameIterationIsReplaced() throws IOException {
         CheckpointFixtures.save(directory, 5, Cut.ROWS, 2);
         Path path = directory.resolve("checkpoint-5");
         Files.writeString(path.resolve("checkpoint.json"), "damaged");
@@ -54,36 +54,36 @@ class ReplacedCheckpointTest {
     }
 
     @Test
-    void aReplacementThatFailsLeavesTheOldOne() throws IOException {
+    void aFailedReplacementKeepsTheOldCheckpoint() throws IOException {
         Path path = CheckpointFixtures.save(directory, 5);
         byte[] before = Files.readAllBytes(path.resolve("checkpoint.json"));
         TensorSlice obstacle = new TensorSlice("w", Shape.of(1), Shard.whole(), memory -> {
-            try { // which no rename replaces
+            try { // a rename cannot replace a directory that is not empty
                 Files.createDirectories(directory.resolve(".checkpoint-5.replaced.tmp/below"));
             } catch (IOException e) {
                 throw new AssertionError(e);
             }
         });
         SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
-            .write(5, List.of(obstacle), CheckpointFixtures.DESCRIPTION);
+            .write(5, List.of(obstacle), CheckpointFixtures.METADATA);
         assertInstanceOf(SaveResult.Failed.class, result);
         assertEquals(Set.of("checkpoint-5"), names());
         assertArrayEquals(before, Files.readAllBytes(path.resolve("checkpoint.json")));
     }
 
     @Test
-    void aForeignDirectoryOfThatNameIsNot() throws IOException {
+    void aForeignDirectoryIsNotReplaced() throws IOException {
         Path path = Files.createDirectories(directory.resolve("checkpoint-5"));
         Files.writeString(path.resolve("thesis.txt"), "mine");
-        assertEquals(List.of(new SaveResult.Failed("no checkpoint " + path + ": " + path
-            + " is in its place and is no checkpoint; move it away")),
+        assertEquals(List.of(new SaveResult.Failed("checkpoint " + path + " was not saved: " + path
+            + " exists and is not a checkpoint; move it away")),
             CheckpointFixtures.save(directory, 5, Cut.WHOLE, 1));
         assertEquals(Set.of("checkpoint-5"), names());
         assertEquals("mine", Files.readString(path.resolve("thesis.txt")));
     }
 
     @Test
-    void theNewestAndTheBestAreKept() throws IOException {
+    void newestAndBestCheckpointsAreKept() throws IOException {
         for (int iteration : new int[] {9, 10, 20, 100}) {
             CheckpointFixtures.save(directory, iteration);
         }
@@ -107,7 +107,7 @@ class ReplacedCheckpointTest {
     }
 
     @Test
-    void retentionThatFailsIsAWarning() throws IOException {
+    void aFailedDeletionIsAWarning() throws IOException {
         Path loop = directory.resolve("loop");
         Files.createSymbolicLink(loop, loop);
         List<String> warnings = new ArrayList<>();

@@ -12,7 +12,7 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One run at a time writes into a directory. */
+/** Only one run at a time can lock a directory. */
 class RunLockTest {
     @TempDir
     private Path directory;
@@ -22,21 +22,21 @@ class RunLockTest {
     }
 
     private String expected() {
-        return "another run writes into " + directory + ": node 1, process 2; wait for its end, or give "
-            + "--expdir or --run_num another directory";
+        return "another run writes into " + directory + ": node 1, process 2; wait until it ends, or choose "
+            + "another directory with --expdir or --run_num";
     }
 
     @Test
-    void aRunOfThisProcess() {
+    void excludesARunOfThisProcess() {
         try (RunLock _ = RunLock.take(directory, "node 1, process 2")) {
             assertEquals(expected(), refusal());
         }
         RunLock.take(directory, "node 1, process 3").close();
     }
 
-    /** However a process ends, its lock ends with it. */
+    /** The lock is released when its process is killed. */
     @Test
-    void aRunOfAnotherProcess() throws IOException, InterruptedException {
+    void excludesARunOfAnotherProcess() throws IOException, InterruptedException {
         Process other = LockHolder.start(directory);
         try {
             assertEquals(expected(), refusal());
@@ -47,7 +47,7 @@ class RunLockTest {
     }
 
     @Test
-    void aPlaceThatTakesNoFile() throws IOException {
+    void reportsADirectoryThatCannotBeCreated() throws IOException {
         Path file = Files.createFile(directory.resolve("file"));
         String message = assertThrows(UserException.class, () -> RunLock.take(file, "run")).getMessage();
         assertTrue(message.startsWith("cannot write lock " + file + "/.checkpoints.lock: File exists"), message);

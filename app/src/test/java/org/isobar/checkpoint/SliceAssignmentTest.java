@@ -11,7 +11,7 @@ import java.util.Random;
 
 import org.junit.jupiter.api.Test;
 
-/** The shares of all ranks are a partition, in order, and as even as items allow. */
+/** The shares of all ranks are a partition of the items, in order and balanced. */
 class SliceAssignmentTest {
     @Test
     void sharesAreConsecutiveAndBalanced() {

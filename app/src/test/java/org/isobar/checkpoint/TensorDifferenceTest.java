@@ -20,7 +20,7 @@ import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How far tensors are from one another. */
+/** Compares tensors of checkpoints and files. */
 class TensorDifferenceTest {
     @TempDir
     private Path directory;
@@ -46,7 +46,7 @@ class TensorDifferenceTest {
     }
 
     @Test
-    void ofAnyTwoCutsThereIsNone() {
+    void slicesMakeNoDifference() {
         CheckpointFixtures.save(directory.resolve("a"), 1, Cut.ROWS, 2);
         CheckpointFixtures.save(directory.resolve("b"), 1, Cut.COLUMNS, 4);
         try (Checkpoint a = Checkpoint.open(directory.resolve("a/checkpoint-1"));
@@ -61,7 +61,7 @@ class TensorDifferenceTest {
     }
 
     @Test
-    void howMuch() {
+    void measuresDifferences() {
         assertEquals(new Change("w", Shape.of(4), 4, 2, 4, Math.sqrt(20.0 / 25)),
             change(new float[] {3, 0, 0, -4}, new float[] {1, 0, 0, 0}));
         assertEquals(new Change("w", Shape.of(1), 1, 1, 2, Double.POSITIVE_INFINITY),
@@ -69,7 +69,7 @@ class TensorDifferenceTest {
     }
 
     @Test
-    void bitsDecide() {
+    void comparesBits() {
         assertEquals(new Change("w", Shape.of(2), 2, 2, 0, 0), change(new float[] {0, -0f}, new float[] {-0f, 0}));
         assertEquals(new Change("w", Shape.of(3), 3, 1, Double.NaN, Double.NaN),
             change(new float[] {1, 2, 3}, new float[] {1, Float.NaN, 3}));
@@ -79,7 +79,7 @@ class TensorDifferenceTest {
     }
 
     @Test
-    void whatCannotBeCompared() {
+    void listsTensorsThatCannotBeCompared() {
         Shape one = Shape.of(1);
         try (SafeTensorsFile a = file("a", tensor("same", one, 1), tensor("gone", one, 1), tensor("wide", one, 1));
             SafeTensorsFile b = file("b", tensor("new", one, 1), tensor("wide", Shape.of(1, 1), 1),

@@ -101,8 +101,8 @@ class BundleCommandTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        /proc/b.tar.xz      | isobar: cannot write bundle /proc/b.tar.xz: No such file or directory; free space, mend
-        /proc/stat/b.tar.xz | isobar: cannot write bundle /proc/stat/b.tar.xz: File exists; free space, mend
+        /proc/b.tar.xz      | isobar: cannot write bundle /proc/b.tar.xz: No such file or directory; free space, fix
+        /proc/stat/b.tar.xz | isobar: cannot write bundle /proc/stat/b.tar.xz: File exists; free space, fix
         """)
     void whereItCannotWriteItSaysSo(String output, String expected) throws Exception {
         BareNode.Result refused = build("bundle", "--output=" + output);

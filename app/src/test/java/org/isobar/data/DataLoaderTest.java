@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The same batches whatever the number of threads; failures and endings that do not hang. */
+/** The batches do not depend on the number of threads; failing and closing do not hang. */
 @Timeout(60)
 @Isolated("looks for threads of loaders that are still alive")
 class DataLoaderTest {
@@ -80,12 +80,11 @@ class DataLoaderTest {
         assertEquals(0, device.openBuffers());
     }
 
-    /** By several threads at a time. */
     @Test
-    void chunksAreUnpackedAsByOneThread() throws IOException {
+    void severalThreadsDecompressChunksAsOneThreadDoes() throws IOException {
         Path train = Files.createDirectories(directory.resolve("chunks/train"));
         Files.copy(DataFixtures.resource("chunked_gzip.h5"), train.resolve("1979.h5"));
-        for (int number = 0; number < 50; number++) { // anew each time: the first to come reads the table of chunks
+        for (int number = 0; number < 50; number++) { // a new file each time: the first reader reads the chunk table
             try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(train.getParent(), 3, 5, 1));
                 Era5Dataset again = Era5Dataset.open(data.config());
                 DataLoader loader = new DataLoader(device, data, sampler(data), 3);
@@ -108,10 +107,10 @@ class DataLoaderTest {
         assertTrue(Arrays.equals(target, HostDevice.values(batch.target())));
     }
 
-    /** The device divides in single precision, as reading does. */
+    /** The device divides in single precision, as the host does. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2})
-    void itIsTheSameWhereverItIsNormalized(int workers) {
+    void hostAndDeviceNormalizationAgree(int workers) {
         try (CpuDevice cpu = new CpuDevice(1); Era5Dataset data = data();
             DataLoader host = new DataLoader(cpu, data, sampler(data), workers);
             DataLoader raw = new DataLoader(cpu, data, sampler(data), workers, NormalizationPlace.ON_DEVICE);
@@ -120,7 +119,7 @@ class DataLoaderTest {
             while (expected.hasNext()) {
                 try (Batch right = expected.next(); Batch batch = found.next()) {
                     assertArrayEquals(right.samples(), batch.samples());
-                    for (int call = 0; call < 2; call++) { // the second changes nothing
+                    for (int call = 0; call < 2; call++) { // the second call returns the same images
                         assertSameImages(cpu, right.input(), batch.input());
                         assertSameImages(cpu, right.target(), batch.target());
                     }
@@ -145,7 +144,7 @@ class DataLoaderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 3})
-    void anEpochMayBeLeftEarly(int workers) {
+    void anEpochCanBeClosedEarly(int workers) {
         try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), workers)) {
             try (DataLoader.Epoch epoch = loader.epoch(0)) {
                 epoch.next();
@@ -161,7 +160,7 @@ class DataLoaderTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 3})
-    void anEpochGoesOnWhereAnEarlierRunHadLeftIt(int workers) {
+    void anEpochCanStartAfterAnyStep(int workers) {
         try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), workers)) {
             int[] whole = sampler(data).epoch(2);
             for (int done = 0; done <= loader.steps(); done++) {
@@ -181,7 +180,7 @@ class DataLoaderTest {
     }
 
     @Test
-    void misuseIsAnError() {
+    void misuseThrows() {
         try (Era5Dataset data = data(); DataLoader loader = new DataLoader(device, data, sampler(data), 1)) {
             DataLoader.Epoch epoch = loader.epoch(0);
             assertThrows(IllegalStateException.class, () -> loader.epoch(1));
@@ -199,7 +198,7 @@ class DataLoaderTest {
     @ValueSource(ints = {0, 1, 3})
     void failuresReachTheConsumerInOrder(int workers) throws IOException {
         Path train = Files.createDirectories(directory.resolve("damaged/train"));
-        Files.copy(DataFixtures.resource("sparse.h5"), train.resolve("1979.h5")); // lacks the last time step
+        Files.copy(DataFixtures.resource("sparse.h5"), train.resolve("1979.h5")); // without the last time step
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(train.getParent(), 5, 7, 1));
                 DataLoader loader = new DataLoader(device, data, new DistributedSampler(4, 1, 1, 0, false, 0), workers);
                 DataLoader.Epoch epoch = loader.epoch(0)) {
@@ -232,7 +231,7 @@ class DataLoaderTest {
     /** A batch of 16 samples of preset base is 0.66 GB. */
     @ParameterizedTest
     @CsvSource({"0, 1, 1", "0, 16, 1", "1, 1, 3", "2, 1, 4", "8, 1, 4", "1, 16, 3", "2, 16, 3", "8, 16, 3", "8, 4, 4"})
-    void thereIsRoomForWhatThreadsReadMeanwhile(int workers, int batch, int slots) {
+    void thereAreSlotsForAllThreads(int workers, int batch, int slots) {
         assertEquals(slots, DataLoader.slots(workers, batch));
     }
 

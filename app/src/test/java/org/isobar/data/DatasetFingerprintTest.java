@@ -11,7 +11,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Copies of data agree, other data do not. */
+/** Copies of a data set have the same fingerprint, other data sets have another one. */
 class DatasetFingerprintTest {
     private static final CropWindow STORED = new CropWindow(4, 4, 6);
     private static final int TIMES = 7;
@@ -19,7 +19,7 @@ class DatasetFingerprintTest {
     @TempDir
     private Path directory;
 
-    /** A window of two equal years, but that one element of one of them is raised. */
+    /** A data set of two equal years, except that one element of one year is larger by 0.001. */
     private DatasetConfig data(String name, int year, int time, int channel, int row) {
         for (int one = 1979; one <= 1980; one++) {
             int first = one == year ? time : -1;
@@ -45,16 +45,16 @@ class DatasetFingerprintTest {
     }
 
     @Test
-    void copiesAgree() {
+    void copiesHaveTheSameFingerprint() {
         String fingerprint = fingerprint(data("here"));
         assertEquals(fingerprint, fingerprint(data("there")));
         assertTrue(fingerprint.matches("14 samples, 7 a year, of 3 x 3 x 5 to 2 channels, dt 1:( [0-9a-f]{8}){4}"),
             fingerprint);
     }
 
-    /** By the tutorial's indexing, the first and the last sample go from time 1 to time 2 of their years. */
+    /** With the tutorial's indexing, the first and the last sample go from time 1 to time 2 of their years. */
     @Test
-    void oneNumberTellsTwoDataSetsApart() {
+    void aSingleNumberChangesTheFingerprint() {
         String fingerprint = fingerprint(data("sound"));
         assertNotEquals(fingerprint, fingerprint(data("first input", 1979, 1, 2, 2)));
         assertNotEquals(fingerprint, fingerprint(data("first target", 1979, 2, 1, 0)));
@@ -65,7 +65,7 @@ class DatasetFingerprintTest {
     }
 
     @Test
-    void soDoesWhatIsReadOfThem() {
+    void theConfigurationChangesTheFingerprint() {
         DatasetConfig config = data("data");
         String fingerprint = fingerprint(config);
         Path others = DataFixtures.statistics(directory.resolve("others.npy"), 2, 4, 8.5);

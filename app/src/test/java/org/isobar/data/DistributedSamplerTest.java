@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One order for all ranks, dealt out by stride. */
+/** All ranks have the same order of samples, distributed by stride. */
 class DistributedSamplerTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 6})

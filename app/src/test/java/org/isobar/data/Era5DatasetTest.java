@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The tutorial's indexing and normalization, and what is refused at opening. */
+/** Indexing and normalization are the tutorial's; invalid data is refused when it is opened. */
 class Era5DatasetTest {
     private static final CropWindow STORED = new CropWindow(4, 3, 8);
 
@@ -30,7 +30,7 @@ class Era5DatasetTest {
             (t, c, j, i) -> 10_000 * (number - 1979) + 1000 * t + 100 * c + 10 * j + i);
     }
 
-    /** Times of input for the samples of one year, worked out by hand from the tutorial's indexing. */
+    /** Input times of the samples of one year, computed by hand from the tutorial's indexing. */
     @ParameterizedTest
     @CsvSource({"1, 1 1 2 3 1", "2, 2 3 2 3 4 2 3"})
     void indexesAsTheTutorial(int dt, String times) {
@@ -68,7 +68,7 @@ class Era5DatasetTest {
     }
 
     @Test
-    void tellsWhatItFound() {
+    void reportsItsFilesAndSize() {
         year("1980", 5);
         year("1979", 5);
         Path train = directory.resolve("train");
@@ -99,7 +99,7 @@ class Era5DatasetTest {
     }
 
     @Test
-    void laterFilesMustHoldWhatTheFirstPromises() {
+    void laterFilesNeedAsManyTimeStepsAsTheFirst() {
         year("1979", 6);
         year("1980", 5);
         DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
@@ -141,7 +141,7 @@ class Era5DatasetTest {
     }
 
     @Test
-    void refusesStatisticsThatCannotServe() {
+    void refusesInvalidStatistics() {
         year("1979", 5);
         DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
         DataFixtures.statistics(config.meansFile(), 0, 0);

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Every storage variant gives the same normalized numbers; everything else is refused with a reason. */
+/** Every supported storage layout gives the same normalized numbers; all others are refused with a reason. */
 class Era5FileTest {
     private static final Normalization NORMALIZATION =
         new Normalization(new float[] {3, 120, 190}, new float[] {0.7f, 8, 31});
@@ -59,7 +59,7 @@ class Era5FileTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"little", "big", "double", "double_big", "chunked", "chunked_big", "chunked_double"})
-    void readsWhatStandsInTheFile(String name) {
+    void withoutNormalizationReadsTheStoredNumbers(String name) {
         CropWindow window = new CropWindow(3, 4, 6);
         float[] values = new float[(int) window.elements()];
         try (Era5File file = Era5File.open(DataFixtures.resource(name + ".h5"))) {
@@ -70,7 +70,7 @@ class Era5FileTest {
         }
     }
 
-    /** In the precision of the file, as NumPy does it. */
+    /** The normalized value, computed in the precision of the file, as NumPy does. */
     private static float normal(float value, int c, boolean doubles) {
         float mean = NORMALIZATION.means()[c];
         float spread = NORMALIZATION.spreads()[c];
@@ -112,7 +112,7 @@ class Era5FileTest {
     }
 
     @Test
-    void namesTheElementThatIsDamaged() throws IOException {
+    void namesTheDamagedElement() throws IOException {
         byte[] whole = Files.readAllBytes(DataFixtures.resource("chunked_gzip.h5"));
         Arrays.fill(whole, whole.length - 60, whole.length, (byte) 0x55);
         Path path = Files.write(directory.resolve("2001.h5"), whole);
@@ -139,7 +139,7 @@ class Era5FileTest {
     }
 
     @Test
-    void refusesWhatIsNoFile() throws IOException {
+    void refusesWhatIsNotAFile() throws IOException {
         assertRefused(directory.resolve("missing.h5"), "No such file");
         assertRefused(Files.createDirectory(directory.resolve("2001.h5")), "is not a file");
         assertRefused(Files.writeString(directory.resolve("2002.h5"), "x".repeat(5000)), "not an HDF5 file");

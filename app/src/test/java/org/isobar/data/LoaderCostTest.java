@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** What reading takes besides time: no memory of the heap for a sample, and no disk that waits for the reader. */
+/** Reading a sample allocates no heap memory, and the disk reads ahead. */
 @Timeout(120)
 @Isolated("counts what this process reads from the disk")
 class LoaderCostTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final long NEXT_TO_NOTHING = 100; // bytes
+    private static final long MAX_BYTES = 100;
 
     @TempDir
     private Path directory;
@@ -33,7 +33,7 @@ class LoaderCostTest {
         return new DistributedSampler(data.size(), 1, 1, 0, false, 0);
     }
 
-    /** Vectors are objects until the compiler has seen the loop often enough. */
+    /** Vectors are heap objects until the JIT compiler has compiled the loop. */
     @Test
     void aStepAllocatesNothingOnceItIsCompiled() {
         DataFixtures.year(directory.resolve("train/1979.h5"), 10, new CropWindow(3, 24, 67), (t, c, j, i) -> t + c + j
@@ -43,7 +43,7 @@ class LoaderCostTest {
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 20, 67, 1));
             DataLoader loader = new DataLoader(device, data, inOrder(data), 0)) {
             Instant end = Instant.now().plus(PATIENCE);
-            while (least > NEXT_TO_NOTHING && Instant.now().isBefore(end)) {
+            while (least > MAX_BYTES && Instant.now().isBefore(end)) {
                 try (DataLoader.Epoch epoch = loader.epoch(0)) {
                     while (epoch.hasNext()) {
                         long before = threads.getCurrentThreadAllocatedBytes();
@@ -56,13 +56,13 @@ class LoaderCostTest {
                 }
             }
         }
-        assertTrue(least <= NEXT_TO_NOTHING, least + " bytes a step");
+        assertTrue(least <= MAX_BYTES, least + " bytes a step");
     }
 
     @Test
-    void theDiskReadsWhatComesNextAndRestsWhenAllIsRead() throws IOException, InterruptedException {
+    void nextSamplesArePrefetchedAndReadOnce() throws IOException, InterruptedException {
         Path year = directory.resolve("train/1979.h5");
-        PageCacheControl.forget(DataFixtures.year(year, 10, new CropWindow(3, 512, 512), (t, c, j, i) -> t));
+        PageCacheControl.drop(DataFixtures.year(year, 10, new CropWindow(3, 512, 512), (t, c, j, i) -> t));
         PageCache pages = new PageCache();
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 512, 512, 1));
             DataLoader loader = new DataLoader(device, data, inOrder(data), 0);
@@ -70,7 +70,7 @@ class LoaderCostTest {
             long before = pages.blocksRead();
             epoch.next().close();
             long after = pages.blocksRead();
-            long all = Files.size(year) / 512; // of which no sample has the first frame, nor one channel of the last
+            long all = Files.size(year) / 512; // no sample uses the first frame, or one channel of the last
             assertTrue(after - before > all * 8 / 10, (after - before) + " blocks of " + all + " read");
             while (epoch.hasNext()) {
                 epoch.next().close();

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** NumPy array files, ours and NumPy's. */
+/** Reads and writes NumPy array files; compares with files that NumPy wrote. */
 class NpyFileTest {
     private static final double[] VALUES = {-0.5, -0.25, 0, 0.25, 0.5, 0.75};
 
@@ -58,7 +58,7 @@ class NpyFileTest {
 
     @ParameterizedTest
     @CsvSource({"fortran, Fortran order", "integers, '<i8'"})
-    void refusesWhatItDoesNotKnow(String name, String reason) {
+    void refusesOtherOrdersAndTypes(String name, String reason) {
         assertRefused(DataFixtures.resource(name + ".npy"), reason);
     }
 

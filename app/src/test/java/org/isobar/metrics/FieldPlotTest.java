@@ -15,8 +15,8 @@ import javax.imageio.ImageIO;
 import org.junit.jupiter.api.Test;
 
 /**
- * The picture as a decoder sees it. Fields of 2 x 4 points fill boxes of 514 x 257 pixels, whose left upper corners are
- * (62, 171) and (662, 171).
+ * Checks pixels of the decoded figure. Fields of 2 x 4 points fill boxes of 514 x 257 pixels, whose upper left corners
+ * are (62, 171) and (662, 171).
  */
 class FieldPlotTest {
     private static final int CELL = 128;
@@ -37,7 +37,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void colorsAreThoseOfMatplotlib() {
+    void colorsMatchMatplotlib() {
         ColorMap turbo = ColorMap.turbo();
         assertEquals(LOWEST, turbo.color(0));
         assertEquals(LOWEST, turbo.color(-1));
@@ -66,7 +66,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void whatIsNotFiniteStaysWhite() throws IOException {
+    void nonFiniteValuesStayWhite() throws IOException {
         float[] target = {Float.NaN, 1, 2, Float.POSITIVE_INFINITY, 4, 5, 6, 7};
         float[] nothing = new float[8];
         Arrays.fill(nothing, Float.NaN);
@@ -79,14 +79,14 @@ class FieldPlotTest {
     }
 
     @Test
-    void aFieldOfOneValueHasOneColor() throws IOException {
+    void aConstantFieldHasOneColor() throws IOException {
         BufferedImage picture = plot(new float[8], new float[] {3, 3, 3, 3, 3, 3, 3, 3}, 2, 4);
         assertEquals(LOWEST, color(picture, TARGET, 0, 0));
         assertEquals(LOWEST, color(picture, PREDICTION, 1, 3));
     }
 
     @Test
-    void titlesStandAboveTheFields() throws IOException {
+    void titlesAreAboveTheFields() throws IOException {
         BufferedImage picture = plot(new float[8], new float[8], 2, 4);
         assertTrue(ink(picture, TARGET, TARGET + 514) > 200, "ERA5 target");
         assertTrue(ink(picture, PREDICTION, PREDICTION + 514) > 200, "ViT prediction");
@@ -104,7 +104,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void shapesOfAllKindsHaveRoom() throws IOException {
+    void anyShapeFitsTheFigure() throws IOException {
         for (int[] shape : new int[][] {{1, 1}, {1, 3000}, {3000, 1}, {721, 1440}, {5, 4}}) {
             float[] field = new float[shape[0] * shape[1]];
             BufferedImage picture = plot(field, field, shape[0], shape[1]);
@@ -114,7 +114,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void nothingIsLeftOfTheFigureBefore() {
+    void thePreviousFigureIsCleared() {
         FieldPlot plot = new FieldPlot();
         plot.png("a long title", new float[40], new float[40], 2, 20);
         float[] values = {0, 1, 2, Float.NaN};
@@ -122,7 +122,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void pixelsOfACrowdedFieldShowTheMeanOfTheirCells() {
+    void aPixelOfSeveralCellsShowsTheirMean() {
         PlotField field = new PlotField(new float[] {0, 2, 4, 6, 1, 1, Float.NaN, 3}, 2, 4);
         assertEquals(1, field.mean(0, 1, 0.5, 0.5 + 1e-9) / 5 * 3, 1e-12, "mean of 1, 1, 3");
         assertEquals(3, field.mean(0, 1, 0, 0.5), 1e-12);
@@ -131,7 +131,7 @@ class FieldPlotTest {
     }
 
     @Test
-    void ticksAreRoundNumbersAndFew() {
+    void ticksAreFewRoundNumbers() {
         assertEquals(1, FieldPlot.tickStep(1));
         assertEquals(1, FieldPlot.tickStep(8));
         assertEquals(2, FieldPlot.tickStep(9));

@@ -10,7 +10,7 @@ import java.util.Set;
 
 import org.junit.jupiter.api.Test;
 
-/** Every character has a look of its own and stays where it belongs. */
+/** Checks glyphs, widths and clipping. */
 class PixelFontTest {
     private final PixelFont font = new PixelFont();
 
@@ -21,7 +21,7 @@ class PixelFontTest {
     }
 
     @Test
-    void everyPrintableCharacterLooksDifferent() {
+    void printableCharactersDiffer() {
         Set<String> looks = new HashSet<>();
         for (char c = ' '; c <= '~'; c++) {
             assertTrue(looks.add(Arrays.toString(drawn(String.valueOf(c), 2, 2, 2))), "twice: " + c);
@@ -29,12 +29,12 @@ class PixelFontTest {
     }
 
     @Test
-    void othersShowAsQuestionMarks() {
+    void otherCharactersAreQuestionMarks() {
         assertArrayEquals(drawn("?", 2, 2, 2), drawn("é", 2, 2, 2));
     }
 
     @Test
-    void widthIsThatOfTheInk() {
+    void widthExcludesBlankColumns() {
         assertEquals(5, font.width("H", 1));
         assertEquals(2 * (5 + 1 + 1), font.width("H!", 2));
         assertEquals(0, font.width("", 3));

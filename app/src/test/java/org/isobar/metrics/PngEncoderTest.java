@@ -11,13 +11,13 @@ import javax.imageio.ImageIO;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Read back by the JDK's own decoder, which checks the chunks' checksums. */
+/** Reads pictures back with the JDK's decoder, which checks the chunks' checksums. */
 class PngEncoderTest {
     private static final int RGB = 0xFFFFFF;
 
     @ParameterizedTest
     @CsvSource({"1,1", "1,7", "5,1", "33,17", "400,300"})
-    void anotherDecoderSeesEveryPixel(int width, int height) throws IOException {
+    void anotherDecoderReadsEveryPixel(int width, int height) throws IOException {
         Random random = new Random(width);
         Raster picture = new Raster(width, height);
         for (int y = 0; y < height; y++) {

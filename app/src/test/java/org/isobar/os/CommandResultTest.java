@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.Test;
 
-/** Programs are shell scripts. */
+/** Runs shell scripts. */
 class CommandResultTest {
     private static final Duration LONG = Duration.ofSeconds(60);
 
@@ -20,18 +20,18 @@ class CommandResultTest {
     }
 
     @Test
-    void whatItWroteIsKept() {
+    void outputIsKept() {
         assertEquals(new CommandResult(Optional.empty(), List.of("one", "two")),
             bash(LONG, "cat; echo one; echo; echo two >&2"));
     }
 
     @Test
-    void moreThanAPipeHolds() {
+    void outputMayExceedAPipe() {
         assertEquals(100_000, bash(LONG, "seq 100000").lines().size());
     }
 
     @Test
-    void failuresHaveAReason() {
+    void failuresGiveTheLastLine() {
         assertEquals(Optional.of("status 3: out of memory"), bash(LONG, "echo x; echo out of memory; exit 3").fault());
         assertEquals(Optional.of("status 1"), bash(LONG, "exit 1").fault());
         String absent = CommandResult.run(LONG, List.of("/no/such/program")).fault().orElseThrow();
@@ -39,14 +39,14 @@ class CommandResultTest {
     }
 
     @Test
-    void whatHangsIsKilledWithItsChildren() throws Exception {
+    void aHangingCommandIsKilledWithItsChildren() throws Exception {
         long start = System.nanoTime();
         CommandResult hung = bash(Duration.ofSeconds(1), "sleep 100 & echo $!; wait");
         assertTrue(System.nanoTime() - start < LONG.toNanos());
         assertEquals(Optional.of("did not end within 1 s"), hung.fault());
         long child = Long.parseLong(hung.lines().getFirst());
         Optional<ProcessHandle> killed = ProcessHandle.of(child);
-        if (killed.isPresent()) { // it takes the system a moment
+        if (killed.isPresent()) { // the process may take a moment to end
             killed.get().onExit().get(LONG.toSeconds(), TimeUnit.SECONDS);
         }
         assertFalse(killed.map(ProcessHandle::isAlive).orElse(false));

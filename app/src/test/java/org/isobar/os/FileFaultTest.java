@@ -11,13 +11,13 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Reasons of exceptions that the file system really throws; a superuser is never denied, so that one is made. */
+/** Checks the texts of exceptions of the file system. Access is never denied to root, so that one is constructed. */
 class FileFaultTest {
     @TempDir
     private Path directory;
 
     @Test
-    void saysInWordsWhatIsWrong() throws IOException {
+    void givesTheErrorText() throws IOException {
         Path file = Files.createFile(directory.resolve("file"));
         assertEquals("No such file or directory", reason(() -> Files.readString(directory.resolve("none"))));
         assertEquals("File exists", reason(() -> Files.createFile(file)));
@@ -29,7 +29,7 @@ class FileFaultTest {
         assertEquals("IOException", FileFault.reason(new IOException()));
     }
 
-    /** Input and output that fails. */
+    /** An operation that fails. */
     private interface Io {
         void run() throws IOException;
     }

@@ -13,7 +13,7 @@ import java.util.Set;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 
-/** The kernel as it is, and as it may be. */
+/** Parses given lines of the kernel, and those of this machine. */
 class HostMachineTest {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final long MIB = 1 << 20;
@@ -26,7 +26,7 @@ class HostMachineTest {
     }
 
     @Test
-    void productsInBf16AreAFeatureOfTheProcessor() {
+    void bf16ProductsAreAProcessorFeature() {
         assertTrue(HostMachine.multipliesBf16(Set.of("fma", "avx512f", "avx512_bf16")));
         assertTrue(HostMachine.multipliesBf16(Set.of("asimd", "bf16")));
         assertFalse(HostMachine.multipliesBf16(Set.of("fma", "avx2", "avx512f")));
@@ -34,14 +34,14 @@ class HostMachineTest {
     }
 
     @Test
-    void saysWhatTheKernelDoesNotTell() {
+    void reportsMissingValues() {
         UserException failure = assertThrows(UserException.class,
             () -> HostMachine.size(STATUS, List.of("VmHWM:\t    1932 kB"), "RssAnon"));
         assertEquals("/proc/self/status has no size \"RssAnon\"; Linux 4.5 or newer has it", failure.getMessage());
     }
 
     @Test
-    void anonymousMemoryGoesUpAndDownAndTheWatermarkStays() {
+    void anonymousMemoryFollowsAllocationAndTheWatermarkStays() {
         long before = HostMachine.anonymousMemory();
         long held = 64 * MIB;
         long during;
@@ -55,7 +55,7 @@ class HostMachineTest {
     }
 
     @Test
-    void knowsThisMachine() {
+    void readsThisMachine() {
         assertFalse(HostMachine.processor().isBlank());
         assertTrue(HostMachine.availableMemory() > 0);
         assertTrue(HostMachine.mappedFilePages() > 0, "the JVM's own libraries, at least");

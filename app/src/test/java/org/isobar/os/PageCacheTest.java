@@ -14,7 +14,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Advice makes the disk read, all that was asked for and once. */
+/** Prefetching reads the whole range from disk, once. */
 class PageCacheTest {
     private static final int BYTES = 24 << 20; // more than the read-ahead window of any disk
     private static final int BLOCK = 512; // getrusage(2)
@@ -23,12 +23,12 @@ class PageCacheTest {
     private Path directory;
 
     @Test
-    void whatWillBeNeededIsRead() throws IOException, InterruptedException {
+    void prefetchedDataIsReadFromDisk() throws IOException, InterruptedException {
         Path path = directory.resolve("numbers");
         byte[] bytes = new byte[BYTES];
         bytes[BYTES - 1] = 7;
         Files.write(path, bytes);
-        PageCacheControl.forget(path);
+        PageCacheControl.drop(path);
         PageCache pages = new PageCache();
         int from = 5000;
         int asked = BYTES - 9000;
@@ -45,10 +45,10 @@ class PageCacheTest {
     }
 
     @Test
-    void nothingIsReadForNothing() throws IOException, InterruptedException {
+    void prefetchingZeroBytesReadsNothing() throws IOException, InterruptedException {
         Path path = directory.resolve("numbers");
         Files.write(path, new byte[1 << 20]);
-        PageCacheControl.forget(path);
+        PageCacheControl.drop(path);
         PageCache pages = new PageCache();
         try (FileChannel file = FileChannel.open(path); Arena arena = Arena.ofConfined()) {
             MemorySegment mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, 1 << 20, arena);

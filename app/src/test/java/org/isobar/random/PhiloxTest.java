@@ -9,7 +9,7 @@ import java.util.Arrays;
 
 import org.junit.jupiter.api.Test;
 
-/** Known answers of Random123's philox4x32-10, and what follows from them. */
+/** Checks known answers of Random123's philox4x32-10, and the distributions derived from it. */
 class PhiloxTest {
     private static final int SAMPLES = 200_000;
 

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 import org.junit.jupiter.api.Test;
 
-/** What a terminal receives, byte for byte, under a clock of the test. */
+/** Checks the bytes that a terminal receives, with a clock of the test. */
 class ProgressBarTest {
     private static final String ERASE = "\r\033[K";
     private static final long MILLISECOND = 1_000_000;
@@ -36,7 +36,7 @@ class ProgressBarTest {
     }
 
     @Test
-    void tellsEpochStepLossSpeedAndTimeLeft() {
+    void showsEpochStepLossSpeedAndRemainingTime() {
         ProgressBar bar = bar(screen(), 3, 100, 4);
         nanos.addAndGet(10_000 * MILLISECOND);
         bar.step(1, 25, 0.98765);
@@ -56,7 +56,7 @@ class ProgressBarTest {
     }
 
     @Test
-    void drawsTenTimesASecondAtMost() {
+    void drawsAtMostTenTimesASecond() {
         ProgressBar bar = bar(screen(), 1, 1000, 1);
         int drawn = 0;
         for (int step = 1; step <= 1000; step++) {
@@ -68,7 +68,7 @@ class ProgressBarTest {
     }
 
     @Test
-    void givesWayToLogLines() {
+    void isErasedBeforeLogLines() {
         Screen screen = screen();
         ProgressBar bar = bar(screen, 1, 10, 1);
         try (RunLog log = new RunLog(screen)) {
@@ -85,7 +85,7 @@ class ProgressBarTest {
     }
 
     @Test
-    void isNoWiderThanATerminal() {
+    void isNotWiderThanATerminal() {
         ProgressBar bar = bar(screen(), 1000, 1_000_000, 1000);
         nanos.addAndGet(1000 * MILLISECOND);
         bar.step(100, 100_000, 123456.789);
@@ -93,7 +93,7 @@ class ProgressBarTest {
     }
 
     @Test
-    void drawsNothingWhereNobodyWatches() {
+    void drawsNothingWithoutAStatusLine() {
         ProgressBar bar = bar(Screen.plain(terminal), 1, 10, 1);
         bar.step(1, 1, 1);
         bar.close();
@@ -101,11 +101,11 @@ class ProgressBarTest {
     }
 
     @Test
-    void slurmAndDumbTerminalsHaveNoBar() {
-        assertTrue(Screen.welcomesStatus(Map.of("TERM", "xterm-256color", "HOME", "/")));
-        assertFalse(Screen.welcomesStatus(Map.of("TERM", "xterm", "SLURM_JOB_ID", "7")));
-        assertFalse(Screen.welcomesStatus(Map.of("TERM", "dumb")));
-        assertFalse(Screen.welcomesStatus(Map.of()));
+    void slurmAndDumbTerminalsHaveNoStatusLine() {
+        assertTrue(Screen.supportsStatusLine(Map.of("TERM", "xterm-256color", "HOME", "/")));
+        assertFalse(Screen.supportsStatusLine(Map.of("TERM", "xterm", "SLURM_JOB_ID", "7")));
+        assertFalse(Screen.supportsStatusLine(Map.of("TERM", "dumb")));
+        assertFalse(Screen.supportsStatusLine(Map.of()));
     }
 
     private static String quote(String text) {

@@ -16,7 +16,7 @@ import java.util.Optional;
 
 import org.junit.jupiter.api.Test;
 
-/** Against a table that Python printed. */
+/** Compares with values that Python printed. */
 class PythonFormatTest {
 
     /** The table is what Python prints; tools/reference/python_format_table.py makes it. */

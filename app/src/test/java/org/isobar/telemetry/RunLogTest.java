@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Lines, files, failures. */
+/** Checks the lines on screen and in the file, resuming, and failures. */
 @Isolated("replaces System.err")
 class RunLogTest {
     private static final Pattern LINE =
@@ -68,7 +68,7 @@ class RunLogTest {
     }
 
     @Test
-    void goesOnWhereAnEarlierRunHadSaved() throws IOException {
+    void truncatesTheFileToTheCheckpointOnResume() throws IOException {
         Path file = directory.resolve("out.log");
         long saved;
         try (RunLog log = new RunLog(Screen.plain(console))) {
@@ -79,7 +79,7 @@ class RunLogTest {
             assertEquals(Files.size(file), saved);
             log.info("lost");
         }
-        Files.writeString(file, "2026-11-21 01:02:5", StandardOpenOption.APPEND); // killed while it wrote
+        Files.writeString(file, "2026-11-21 01:02:5", StandardOpenOption.APPEND); // killed during a write
         try (RunLog log = new RunLog(Screen.plain(console))) {
             log.openFile(file, saved);
             assertEquals(saved, log.bytes());
@@ -91,7 +91,7 @@ class RunLogTest {
     }
 
     @Test
-    void aShorterFileIsLeftAsItIs() throws IOException {
+    void aShorterFileIsNotTruncated() throws IOException {
         Path file = directory.resolve("out.log");
         Files.writeString(file, "2026-11-21 01:02:50,106 - root - INFO - before\n");
         RunLog log = new RunLog(Screen.plain(console));
@@ -104,7 +104,7 @@ class RunLogTest {
     }
 
     @Test
-    void aLineThatWasCutShortIsEnded() throws IOException {
+    void anIncompleteLineIsEnded() throws IOException {
         Path file = directory.resolve("out.log");
         Files.writeString(file, "2026-11-21 01:02:50,106 - root - INFO - kil");
         for (String line : List.of("resumed", "resumed again")) {
@@ -118,7 +118,7 @@ class RunLogTest {
     }
 
     @Test
-    void writesTheStackTraceOfWhatNobodyExpected() throws IOException {
+    void writesTheStackTraceOfAnUnexpectedException() throws IOException {
         Path file = directory.resolve("out.log");
         try (RunLog log = new RunLog(Screen.plain(console))) {
             log.openFile(file);
@@ -127,30 +127,30 @@ class RunLogTest {
         String text = Files.readString(file);
         assertTrue(text.contains(" - root - ERROR - step 7 failed\njava.lang.IllegalStateException: odd\n\tat "), text);
         assertTrue(text.contains("Caused by: java.lang.ArithmeticException: deep"), text);
-        assertTrue(text.contains("RunLogTest.writesTheStackTraceOfWhatNobodyExpected(RunLogTest.java:"), text);
+        assertTrue(text.contains("RunLogTest.writesTheStackTraceOfAnUnexpectedException(RunLogTest.java:"), text);
     }
 
     @Test
-    void aFullDiskIsAnErrorAndTheScreenStillTakesLines() {
+    void afterAFullDiskTheScreenStillTakesLines() {
         PrintStream standardError = System.err;
         ByteArrayOutputStream noise = new ByteArrayOutputStream();
         System.setErr(new PrintStream(noise, true, StandardCharsets.UTF_8));
         try (RunLog log = new RunLog(Screen.plain(console))) {
             log.openFile(Path.of("/dev/full"));
             UserException failure = assertThrows(UserException.class, () -> log.info("lost in the file"));
-            assertEquals("cannot write log /dev/full: No space left on device; free space, mend the permissions, "
-                + "or give --expdir another directory", failure.getMessage());
+            assertEquals("cannot write log /dev/full: No space left on device; free space, fix the permissions, "
+                + "or choose another directory with --expdir", failure.getMessage());
             log.error("report of the failure");
         } finally {
             System.setErr(standardError);
         }
         assertEquals(List.of("INFO: lost in the file", "ERROR: report of the failure"),
             lines(console.toString(StandardCharsets.UTF_8)).stream().map(RunLogTest::withoutTime).toList());
-        assertEquals("", noise.toString(StandardCharsets.UTF_8), "nothing of the logging library's own");
+        assertEquals("", noise.toString(StandardCharsets.UTF_8), "no output of the logging library itself");
     }
 
     @Test
-    void aFileThatCannotBeOpenedIsAUsersMistake() throws IOException {
+    void aFileThatCannotBeOpenedIsReported() throws IOException {
         Path file = Files.createFile(directory.resolve("file"));
         try (RunLog log = new RunLog(Screen.plain(console))) {
             UserException below = assertThrows(UserException.class, () -> log.openFile(file.resolve("out.log")));
@@ -163,7 +163,7 @@ class RunLogTest {
     }
 
     @Test
-    void logsInOneJvmAreApart() throws IOException {
+    void logsInOneJvmAreIndependent() throws IOException {
         IntStream.range(0, 4).parallel().forEach(rank -> {
             try (RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
                 log.openFile(directory.resolve(rank + ".log"));
@@ -179,7 +179,7 @@ class RunLogTest {
     }
 
     @Test
-    void aLongMessageKeepsItsLines() {
+    void aMultilineMessageIsOneRecord() {
         String model = "VisionTransformer(\n" + "  (norm): LayerNorm\n".repeat(2000) + ")";
         try (RunLog log = new RunLog(Screen.plain(console))) {
             log.info(model);

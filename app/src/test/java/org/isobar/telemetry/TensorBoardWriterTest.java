@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tensorflow.framework.Summary;
 import org.tensorflow.util.Event;
 
-/** What was written, read back by {@link EventFile}. */
+/** Reads event files back with {@link EventFile}. */
 class TensorBoardWriterTest {
     private static final double WALL_TIME = 1_698_839_594.25;
 
@@ -59,9 +59,9 @@ class TensorBoardWriterTest {
         assertTrue(Float.isNaN(EventFile.value(events.get(4)).getSimpleValue()));
     }
 
-    /** Two records of an event file that PyTorch wrote: the same events must give the same bytes. */
+    /** Compares with two records of an event file that PyTorch wrote. */
     @Test
-    void isByteForByteWhatPyTorchWrites() throws IOException {
+    void writesTheBytesThatPyTorchWrites() throws IOException {
         try (TensorBoardWriter writer = open()) {
             writer.scalar("Loss/train", Float.intBitsToFloat(0x3F89AD5C), 0);
             writer.scalar("Learning Rate", Float.intBitsToFloat(0x3A010F82), 2372);
@@ -72,7 +72,7 @@ class TensorBoardWriterTest {
     }
 
     @Test
-    void writersOfOneSecondHaveFilesOfTheirOwn() throws IOException {
+    void writersOpenedInTheSameSecondHaveDifferentFiles() throws IOException {
         try (TensorBoardWriter first = open(); TensorBoardWriter second = open()) {
             String name = "events\\.out\\.tfevents\\.1698839594\\.[^.]\\S*\\." + ProcessHandle.current().pid();
             assertTrue(first.file().getFileName().toString().matches(name + "\\.0"), first.file().toString());
@@ -84,14 +84,14 @@ class TensorBoardWriterTest {
     }
 
     @Test
-    void goesOnWhereAnEarlierRunHadSaved() throws IOException {
+    void truncatesTheFileToTheCheckpointOnResume() throws IOException {
         TensorBoardWriter earlier = open();
         earlier.scalar("Loss/train", 3, 1);
         long saved = earlier.bytes();
         assertEquals(Files.size(earlier.file()), saved);
         earlier.scalar("Loss/train", 2, 2);
         earlier.close();
-        Files.write(earlier.file(), new byte[] {24, 0, 0}, StandardOpenOption.APPEND); // killed while it wrote
+        Files.write(earlier.file(), new byte[] {24, 0, 0}, StandardOpenOption.APPEND); // killed during a write
 
         try (TensorBoardWriter resumed = TensorBoardWriter.resume(earlier.file(), saved)) {
             assertEquals(earlier.file(), resumed.file());
@@ -106,7 +106,7 @@ class TensorBoardWriterTest {
     }
 
     @Test
-    void whatIsNoEventFileUpToThereIsLeftAsItIs() throws IOException {
+    void otherFilesAreNotModified() throws IOException {
         Path file;
         long whole;
         try (TensorBoardWriter earlier = open()) {
@@ -116,22 +116,22 @@ class TensorBoardWriterTest {
         }
         byte[] sound = Files.readAllBytes(file);
         for (long bytes : new long[] {0, whole - 1, whole + 1}) {
-            assertStartsAnew(file, bytes);
+            assertCreatesANewFile(file, bytes);
             assertArrayEquals(sound, Files.readAllBytes(file));
         }
         for (int at = 0; at < whole; at++) {
             byte[] damaged = sound.clone();
             damaged[at] ^= 0x10;
             Files.write(file, damaged);
-            assertStartsAnew(file, whole);
+            assertCreatesANewFile(file, whole);
             assertArrayEquals(damaged, Files.readAllBytes(file));
         }
         Files.delete(file);
-        assertStartsAnew(file, whole);
+        assertCreatesANewFile(file, whole);
         assertFalse(Files.exists(file));
     }
 
-    private static void assertStartsAnew(Path file, long bytes) throws IOException {
+    private static void assertCreatesANewFile(Path file, long bytes) throws IOException {
         try (TensorBoardWriter resumed = TensorBoardWriter.resume(file, bytes, Instant::now)) {
             assertNotEquals(file, resumed.file());
             assertEquals(file.getParent(), resumed.file().getParent());
@@ -141,7 +141,7 @@ class TensorBoardWriterTest {
     }
 
     @Test
-    void aDirectoryThatCannotBeMadeIsAUsersMistake() throws IOException {
+    void aDirectoryThatCannotBeCreatedIsReported() throws IOException {
         Path file = Files.createFile(directory.resolve("file"));
         UserException failure = assertThrows(UserException.class, () -> TensorBoardWriter.open(file));
         assertTrue(failure.getMessage().startsWith("cannot write TensorBoard events to " + file + ": File exists; "),
@@ -154,15 +154,15 @@ class TensorBoardWriterTest {
         try (FileChannel channel = FileChannel.open(full, StandardOpenOption.WRITE)) {
             TensorBoardWriter writer = new TensorBoardWriter(full, channel, Instant::now);
             UserException failure = assertThrows(UserException.class, () -> writer.scalar("Loss/train", 1, 0));
-            assertEquals("cannot write TensorBoard events to /dev/full: No space left on device; free space, mend the "
-                + "permissions, or give --expdir another directory", failure.getMessage());
+            assertEquals("cannot write TensorBoard events to /dev/full: No space left on device; free space, fix the "
+                + "permissions, or choose another directory with --expdir", failure.getMessage());
         }
     }
 
     @Test
-    void checksumsAreThoseOfCastagnoli() {
+    void checksumsAreCrc32C() {
         assertEquals(0xE3069283, EventFile.crc32c("123456789".getBytes(), 9),
-            "the check value of RFC 3720's polynomial");
+            "the check value of the polynomial of RFC 3720");
     }
 
     /** Without the first field, the time (9 bytes). */

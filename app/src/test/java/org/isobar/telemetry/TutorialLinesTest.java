@@ -9,7 +9,7 @@ import java.util.Map;
 
 import org.junit.jupiter.api.Test;
 
-/** Expected lines with numbers are lines of recorded runs of the tutorial. */
+/** Compares with lines of recorded runs of the tutorial. */
 class TutorialLinesTest {
     private static final double MIB_AS_BYTES = 1 << 20;
 

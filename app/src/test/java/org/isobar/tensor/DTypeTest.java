@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Numbers as the bits of each type. */
+/** Checks the bits of numbers in each type. */
 class DTypeTest {
     @ParameterizedTest
     @CsvSource({
@@ -15,13 +15,13 @@ class DTypeTest {
         "F16, 1, 3C00", "F16, -2, C000", "F16, 0x1.002p0, 3C00", "F16, 0x1.006p0, 3C02", "F16, 1e6, 7C00",
         "BF16, 1, 3F80", "BF16, -2, C000", "BF16, 0x1.01p0, 3F80", "BF16, 0x1.03p0, 3F82", "BF16, 1e39, 7F80",
         "BF16, 0x1.FFp127, 7F80"})
-    void nearest(DType dtype, String value, String bits) {
+    void roundsToNearest(DType dtype, String value, String bits) {
         assertEquals(Long.parseUnsignedLong(bits, 16), dtype.bits(Double.parseDouble(value)));
     }
 
     @ParameterizedTest
     @CsvSource({"F16, 7C00", "BF16, 7F80"})
-    void noNumberStaysNoNumber(DType dtype, String infinity) {
+    void nanStaysNan(DType dtype, String infinity) {
         long bits = dtype.bits(Double.NaN);
         assertTrue((bits & 0x7FFF) > Long.parseLong(infinity, 16), Long.toHexString(bits));
     }

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import org.junit.jupiter.api.Test;
 
-/** Extents and what is counted from them. */
+/** Checks extents, numbers of elements and equality. */
 class ShapeTest {
     @Test
     void countsElementsAndRows() {
@@ -27,7 +27,7 @@ class ShapeTest {
     }
 
     @Test
-    void countsBeyondTwoToThe31() {
+    void countsMoreThan2To31Elements() {
         assertEquals(1L << 40, Shape.of(1L << 20, 1L << 20).elements());
         assertThrows(ArithmeticException.class, () -> Shape.of(1L << 32, 1L << 32).elements());
     }
@@ -49,7 +49,7 @@ class ShapeTest {
     }
 
     @Test
-    void isAValue() {
+    void hasValueEquality() {
         assertEquals(Shape.of(2, 3), Shape.of(2, 3));
         assertEquals(Shape.of(2, 3).hashCode(), Shape.of(2, 3).hashCode());
         assertNotEquals(Shape.of(2, 3), Shape.of(3, 2));

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Views of memory. */
+/** Checks views of memory. */
 class TensorTest {
     private final Storage storage = new Block(4096, 1024);
     private final Tensor tensor = new Tensor(storage, 256, DType.F32, Shape.of(4, 6));
@@ -15,7 +15,7 @@ class TensorTest {
     private record Block(long address, long bytes) implements Storage { }
 
     @Test
-    void liesWhereItsOffsetSays() {
+    void addressIncludesTheOffset() {
         assertEquals(4096 + 256, tensor.address());
         assertEquals(24, tensor.elements());
         assertEquals(96, tensor.bytes());
@@ -58,7 +58,7 @@ class TensorTest {
     }
 
     @Test
-    void tensorsOfTwoStoragesHaveNothingInCommon() {
+    void tensorsOfTwoStoragesDoNotOverlap() {
         Tensor elsewhere = new Tensor(new Block(4096, 1024), 256, DType.F32, Shape.of(4, 6));
         assertFalse(tensor.overlaps(elsewhere));
         assertFalse(tensor.aliases(elsewhere));

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * In which type each operation of a forward and a backward pass is given its arguments. A letter stands for a tensor: s
- * for single precision, a for the type of products; the arguments of an epilogue follow it in parentheses.
+ * Checks the operand types of each operation in a forward and a backward pass. Each letter is a tensor: s for single
+ * precision, a for the compute type. The arguments of an epilogue follow in parentheses.
  */
 class TypesTest {
     private static final int BATCH = 2;
@@ -61,25 +61,25 @@ class TypesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"F16", "BF16"})
-    void streamAndStatisticsAreSingleAndAllElseIsNot(DType compute) {
+    void onlyStreamAndStatisticsAreSinglePrecision(DType compute) {
         assertEquals(new TreeMap<>(PLAIN), record(compute, 0, Map.of()));
     }
 
     @Test
-    void dropoutIsOfTheTypeOfWhatItDrops() {
+    void dropoutKeepsItsOperandsType() {
         assertEquals(Set.of("aa", "ss"), record(DType.BF16, 0.1, Map.of()).get("dropout"));
     }
 
-    /** Staging for collectives has the type of what is gathered. */
+    /** Staging buffers of collectives have the type of the gathered tensor. */
     @Test
-    void aCutModelHasTheSameTypes() {
+    void aPartitionedModelHasTheSameTypes() {
         Map<String, Set<String>> cut = record(DType.F16, 0, Map.of(Axis.TP, 2, Axis.CP, 2));
         assertEquals(Set.of("aa", "ss"), cut.remove("copy")); // keys and values; scattered tokens
         Map<String, Set<String>> expected = new TreeMap<>(PLAIN);
         assertEquals(expected, cut);
     }
 
-    /** No cast, and no copy of a gradient that is of the right type. */
+    /** There are no casts, and no copies of gradients that have the right type. */
     @Test
     void singlePrecisionNeedsNoConversion() {
         Map<String, Set<String>> single = record(DType.F32, 0, Map.of());
@@ -89,7 +89,7 @@ class TypesTest {
     }
 
     @Test
-    void productsReadTheCopyWhereThereIsOne() {
+    void productsReadTheComputeCopy() {
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("state", 0)) {
             ParameterStore store = new ParameterStore();
             model(store, 0, Communicators.alone(device.ops()::copy));
@@ -115,7 +115,7 @@ class TypesTest {
         return new VisionTransformer(store, config, Layout.of(communicators, config.tokens()));
     }
 
-    /** Runs forward and backward of a model in which no branch is left out; the types of each operation. */
+    /** Runs forward and backward of a model without drop-path and returns the operand types of each operation. */
     private static Map<String, Set<String>> record(DType compute, double dropout, Map<Axis, Integer> grid) {
         Map<String, Set<String>> types = new TreeMap<>();
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("all", 0);

@@ -18,13 +18,15 @@ import org.isobar.tensor.Shape;
 
 /**
  * A safetensors file, open for reading: 8 bytes of header length (little-endian), a JSON header, the data. The file is
- * mapped, so opening it costs its header alone; tensors are copied out one at a time. Source: the format's own
- * description at github.com/huggingface/safetensors.
+ * memory-mapped, so opening it reads only the header. Tensors are copied one at a time. Source: the description of the
+ * format at github.com/huggingface/safetensors.
  */
 public final class SafeTensorsFile implements StoredTensors {
+    /** Layout of the header length at the start of a file. */
     public static final ValueLayout.OfLong LENGTH =
         ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    public static final int MAX_HEADER_BYTES = 100_000_000; // the limit of the reference implementation
+    /** Maximum header length: that of the reference implementation. */
+    public static final int MAX_HEADER_BYTES = 100_000_000;
 
     private final Path path;
     private final Arena arena;
@@ -39,9 +41,9 @@ public final class SafeTensorsFile implements StoredTensors {
     }
 
     /**
-     * Opens a file and checks its whole header.
+     * Opens a file and checks its header.
      *
-     * @throws UserException if the file cannot be read or is not a whole safetensors file
+     * @throws UserException if the file cannot be read or is not a complete safetensors file
      */
     public static SafeTensorsFile open(Path path) {
         Arena arena = Arena.ofShared();
@@ -52,7 +54,7 @@ public final class SafeTensorsFile implements StoredTensors {
             throw FileFault.unreadable("weights " + path, e);
         } catch (SafeTensorsHeader.MalformedException e) {
             arena.close();
-            throw new UserException(path + " is not a whole safetensors file: " + e.getMessage()
+            throw new UserException(path + " is not a complete safetensors file: " + e.getMessage()
                 + "; copy or write it again", e);
         }
     }
@@ -63,7 +65,7 @@ public final class SafeTensorsFile implements StoredTensors {
         return List.copyOf(header.entries().keySet());
     }
 
-    /** Text that the writer of the file left in it. */
+    /** The entries of {@code __metadata__}. */
     public Map<String, String> metadata() {
         return Map.copyOf(header.metadata());
     }
@@ -81,7 +83,7 @@ public final class SafeTensorsFile implements StoredTensors {
     /**
      * Copies a tensor into {@code destination} as binary32; F64, F16 and BF16 are converted.
      *
-     * @param destination as many floats as the shape has elements
+     * @param destination receives all elements as floats
      * @throws UserException if the file has no such tensor, or its elements are not floating-point numbers
      */
     @Override
@@ -123,8 +125,8 @@ public final class SafeTensorsFile implements StoredTensors {
                 + Long.toUnsignedString(length) + " bytes");
         }
         if (length > file.byteSize() - Long.BYTES) {
-            throw new SafeTensorsHeader.MalformedException("it is cut short: its header claims " + length
-                + " bytes, and " + (file.byteSize() - Long.BYTES) + " are there");
+            throw new SafeTensorsHeader.MalformedException("it is truncated: its header claims " + length
+                + " bytes, and only " + (file.byteSize() - Long.BYTES) + " follow");
         }
         byte[] json = file.asSlice(Long.BYTES, length).toArray(ValueLayout.JAVA_BYTE);
         MemorySegment data = file.asSlice(Long.BYTES + length);

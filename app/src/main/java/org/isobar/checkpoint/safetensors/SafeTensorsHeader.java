@@ -16,11 +16,11 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import org.isobar.tensor.Shape;
 
 /**
- * The JSON header of a safetensors file: for each tensor its type, its shape and its place in the data, which follows.
- * Whatever the format forbids is refused: holes, overlaps, sizes that do not fit the shape, names given twice.
+ * The JSON header of a safetensors file: type, shape and data offsets of each tensor. Parsing rejects what the format
+ * forbids: gaps between tensors, overlaps, sizes that do not match the shape, duplicate names.
  *
  * @param entries  the tensors by name, in the order of the header
- * @param metadata the text under {@code __metadata__}
+ * @param metadata the text entries of {@code __metadata__}
  */
 public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> metadata) {
     static final String METADATA = "__metadata__";
@@ -33,10 +33,10 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
         .build();
 
-    /** Where the bytes of a tensor lie, counted from the start of the data: {@code begin} up to {@code end}. */
+    /** A tensor: its bytes are {@code begin} (inclusive) to {@code end} (exclusive), counted from the data's start. */
     public record Entry(String name, SafeTensorsType type, Shape shape, long begin, long end) { }
 
-    /** What the format forbids; the reader adds which file, and what to do. */
+    /** A violation of the format. The reader adds the name of the file and what to do. */
     public static final class MalformedException extends Exception {
         private static final long serialVersionUID = 1L;
 
@@ -45,7 +45,12 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
         }
     }
 
-    /** Parses a header; {@code dataBytes} is what follows it in the file. */
+    /**
+     * Parses a header.
+     *
+     * @param dataBytes number of bytes that follow the header in the file
+     * @throws MalformedException if the header violates the format
+     */
     public static SafeTensorsHeader parse(byte[] json, long dataBytes) throws MalformedException {
         JsonNode root = tree(json);
         Map<String, Entry> entries = new LinkedHashMap<>();
@@ -85,14 +90,14 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
     private static Entry entry(String name, JsonNode node) throws MalformedException {
         String what = "tensor " + name;
         check(node.isObject() && node.size() == 3 && node.has(TYPE) && node.has(SHAPE) && node.has(OFFSETS),
-            what + " has not exactly the fields " + TYPE + ", " + SHAPE + " and " + OFFSETS);
+            what + " must have exactly the fields " + TYPE + ", " + SHAPE + " and " + OFFSETS);
         SafeTensorsType type = type(what, node.get(TYPE));
         long[] extents = numbers(what, node, SHAPE);
         long[] offsets = numbers(what, node, OFFSETS);
         check(offsets.length == 2 && offsets[0] <= offsets[1], what + ": " + OFFSETS + " is not [begin, end]");
         long size = offsets[1] - offsets[0];
         check(size == bytes(what, type, extents),
-            what + ": " + node.get(SHAPE) + " of " + type + " does not fill its " + size + " bytes");
+            what + ": " + node.get(SHAPE) + " of " + type + " does not match its " + size + " bytes");
         return new Entry(name, type, Shape.of(extents), offsets[0], offsets[1]);
     }
 
@@ -139,13 +144,14 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
             end = entry.end;
             previous = "tensor " + entry.name;
         }
-        check(end <= dataBytes, "it is cut short: its tensors need " + end + " bytes, and " + dataBytes + " are there");
-        check(end == dataBytes, (dataBytes - end) + " bytes follow " + previous);
+        check(end <= dataBytes, "it is truncated: its tensors need " + end + " bytes, and only " + dataBytes
+            + " follow the header");
+        check(end == dataBytes, (dataBytes - end) + " bytes after " + previous + " belong to no tensor");
     }
 
-    private static void check(boolean holds, String otherwise) throws MalformedException {
-        if (!holds) {
-            throw new MalformedException(otherwise);
+    private static void check(boolean condition, String message) throws MalformedException {
+        if (!condition) {
+            throw new MalformedException(message);
         }
     }
 }

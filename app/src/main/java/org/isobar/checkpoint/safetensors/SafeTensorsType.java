@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
-/** Element types of the safetensors format, and how those that are floating-point numbers become binary32. */
+/** Element types of the safetensors format, and the conversion of its floating-point types to binary32. */
 public enum SafeTensorsType {
     F32(4), F64(8), F16(2), BF16(2),
     I64(8), U64(8), I32(4), U32(4), I16(2), U16(2), I8(1), U8(1), BOOL(1), F8_E4M3(1), F8_E5M2(1);
@@ -32,7 +32,7 @@ public enum SafeTensorsType {
         return this == F32 || this == F64 || this == F16 || this == BF16;
     }
 
-    /** Converts stored elements to floats of this machine's byte order: F64 rounds, the others are exact. */
+    /** Converts stored elements to floats in native byte order. F64 is rounded; the other types convert exactly. */
     void toFloats(MemorySegment stored, MemorySegment floats) {
         long count = stored.byteSize() / bytes;
         if (this == F32) {

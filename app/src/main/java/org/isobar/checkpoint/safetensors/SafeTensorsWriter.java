@@ -19,49 +19,46 @@ import org.isobar.os.AtomicFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
-/**
- * Writes safetensors files of binary32 tensors, as {@link AtomicFile}s.
- */
+/** Writes safetensors files of binary32 tensors, to a channel or atomically to a path (see {@link AtomicFile}). */
 public final class SafeTensorsWriter {
     private static final int ALIGNMENT = 8;
     private static final int BUFFER_BYTES = 1 << 20;
     private static final ValueLayout.OfFloat LITTLE_ENDIAN_FLOAT =
         ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
-    /** A tensor to write. Its values are asked for when it is its turn: all of a model's at once would be a lot. */
+    /** A tensor to write. Its values are copied when it is written, so that memory holds one tensor at a time. */
     public record NamedTensor(String name, Shape shape, Values values) {
         private long bytes() {
             return shape.elements() * DType.F32.bytes();
         }
     }
 
-    /** Where the elements of a tensor are. */
+    /** Supplies the elements of a tensor. */
     public interface Values {
-        /** Writes all elements as floats, row-major, to memory of just that size. */
+        /** Copies all elements as row-major floats to memory of exactly that size. */
         void copyTo(MemorySegment destination);
     }
 
     private SafeTensorsWriter() { }
 
     /**
-     * Writes a file of the given tensors, in the given order; replaces what is there.
+     * Writes a file of the given tensors, in the given order; replaces an existing file.
      *
-     * @param metadata text about the file ("format": "pt", say); may be empty
-     * @throws org.isobar.fault.UserException if the disk does not take the file; what stood under its name before still
-     * does
+     * @param metadata entries of {@code __metadata__}, for example {@code "format": "pt"}; may be empty
+     * @throws org.isobar.fault.UserException if the file cannot be written; an existing file is then unchanged
      */
     public static void write(Path path, List<NamedTensor> tensors, Map<String, String> metadata) {
         byte[] header = header(tensors, metadata);
         new AtomicFile("weights", path, "--expdir").write(file -> writeAll(file, header, tensors));
     }
 
-    /** Writes what such a file consists of to a channel. */
+    /** Writes the bytes of such a file to a channel. */
     public static void write(WritableByteChannel channel, List<NamedTensor> tensors, Map<String, String> metadata)
             throws IOException {
         writeAll(channel, header(tensors, metadata), tensors);
     }
 
-    /** Length and JSON, padded with spaces so that the data is aligned. */
+    /** The header length and the JSON header, padded with spaces so that the data is aligned. */
     private static byte[] header(List<NamedTensor> tensors, Map<String, String> metadata) {
         ObjectNode root = JsonNodeFactory.instance.objectNode();
         if (!metadata.isEmpty()) {
@@ -70,7 +67,7 @@ public final class SafeTensorsWriter {
         long offset = 0;
         for (NamedTensor tensor : tensors) {
             if (root.has(tensor.name()) || tensor.name().equals(SafeTensorsHeader.METADATA)) {
-                throw new IllegalArgumentException("the name " + tensor.name() + " is taken");
+                throw new IllegalArgumentException("duplicate or reserved name " + tensor.name());
             }
             ObjectNode entry = root.putObject(tensor.name()).put(SafeTensorsHeader.TYPE, SafeTensorsType.F32.name());
             Arrays.stream(tensor.shape().extents()).forEach(entry.putArray(SafeTensorsHeader.SHAPE)::add);
@@ -86,10 +83,10 @@ public final class SafeTensorsWriter {
     private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
             throws IOException {
         AtomicFile.writeFully(file, ByteBuffer.wrap(header));
-        try (Arena room = Arena.ofConfined()) {
-            MemorySegment staging = room.allocate(BUFFER_BYTES, Float.BYTES);
+        try (Arena confined = Arena.ofConfined()) {
+            MemorySegment staging = confined.allocate(BUFFER_BYTES, Float.BYTES);
             for (NamedTensor tensor : tensors) {
-                try (Arena arena = Arena.ofShared()) { // a device may copy on threads of its own
+                try (Arena arena = Arena.ofShared()) { // a device may copy on its own threads
                     MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
                     tensor.values().copyTo(values);
                     writeAll(file, values, staging);

@@ -5,7 +5,7 @@ import java.util.List;
 
 import org.isobar.tensor.Shape;
 
-/** Named tensors on disk, read one at a time. */
+/** A file or checkpoint of named tensors, read one at a time. */
 public interface StoredTensors extends AutoCloseable {
     /** Names of all tensors. */
     List<String> names();
@@ -20,7 +20,7 @@ public interface StoredTensors extends AutoCloseable {
     /**
      * Copies a tensor into {@code destination} as binary32.
      *
-     * @param destination as many floats as the shape has elements; what it holds after a failure is undefined
+     * @param destination receives all elements as floats; undefined after a failure
      * @throws org.isobar.fault.UserException if there is no such tensor, or it cannot be read
      */
     void read(String name, MemorySegment destination);

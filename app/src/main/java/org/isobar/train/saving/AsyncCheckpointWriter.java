@@ -129,7 +129,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         assert isWritten();
         snapshot.take();
         CheckpointWriter beside = new CheckpointWriter(apart(writer.directory()), writer.run(), writer.rank(),
-            writer.ranks(), writer.patience());
+            writer.ranks(), writer.timeout());
         start(() -> beside.write(iteration, snapshot.pieces(), description(state)));
         return result();
     }
@@ -151,7 +151,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
 
     /** Waits for what is being written, as long as the job can go on. */
     private SaveResult result() {
-        Duration limit = writer.patience().multipliedBy(2);
+        Duration limit = writer.timeout().multipliedBy(2);
         long start = System.nanoTime();
         while (System.nanoTime() - start < limit.toNanos()) {
             try {

@@ -25,7 +25,7 @@ import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is written reads back to the bit; other writers' types and order are read; failures leave nothing behind. */
+/** Files read back bit for bit; types and order of other writers are supported; failed writes leave no files. */
 class SafeTensorsFileTest {
     @TempDir
     private Path directory;
@@ -109,7 +109,7 @@ class SafeTensorsFileTest {
     }
 
     @Test
-    void doesNotReadIntegersAsWeights() throws IOException {
+    void refusesToReadIntegers() throws IOException {
         Path path = SafeTensorsFiles.write(directory,
             "{\"count\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}", new byte[8]);
         try (SafeTensorsFile weights = SafeTensorsFile.open(path)) {
@@ -121,7 +121,7 @@ class SafeTensorsFileTest {
     }
 
     @Test
-    void aDestinationOfAnotherSizeIsRefused() {
+    void refusesADestinationOfAnotherSize() {
         Path path = directory.resolve("w.safetensors");
         SafeTensorsWriter.write(path, List.of(tensor("w", new float[] {1, 2}, 2)), Map.of());
         try (SafeTensorsFile weights = SafeTensorsFile.open(path)) {
@@ -131,15 +131,15 @@ class SafeTensorsFileTest {
     }
 
     @Test
-    void aFailedWriteLeavesTheOldFileAndNoOther() throws IOException {
+    void aFailedWriteKeepsTheOldFile() throws IOException {
         Path path = directory.resolve("model.safetensors");
         SafeTensorsWriter.write(path, List.of(tensor("w", new float[] {1}, 1)), Map.of());
         byte[] before = Files.readAllBytes(path);
         Files.createSymbolicLink(directory.resolve("model.safetensors.tmp"), Path.of("/dev/full"));
         UserException failure = assertThrows(UserException.class,
             () -> SafeTensorsWriter.write(path, List.of(tensor("w", new float[] {2}, 1)), Map.of()));
-        assertEquals("cannot write weights " + path + ": No space left on device; free space, mend the permissions, "
-            + "or give --expdir another directory", failure.getMessage());
+        assertEquals("cannot write weights " + path + ": No space left on device; free space, fix the permissions, "
+            + "or choose another directory with --expdir", failure.getMessage());
         assertArrayEquals(before, Files.readAllBytes(path));
         assertFalse(Files.exists(directory.resolve("model.safetensors.tmp")));
     }
@@ -157,7 +157,7 @@ class SafeTensorsFileTest {
     }
 
     @Test
-    void refusesWhatNoFileCanHold() {
+    void refusesDuplicateAndReservedNames() {
         Path path = directory.resolve("w.safetensors");
         NamedTensor w = tensor("w", new float[] {1}, 1);
         assertThrows(IllegalArgumentException.class, () -> SafeTensorsWriter.write(path, List.of(w, w), Map.of()));

@@ -114,7 +114,7 @@ class CheckpointCommandTest {
         assertEquals(0, checkpoint("inspect", run));
         assertPrints("Iteration  9");
         assertEquals("isobar: skipped: " + unusable(tenth,
-            "it is not complete, or not Isobar's: it has no checkpoint.json") + "\n", err);
+            "it is incomplete, or not an Isobar checkpoint: it has no checkpoint.json") + "\n", err);
     }
 
     @Test
@@ -132,7 +132,7 @@ class CheckpointCommandTest {
         Damage.flip(tenth.resolve(SHARD), 400_000);
         assertEquals(2, checkpoint("verify", run));
         assertEquals("isobar: checkpoint " + tenth + " is damaged: " + SHARD
-            + ": bytes 0 to 1048575 are not those that were written; use another one\n", err);
+            + ": bytes 0 to 1048575 are damaged; use another one\n", err);
         assertEquals("checkpoint " + ninth + " is sound: 2 files, 4.80 MB\n", out);
         assertEquals(0, checkpoint("verify", ninth));
 
@@ -140,7 +140,7 @@ class CheckpointCommandTest {
         assertEquals(0, checkpoint("merge", run, "--output", output));
         assertTrue(err.startsWith("isobar: skipped: checkpoint " + tenth), err);
         assertEquals("Wrote " + output + ", 4.80 MB, of checkpoint " + ninth + ".\n", out);
-        assertRefused(unusable(tenth, SHARD + ": bytes 0 to 1048575 are not those that were written"),
+        assertRefused(unusable(tenth, SHARD + ": bytes 0 to 1048575 are damaged"),
             "merge", tenth, "--output", output);
     }
 
@@ -154,8 +154,8 @@ class CheckpointCommandTest {
         Path none = run.resolve("none");
         assertEquals(2, checkpoint("verify", none, path, sound));
         assertTrue(err.startsWith("isobar: cannot read checkpoint " + none + ": "), err);
-        assertEquals(3, Pattern.compile("are not those that were written").matcher(err).results().count(), err);
-        assertTrue(err.endsWith("are not those that were written; and 2 more; use another one\n"), err);
+        assertEquals(3, Pattern.compile("are damaged").matcher(err).results().count(), err);
+        assertTrue(err.endsWith("are damaged; and 2 more; use another one\n"), err);
         assertEquals("checkpoint " + sound + " is sound: 1 file, 4.80 MB\n", out);
     }
 
@@ -163,7 +163,7 @@ class CheckpointCommandTest {
     void aFlippedBitInAManifest() throws IOException {
         Damage.flip(tenth.resolve("checkpoint.json"), 1000);
         for (String command : new String[] {"verify", "inspect"}) {
-            assertRefused(unusable(tenth, "checkpoint.json is not what was written: its checksum is wrong"),
+            assertRefused(unusable(tenth, "checkpoint.json is damaged: its checksum does not match"),
                 command, tenth);
         }
     }
@@ -179,7 +179,7 @@ class CheckpointCommandTest {
     @Test
     void aLaterVersion() throws IOException {
         Damage.rewrite(tenth, "\"version\" : 1", "\"version\" : 2");
-        assertRefused(unusable(tenth, "it has version 2 of the format, and this program reads 1 at most: it needs a "
+        assertRefused(unusable(tenth, "it has format version 2, and this program reads versions up to 1: it needs a "
             + "newer Isobar"), "inspect", tenth);
     }
 
@@ -190,7 +190,7 @@ class CheckpointCommandTest {
         for (String command : new String[] {"verify", "inspect"}) {
             assertRefused("cannot read checkpoint " + none + ": No such file or directory; check the path and its "
                 + "permissions", command, none);
-            assertRefused(unusable(empty, "it is not complete, or not Isobar's: it has no checkpoint.json"),
+            assertRefused(unusable(empty, "it is incomplete, or not an Isobar checkpoint: it has no checkpoint.json"),
                 command, empty);
         }
         assertRefused("cannot read checkpoint " + none + ": No such file or directory; check the path and its "

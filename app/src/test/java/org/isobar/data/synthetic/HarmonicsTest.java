@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Legendre functions against closed forms and their norm. */
+/** Compares Legendre functions with closed forms and checks their norm. */
 class HarmonicsTest {
     @Test
     void agreesWithClosedForms() {

@@ -18,7 +18,7 @@ import io.jhdf.api.dataset.ContiguousDataset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** jHDF understands the metadata. */
+/** jHDF reads files with this metadata. */
 class Hdf5HeaderTest {
     @TempDir
     private Path directory;
@@ -43,7 +43,7 @@ class Hdf5HeaderTest {
     }
 
     @Test
-    void sizesGoBeyond32Bits() throws IOException {
+    void sizesExceed32Bits() throws IOException {
         long[] extents = {1460, 20, 360, 720};
         Path path = Files.write(directory.resolve("year.h5"), Hdf5Header.of("fields", extents, List.of()).array());
         long bytes = 4L * 1460 * 20 * 360 * 720;

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The files of a small synthetic data set, read by jHDF and by the loader. */
+/** Writes a small synthetic data set and reads its files with jHDF and the loader. */
 class SyntheticEra5Test {
     private static final int HEIGHT = 32;
     private static final int WIDTH = 64;
@@ -67,14 +67,14 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void isAFunctionOfItsConfiguration() throws IOException {
+    void dependsOnTheConfigurationOnly() throws IOException {
         Path other = directory.resolve("other");
         SyntheticEra5.write(CONFIG, other, Existing.KEEP, line -> { });
         for (String file : List.of("train/1980.h5", "valid/1981.h5", "stats/global_stds.npy", "stats/synthetic.json")) {
             assertEquals(-1, Files.mismatch(directory.resolve(file), other.resolve(file)), file);
         }
         WeatherFrame frame = new WeatherFrame(new SyntheticWeather(CONFIG));
-        frame.moveTo(40 + 17); // the second year goes on where the first ended
+        frame.moveTo(40 + 17); // the second year continues the first
         float[][] stored = fields(directory.resolve("train/1980.h5"))[17][Era5Variable.TCWV.ordinal()];
         for (int j = 0; j < HEIGHT; j++) {
             float[] row = Arrays.copyOfRange(frame.field(Era5Variable.TCWV), j * WIDTH, (j + 1) * WIDTH);
@@ -83,7 +83,7 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void statisticsAreThoseOfTheTrainingYears() {
+    void statisticsCoverTheTrainingYears() {
         double[] means = NpyFile.read(directory.resolve("stats/global_means.npy")).values();
         double[] deviations = NpyFile.read(directory.resolve("stats/global_stds.npy")).values();
         NpyFile timeMeans = NpyFile.read(directory.resolve("stats/time_means.npy"));
@@ -109,7 +109,7 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void persistenceIsAFairOpponentAndTheNoiseFloorIsFarBelow() {
+    void persistenceIsASkilfulBaselineAndTheNoiseFloorIsFarBelow() {
         Path stats = directory.resolve("stats");
         DatasetConfig config = new DatasetConfig(directory.resolve("valid"), stats.resolve("global_means.npy"),
             stats.resolve("global_stds.npy"), HEIGHT, WIDTH, 1, 1, 1, OptionalLong.empty());
@@ -143,7 +143,7 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void aSecondRunSeesThatItIsComplete() throws IOException {
+    void aSecondRunFindsTheCompleteDataSet() throws IOException {
         Path file = directory.resolve("train/1979.h5");
         var made = Files.getLastModifiedTime(file);
         assertTrue(SyntheticEra5.isComplete(CONFIG, directory));
@@ -157,7 +157,7 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void replacesOtherSyntheticDataOnlyWhenTold() {
+    void replacesOtherSyntheticDataOnlyOnRequest() {
         SyntheticConfig smaller = new SyntheticConfig(HEIGHT, WIDTH, 1, 1, 0, 8, 3);
         String message = assertThrows(UserException.class,
             () -> SyntheticEra5.write(smaller, directory, Existing.KEEP, said::add)).getMessage();
@@ -170,7 +170,7 @@ class SyntheticEra5Test {
     }
 
     @Test
-    void replacesWhatAnInterruptedRunLeft() throws IOException {
+    void replacesTheFilesOfAnInterruptedRun() throws IOException {
         Path torn = Files.writeString(directory.resolve("test/1982.h5.tmp"), "half a year");
         SyntheticConfig smaller = new SyntheticConfig(HEIGHT, WIDTH, 1, 1, 0, 8, 3);
         new SyntheticManifest(false, CONFIG, List.of()).write(directory);

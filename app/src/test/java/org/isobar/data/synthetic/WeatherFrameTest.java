@@ -9,7 +9,7 @@ import java.util.Arrays;
 import org.isobar.data.Era5Variable;
 import org.junit.jupiter.api.Test;
 
-/** The atmosphere obeys the balances that it claims. */
+/** The synthetic atmosphere has the balances and the noise that its documentation states. */
 class WeatherFrameTest {
     private static final SyntheticConfig CONFIG = new SyntheticConfig(91, 180, 1, 1, 0, 365, 11);
     private final SyntheticWeather weather = new SyntheticWeather(CONFIG);
@@ -25,7 +25,7 @@ class WeatherFrameTest {
         assertArrayEquals(direct, other.field(Era5Variable.T850));
     }
 
-    /** The eddies' z = f psi and (u, v) = (-psi_y, psi_x), so z_x = f v and z_y = -f u + psi f_y: on the grid. */
+    /** Eddies have z = f psi and (u, v) = (-psi_y, psi_x), so z_x = f v and z_y = -f u + psi f_y, by differences. */
     @Test
     void windAndPressureOfTheEddiesBalance() {
         frame.computeState(100);
@@ -61,7 +61,7 @@ class WeatherFrameTest {
     }
 
     @Test
-    void theNoiseHasTheSpreadThatItClaims() {
+    void theNoiseHasItsDocumentedSpread() {
         frame.computeState(7);
         float[] state = frame.field(Era5Variable.Z500).clone();
         frame.moveTo(7);
@@ -98,7 +98,7 @@ class WeatherFrameTest {
     }
 
     @Test
-    void valuesStayOnEarth() {
+    void valuesArePhysicallyPlausible() {
         for (int number = 0; number < 365; number += 73) {
             frame.moveTo(number);
             assertWithin(Era5Variable.T2M, 190, 330);

@@ -206,9 +206,9 @@ class BadInputTest {
         assertRefused(List.of("cannot read weights " + weights + ": No such file"), "init_weights=" + weights);
         byte[] whole = Files.readAllBytes(goodWeights);
         Files.write(weights, Arrays.copyOf(whole, whole.length - 1));
-        assertRefused(List.of(weights + " is not a whole safetensors file: it is cut short"),
+        assertRefused(List.of(weights + " is not a complete safetensors file: it is truncated"),
             "init_weights=" + weights);
-        assertRefused(List.of("is not a whole safetensors file"), "init_weights=" + file("train/1979.h5"));
+        assertRefused(List.of("is not a complete safetensors file"), "init_weights=" + file("train/1979.h5"));
         assertRefused(List.of("cannot read weights " + directory), "init_weights=" + directory);
     }
 

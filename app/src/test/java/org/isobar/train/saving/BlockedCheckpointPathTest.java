@@ -38,7 +38,8 @@ class BlockedCheckpointPathTest {
     }
 
     private static List<String> warnings(TinyRun run) {
-        return run.screen().lines().filter(line -> line.contains(" - WARNING - no checkpoint ")).toList();
+        return run.screen().lines().filter(line -> line.contains(" - WARNING - checkpoint ")
+            && line.contains(" was not saved: ")).toList();
     }
 
     @Test
@@ -46,8 +47,8 @@ class BlockedCheckpointPathTest {
         Files.writeString(checkpoints, "mine");
         TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
         assertEquals(2, warnings(ended).size(), ended.screen()); // at the start, and after the epoch
-        assertTrue(warnings(ended).getLast().contains("no checkpoint " + checkpoints + "/checkpoint-12: cannot write "
-            + checkpoints + "/checkpoint-12: File exists; free space"), ended.screen());
+        assertTrue(warnings(ended).getLast().contains("checkpoint " + checkpoints + "/checkpoint-12 was not saved: "
+            + "cannot write " + checkpoints + "/checkpoint-12: File exists; free space"), ended.screen());
         assertEquals("mine", Files.readString(checkpoints));
     }
 
@@ -60,7 +61,7 @@ class BlockedCheckpointPathTest {
             Files.writeString(foreign.resolve("thesis.txt"), "mine");
         }), EPOCHS).succeeded();
         assertEquals(1, warnings(ended).size(), ended.screen());
-        assertTrue(warnings(ended).getFirst().contains(foreign + " is in its place and is no checkpoint; move it away"),
+        assertTrue(warnings(ended).getFirst().contains(foreign + " exists and is not a checkpoint; move it away"),
             ended.screen());
         assertEquals("mine", Files.readString(foreign.resolve("thesis.txt")));
         assertEquals(List.of("checkpoint-12", "checkpoint-24", "checkpoint-36"), DirectoryTree.names(checkpoints));
@@ -74,8 +75,8 @@ class BlockedCheckpointPathTest {
         Files.writeString(foreign.resolve("thesis.txt"), "mine");
         TinyRun ended = TinyRun.of(data, logs, "num_iters=12", "resume=auto").succeeded();
         assertEquals(List.of(), warnings(ended));
-        assertTrue(ended.screen().contains("WARNING - checkpoint " + foreign + " cannot be used: it is not complete, "
-            + "or not Isobar's"), ended.screen());
+        assertTrue(ended.screen().contains("WARNING - checkpoint " + foreign + " cannot be used: it is incomplete, "
+            + "or not an Isobar checkpoint"), ended.screen());
         assertEquals("mine", Files.readString(run.resolve("checkpoints-1/checkpoint-12/thesis.txt")));
         CheckpointAssertions.assertIntact(foreign);
     }

@@ -68,25 +68,25 @@ class DamagedResumeTest {
                 Damage.flip(checkpoint.resolve(SHARD), 8 * 500_000);
             }
         },
-        A_BIT_OF_THE_MANIFEST("checkpoint.json is not what was written: its checksum is wrong") {
+        A_BIT_OF_THE_MANIFEST("checkpoint.json is damaged: its checksum does not match") {
             @Override
             void damage(Path checkpoint) throws IOException {
                 Damage.flip(checkpoint.resolve(MANIFEST), 8 * 100);
             }
         },
-        FOREIGN_JSON("checkpoint.json does not end with its checksum: it is cut short, or not Isobar's") {
+        FOREIGN_JSON("checkpoint.json does not end with its checksum: it is truncated, or not Isobar's") {
             @Override
             void damage(Path checkpoint) throws IOException {
                 Files.writeString(checkpoint.resolve(MANIFEST), "{\"step\": 24}\n");
             }
         },
-        A_LATER_FORMAT("it has version 2 of the format") {
+        A_LATER_FORMAT("it has format version 2") {
             @Override
             void damage(Path checkpoint) throws IOException {
                 Damage.rewrite(checkpoint, "\"version\" : 1", "\"version\" : 2");
             }
         },
-        NO_MANIFEST("it is not complete, or not Isobar's: it has no checkpoint.json") {
+        NO_MANIFEST("it is incomplete, or not an Isobar checkpoint: it has no checkpoint.json") {
             @Override
             void damage(Path checkpoint) throws IOException {
                 Files.delete(checkpoint.resolve(SHARD));

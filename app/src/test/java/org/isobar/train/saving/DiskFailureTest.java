@@ -52,7 +52,7 @@ class DiskFailureTest {
         assertEquals(0, ended.code(), ended.screen());
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("checkpoint")).toList();
         assertEquals(1, warnings.size(), ended.screen());
-        assertTrue(warnings.getFirst().contains("no checkpoint " + checkpoints + "/checkpoint-24: ")
+        assertTrue(warnings.getFirst().contains("checkpoint " + checkpoints + "/checkpoint-24 was not saved: ")
             && warnings.getFirst().contains("No space left on device"), warnings.getFirst());
         assertEquals(List.of(), ended.lines("ERROR"));
     }
@@ -80,7 +80,7 @@ class DiskFailureTest {
         assertTrue(ended.screen().endsWith(LimitedDiskRun.FILES_AT_WARNING + "[checkpoint-0, checkpoint-12]\n"),
             ended.screen());
         CheckpointAssertions.assertIntact(copied("checkpoints/checkpoint-36"));
-        assertTrue(Files.readString(copied("out.log")).contains("no checkpoint "));
+        assertTrue(Files.readString(copied("out.log")).contains(" was not saved: "));
     }
 
     /** If log or events cannot be written, the run ends with one error, and saved checkpoints stay. */
@@ -99,7 +99,8 @@ class DiskFailureTest {
     void readOnlyCheckpointDirectory() throws Exception {
         LimitedDiskRun ended = LimitedDiskRun.run(READ_ONLY, checkpoints, data, logs, -1, "num_iters=24");
         assertEquals(0, ended.code(), ended.screen());
-        List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("no checkpoint")).toList();
+        List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains(" was not saved: "))
+            .toList();
         assertEquals(3, warnings.size(), ended.screen());
         assertTrue(warnings.getFirst().contains("/checkpoint-0: Read-only file system"), ended.screen());
         assertEquals(List.of(), DirectoryTree.names(checkpoints));

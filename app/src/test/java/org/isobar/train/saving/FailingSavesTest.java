@@ -81,7 +81,7 @@ class FailingSavesTest {
             assertEquals(1, errors(job, 1 - culprit).size(), job.screens());
             assertTrue(errors(job, 1 - culprit).getFirst().contains("rank " + culprit
                 + (fault == Fault.STOP ? " sends no heartbeat" : " has died")), job.screens());
-            assertFalse(job.shown(0).contains("WARNING - no checkpoint"), job.screens());
+            assertFalse(job.shown(0).contains(" was not saved: "), job.screens());
             if (fault == Fault.STOP) {
                 job.resume(culprit);
             }

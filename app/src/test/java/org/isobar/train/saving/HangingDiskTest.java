@@ -95,9 +95,11 @@ class HangingDiskTest {
     void rankZeroAbandonsASaveIfAPeerIsLate() throws IOException {
         try (AsyncCheckpointWriter saves = saves(0, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
-            assertEquals(Optional.of("no checkpoint " + directory + "/checkpoint-5: rank 1 has not written its share "
-                + "after 0.3 s; see what keeps it, or its disk"), saves.await());
-            assertTrue(screen.toString().contains("WARNING - no checkpoint "), screen.toString());
+            assertEquals(Optional.of("checkpoint " + directory + "/checkpoint-5 was not saved: rank 1 has not written "
+                + "its shard within 0.3 s; check that process and its disk"), saves.await());
+            assertTrue(screen.toString()
+                .contains("WARNING - checkpoint " + directory + "/checkpoint-5 was not saved: "),
+                screen.toString());
             assertEquals(List.of(), DirectoryTree.names(directory));
         }
     }
