@@ -3,16 +3,16 @@ package org.isobar.data.synthetic;
 import java.util.Arrays;
 
 /**
- * Solves {@code dT/dt + u . grad T = (C - T) / tau} for air that moves with a wind which is steady in a frame
- * travelling east: the exact solution is the mean of the climate C along the path that the air has come,
- * weighted by exp(-age / tau). Paths are followed backwards in a few steps. Waves so fold the temperature of the
- * latitudes into fronts and plumes. One instance belongs to one thread.
+ * Solves {@code dT/dt + u . grad T = (C - T) / tau} for a wind u that is steady in a frame travelling east. The exact
+ * solution is the mean of the climate C along the backward trajectory of the air, weighted by exp(-age / tau).
+ * Trajectories are followed backwards in a few steps. The waves thereby fold the mean temperature into fronts and
+ * plumes. Not thread-safe.
  */
 final class Advection {
     private static final int STEPS = 6;
     private static final double STEP_HOURS = 8;
     private static final double FRAME = Math.toRadians(15) / 24; // radians per hour
-    private static final double MIN_COSINE = 0.15; // keeps paths near the poles from circling
+    private static final double MIN_COSINE = 0.15; // prevents trajectories from circling the poles
 
     private final SphereGrid grid;
     private final float[] east;
@@ -24,7 +24,13 @@ final class Advection {
         south = new float[grid.points()];
     }
 
-    /** A climate field, the time in which air takes it on, and where the solution goes. */
+    /**
+     * A quantity carried by the wind.
+     *
+     * @param climate  its mean field C, (height, width)
+     * @param hours    its relaxation time tau
+     * @param solution receives the solution, (height, width)
+     */
     record Tracer(float[] climate, double hours, float[] solution) {
         float[] weights() {
             float[] weights = new float[STEPS + 1];
@@ -39,7 +45,7 @@ final class Advection {
         }
     }
 
-    /** Carries two tracers with the wind (u, v) in m/s. */
+    /** Computes the solution of two tracers for the wind (u, v) in m/s. */
     void carry(float[] u, float[] v, Tracer first, Tracer second) {
         toGridSteps(u, v);
         float[] weights1 = first.weights();
@@ -54,7 +60,7 @@ final class Advection {
         }
     }
 
-    /** Wind in columns and rows per step, relative to the moving frame. */
+    /** Converts the wind to columns and rows per step, relative to the moving frame. */
     private void toGridSteps(float[] u, float[] v) {
         double seconds = STEP_HOURS * 3600;
         float rows = (float) (seconds / SphereGrid.EARTH_RADIUS * (grid.height() - 1) / Math.PI);

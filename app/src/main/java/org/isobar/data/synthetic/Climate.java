@@ -1,16 +1,16 @@
 package org.isobar.data.synthetic;
 
 /**
- * What stands still under the weather, or moves with the seasons alone: continents, mountains, mean winds and the mean
- * temperature and moisture of each place. Every seasonal field is {@code mean + s * swing} with s = +1 in the northern
- * summer and -1 in the northern winter. Numbers are rounded from ERA5's climate.
+ * The fields that are constant or depend on the season only: continents, mountains, mean winds, and the mean
+ * temperature and moisture at each point. Every seasonal field is {@code mean + s * swing} with s = +1 in the northern
+ * summer and -1 in the northern winter. The constants are rounded from ERA5's climate.
  */
 final class Climate {
     private static final double GAS_CONSTANT = 287; // J/(kg K), dry air
 
-    /** A field that follows the seasons; arrays of shape (height, width). */
+    /** A field that depends on the season; arrays of shape (height, width). */
     record Seasonal(float[] mean, float[] swing) {
-        /** The field at season {@code s}. */
+        /** Computes the field at season {@code s}. */
         void at(double s, float[] field) {
             float factor = (float) s;
             for (int p = 0; p < field.length; p++) {
@@ -19,7 +19,7 @@ final class Climate {
         }
     }
 
-    /** A value at latitude (radians), land fraction and season. */
+    /** A function of latitude (radians), land fraction and season. */
     interface Formula {
         /** The value. */
         double at(double lat, double land, double s);
@@ -55,27 +55,27 @@ final class Climate {
         return elevation;
     }
 
-    /** Temperature at 2 m if the ground lay at sea level, K. */
+    /** Temperature at 2 m, reduced to sea level, K. */
     Seasonal surfaceTemperature() {
         return seasonal((lat, l, s) -> 299.5 - 1.5 * l - 43 * sq(Math.sin(lat)) + s * Math.sin(lat) * (4 + 12 * l));
     }
 
-    /** Temperature at 850 hPa that the air would take if it stood still, K. */
+    /** Equilibrium temperature of air at rest at 850 hPa, K. */
     Seasonal temperature850() {
         return seasonal(Climate::t850);
     }
 
-    /** Temperature at 500 hPa likewise, K. */
+    /** Equilibrium temperature of air at rest at 500 hPa, K. */
     Seasonal temperature500() {
         return seasonal((lat, l, s) -> t500(lat, s));
     }
 
-    /** Specific humidity at 850 hPa likewise, in units of saturation at 273 K. */
+    /** Equilibrium specific humidity of air at rest at 850 hPa, in units of saturation at 273 K. */
     Seasonal moisture850() {
         return seasonal((lat, l, s) -> (belts(lat, s) - 0.2 * l) * saturation(t850(lat, l, s)));
     }
 
-    /** Specific humidity at 500 hPa likewise, in units of saturation at 273 K. */
+    /** Equilibrium specific humidity of air at rest at 500 hPa, in units of saturation at 273 K. */
     Seasonal moisture500() {
         return seasonal((lat, l, s) -> (belts(lat, s) - 0.15) * saturation(t500(lat, s)));
     }
@@ -95,7 +95,7 @@ final class Climate {
         return seasonal((lat, l, s) -> u500(lat, s));
     }
 
-    /** Geopotential at 1000 hPa in balance with the mean wind, m2/s2. */
+    /** Geopotential at 1000 hPa in geostrophic balance with the mean wind, m2/s2. */
     Seasonal geopotential1000() {
         return balanced((lat, l, s) -> u1000(lat, s), 900);
     }
@@ -110,7 +110,7 @@ final class Climate {
         return balanced((lat, l, s) -> u500(lat, s), 56600);
     }
 
-    /** Geopotential at 50 hPa, m2/s2: a vortex over the winter pole. */
+    /** Geopotential at 50 hPa, m2/s2, with a vortex over the winter pole. */
     Seasonal geopotential50() {
         return balanced((lat, l, s) -> 4 + bump(lat, 62, 16) * (7 - 15 * s) + bump(lat, -60, 16) * (16 + 13 * s),
             201000);
@@ -136,7 +136,7 @@ final class Climate {
         return 265 - 20 * sq(Math.sin(lat)) - 5 * front + s * Math.sin(lat) * 4;
     }
 
-    /** Relative humidity by belts: wet at the moving thermal equator and at the fronts, dry under the subtropics. */
+    /** Relative humidity by latitude: high at the thermal equator, which moves with the season, and at the fronts. */
     private static double belts(double lat, double s) {
         double shift = 5 * s;
         return 0.7 + 0.3 * bump(lat, shift, 10) - 0.35 * bump(lat, 24 + shift, 11) - 0.35 * bump(lat, -24 + shift, 11)

@@ -5,8 +5,8 @@ import java.util.stream.IntStream;
 import org.isobar.data.Era5Variable;
 
 /**
- * Mean and standard deviation of each variable over all frames, and the mean over time at each point. Frames are added
- * in order, so the sums do not depend on how many threads made them.
+ * Computes mean and standard deviation of each variable over all frames, and the mean over time at each point. Frames
+ * are added in order, so that the sums do not depend on the number of threads.
  */
 final class FieldStatistics {
     private final double[] sums = new double[Era5Variable.COUNT];
@@ -37,12 +37,12 @@ final class FieldStatistics {
         });
     }
 
-    /** Mean of each variable over globe and time, every grid point alike. */
+    /** Mean of each variable over grid points and time; grid points have equal weights. */
     double[] means() {
         return IntStream.range(0, sums.length).mapToDouble(c -> sums[c] / values()).toArray();
     }
 
-    /** Standard deviation of each variable over globe and time. */
+    /** Standard deviation of each variable over grid points and time. */
     double[] deviations() {
         double[] means = means();
         return IntStream.range(0, sums.length)

@@ -2,17 +2,17 @@ package org.isobar.data.synthetic;
 
 import java.util.function.DoubleUnaryOperator;
 
-/** Latitude structures of waves: spherical harmonics under an envelope, and their slopes. */
+/** Meridional structures of waves: spherical harmonics times an envelope, and their derivatives by latitude. */
 final class Harmonics {
     /** Half width of the central difference, in radians: error of order 1e-10 in double precision. */
     private static final double DELTA = 1e-5;
 
     private Harmonics() { }
 
-    /** Value and slope of a structure at each row. */
+    /** Value of a structure and its derivative by latitude at each row. */
     record Profile(double[] value, double[] slope) { }
 
-    /** {@code envelope(lat) * P(n, m, sin lat)} on the rows of a grid. */
+    /** Computes {@code envelope(lat) * P(n, m, sin lat)} on the rows of a grid. */
     static Profile profile(SphereGrid grid, int n, int m, DoubleUnaryOperator envelope) {
         DoubleUnaryOperator structure = lat -> envelope.applyAsDouble(lat) * legendre(n, m, lat);
         double[] value = new double[grid.height()];
@@ -27,8 +27,8 @@ final class Harmonics {
 
     /**
      * Associated Legendre function of degree {@code n} and order {@code m} at sin(lat), scaled so that the square of
-     * {@code P cos(m lon)} has mean 1 over the sphere. By the standard stable recurrence in n (Holmes and Featherstone,
-     * "A unified approach to the Clenshaw summation...", J. Geodesy 2002, eq. 11-13).
+     * {@code P cos(m lon)} has mean 1 over the sphere. Uses the standard stable recurrence in n (Holmes and
+     * Featherstone, "A unified approach to the Clenshaw summation...", J. Geodesy 2002, eq. 11-13).
      */
     static double legendre(int n, int m, double lat) {
         double x = Math.sin(lat);

@@ -6,13 +6,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The metadata of an HDF5 file with one contiguous data set of little-endian float32 in its root group. jHDF writes
- * whole arrays only; a year that does not fit into memory needs its metadata first and its data as it comes. Uses the
- * oldest structures of the format (superblock 0, symbol table, object header 1), which every reader knows. Section
- * numbers are those of the "HDF5 File Format Specification Version 3.0".
+ * Encodes the metadata of an HDF5 file with one contiguous data set of little-endian float32 in its root group. jHDF
+ * writes whole arrays only, but a year may not fit into memory: its metadata must be written first and its data frame
+ * by frame. Uses the oldest structures of the format (superblock 0, symbol table, object header 1), which every reader
+ * supports. Section numbers are those of the "HDF5 File Format Specification Version 3.0".
  */
 final class Hdf5Header {
-    /** Where the data starts: on a page of its own, so that it maps aligned. Everything before is metadata. */
+    /** Byte offset of the data: page-aligned for mapping. All bytes before it are metadata. */
     static final int DATA_ADDRESS = 4096;
 
     private static final long UNDEFINED = -1;
@@ -34,7 +34,7 @@ final class Hdf5Header {
     /** An attribute that is a list of short strings, at most eight ASCII characters each. */
     record Attribute(String name, List<String> values) { }
 
-    /** Metadata of a data set with the given name (fewer than 24 characters) and extents. */
+    /** The metadata of a data set with the given name (fewer than 24 characters) and extents. */
     static ByteBuffer of(String name, long[] extents, List<Attribute> attributes) {
         long bytes = Float.BYTES;
         for (long extent : extents) {
@@ -47,16 +47,16 @@ final class Hdf5Header {
         return header.file.rewind();
     }
 
-    /** Section II.A, version 0, with the symbol table entry of the root group (III.C). */
+    /** Writes the superblock (II.A), version 0, with the symbol table entry of the root group (III.C). */
     private void superblock(long fileBytes) {
         file.put((byte) 0x89).put("HDF\r\n".getBytes(StandardCharsets.US_ASCII)).put((byte) 0x1A).put((byte) '\n');
         file.put(new byte[] {0, 0, 0, 0, 0, Long.BYTES, Long.BYTES, 0}); // versions; sizes of offsets and of lengths
-        file.putShort((short) 4).putShort((short) 16).putInt(0); // half of the symbols of a leaf, of the B-tree's keys
+        file.putShort((short) 4).putShort((short) 16).putInt(0); // half the symbols of a leaf, half the B-tree's keys
         file.putLong(0).putLong(UNDEFINED).putLong(fileBytes).putLong(UNDEFINED);
         file.putLong(0).putLong(ROOT_HEADER).putInt(1).putInt(0).putLong(BTREE).putLong(HEAP);
     }
 
-    /** A group that holds one name: header (IV.A.1.a), B-tree (III.A.1), local heap (III.D), symbol node (III.B). */
+    /** Writes a group of one name: header (IV.A.1.a), B-tree (III.A.1), local heap (III.D), symbol node (III.B). */
     private void rootGroup(String name) {
         openHeader(ROOT_HEADER);
         message(0x11, 16);
@@ -65,13 +65,13 @@ final class Hdf5Header {
         file.position(BTREE).put(ascii("TREE")).put((byte) 0).put((byte) 0).putShort((short) 1);
         file.putLong(UNDEFINED).putLong(UNDEFINED).putLong(0).putLong(SYMBOLS).putLong(NAME_OFFSET);
         file.position(HEAP).put(ascii("HEAP")).putInt(0);
-        file.putLong(HEAP_SIZE).putLong(1).putLong(HEAP_DATA); // 1: nothing is free
+        file.putLong(HEAP_SIZE).putLong(1).putLong(HEAP_DATA); // 1: no free space
         file.position(HEAP_DATA + NAME_OFFSET).put(ascii(name));
         file.position(SYMBOLS).put(ascii("SNOD")).put((byte) 1).put((byte) 0).putShort((short) 1);
         file.putLong(NAME_OFFSET).putLong(DATASET_HEADER);
     }
 
-    /** Section IV.A: data space, data type, fill value, layout and attributes of the data set. */
+    /** Writes the data set's header (IV.A): data space, data type, fill value, layout and attributes. */
     private void dataset(long[] extents, long bytes, List<Attribute> attributes) {
         openHeader(DATASET_HEADER);
         message(0x01, 8 + 8 * extents.length);
@@ -87,7 +87,7 @@ final class Hdf5Header {
         closeHeader(DATASET_HEADER);
     }
 
-    /** Section IV.A.2.m, version 1. */
+    /** Writes an attribute message (IV.A.2.m), version 1. */
     private void attribute(Attribute attribute) {
         int nameBytes = attribute.name().length() + 1;
         int paddedName = (nameBytes + 7) / 8 * 8;
@@ -102,7 +102,7 @@ final class Hdf5Header {
         }
     }
 
-    /** Section IV.A.2.b, version 1. */
+    /** Writes a data space (IV.A.2.b), version 1. */
     private void dataspace(long... extents) {
         file.put((byte) 1).put((byte) extents.length).putShort((short) 0).putInt(0);
         for (long extent : extents) {
@@ -115,7 +115,7 @@ final class Hdf5Header {
         file.position(address + 16);
     }
 
-    /** Section IV.A.1.a: the prefix, once the messages are counted. */
+    /** Writes the prefix of an object header (IV.A.1.a) after its messages were counted. */
     private void closeHeader(int address) {
         int end = file.position();
         file.putShort(address, (short) 1).putShort(address + 2, (short) messages);

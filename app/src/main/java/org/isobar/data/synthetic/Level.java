@@ -1,6 +1,9 @@
 package org.isobar.data.synthetic;
 
-/** How a pressure level sees the waves: weaker and further east near the ground, planetary waves alone high up. */
+/**
+ * Amplitude and tilt of the waves at a pressure level. Waves are weaker and further east near the ground; only
+ * planetary waves reach the highest level.
+ */
 enum Level {
     /** 1000 hPa. */
     L1000(0.6, 12, Integer.MAX_VALUE),
@@ -8,9 +11,12 @@ enum Level {
     L850(0.7, 8, Integer.MAX_VALUE),
     /** 500 hPa: the reference. */
     L500(1, 0, Integer.MAX_VALUE),
-    /** 50 hPa: westerlies let only the longest waves pass upwards (Charney and Drazin, J. Geophys. Res. 1961). */
+    /**
+     * 50 hPa: only the longest waves propagate upwards through westerlies (Charney and Drazin, J. Geophys. Res.
+     * 1961).
+     */
     L50(1.6, -20, 3),
-    /** Standing fields: every wave as it is. */
+    /** Standing fields: all waves unchanged. */
     LANDSCAPE(1, 0, Integer.MAX_VALUE);
 
     private final double gain;

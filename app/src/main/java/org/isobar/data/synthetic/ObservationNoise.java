@@ -4,9 +4,9 @@ import org.isobar.data.Era5Variable;
 import org.isobar.random.Philox;
 
 /**
- * What no forecast can know: independent errors at every point, a fixed fraction of each variable's spread. The sum of
- * four random bytes is close to a normal distribution and its variance is known exactly. What cannot be negative stays
- * at zero or above.
+ * Unpredictable noise: independent errors at every point, whose standard deviation is a fixed fraction of each
+ * variable's spread. A sum of four random bytes is close to a normal distribution, and its variance is known exactly.
+ * Variables that cannot be negative are clamped to zero.
  */
 final class ObservationNoise {
     /** Standard deviation of the noise in units of {@link Era5Variable#spread}. */

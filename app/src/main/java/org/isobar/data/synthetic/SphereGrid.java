@@ -16,7 +16,10 @@ final class SphereGrid {
     private final float[][] cosines;
     private final float[][] sines;
 
-    /** A grid of {@code height} latitudes and {@code width} longitudes; waves have at most {@code maxWave} crests. */
+    /**
+     * Creates a grid of {@code height} latitudes and {@code width} longitudes, for wave numbers up to
+     * {@code maxWave}.
+     */
     SphereGrid(int height, int width, int maxWave) {
         this.height = height;
         this.width = width;
@@ -63,7 +66,7 @@ final class SphereGrid {
         return 2 * EARTH_ROTATION * Math.sin(latitude[row]);
     }
 
-    /** {@code field[row, i] += re cos(m lon_i) - im sin(m lon_i)}: one wave of one latitude circle. */
+    /** Adds a wave to a row: {@code field[row, i] += re cos(m lon_i) - im sin(m lon_i)}. */
     void addWave(float[] field, int row, int m, float re, float im) {
         float[] cosine = cosines[m];
         float[] sine = sines[m];

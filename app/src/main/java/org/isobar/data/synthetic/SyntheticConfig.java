@@ -3,16 +3,17 @@ package org.isobar.data.synthetic;
 import org.isobar.fault.UserException;
 
 /**
- * What a synthetic data set is made of. Two equal configurations give the same bytes, whatever the number of threads
- * (between processor architectures, last digits may differ with their sine and exponential).
+ * Configuration of a synthetic data set. Equal configurations give the same bytes, whatever the number of threads.
+ * Between processor architectures, last digits may differ because sine and exponential do.
  *
- * @param height         latitudes, both poles included
- * @param width          longitudes
- * @param trainYears     files of the training set
- * @param validYears     files of the validation set; their years follow those of training
- * @param testYears      files of the test set; the last years
- * @param samplesPerYear frames of a file, six hours apart. The seasons pass once in a file: 1460 frames are a year of
- *                       365 days, fewer are a planet with a shorter year
+ * @param height         number of latitudes, including both poles
+ * @param width          number of longitudes
+ * @param trainYears     number of files of the training set
+ * @param validYears     number of files of the validation set; their years follow those of training
+ * @param testYears      number of files of the test set: the last years
+ * @param samplesPerYear number of frames of a file, six hours apart. A file is one cycle of the seasons: 1460 frames
+ * are
+ *                       a year of 365 days, fewer frames a shorter year
  * @param seed           selects the continents and the weather
  */
 public record SyntheticConfig(int height, int width, int trainYears, int validYears, int testYears,

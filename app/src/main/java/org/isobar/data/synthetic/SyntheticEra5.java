@@ -20,8 +20,8 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A synthetic data set in the tutorial's layout: {@code train/YYYY.h5}, {@code valid/YYYY.h5}, {@code test/YYYY.h5} and
- * the statistics of the training years in {@code stats}.
+ * Writes a synthetic data set in the tutorial's layout: {@code train/YYYY.h5}, {@code valid/YYYY.h5},
+ * {@code test/YYYY.h5} and the statistics of the training years in {@code stats}.
  */
 public final class SyntheticEra5 {
     private static final int FIRST_YEAR = 1979;
@@ -29,15 +29,15 @@ public final class SyntheticEra5 {
 
     private SyntheticEra5() { }
 
-    /** What to do with a synthetic data set that was made from another configuration. */
+    /** What to do with an existing synthetic data set of another configuration. */
     public enum Existing {
-        /** Leave it and fail. */
+        /** Keep it and fail. */
         KEEP,
         /** Delete it first. */
         REPLACE
     }
 
-    /** Whether the data set of exactly this configuration lies under a directory, whole. */
+    /** Whether the complete data set of this configuration exists in a directory. */
     public static boolean isComplete(SyntheticConfig config, Path directory) {
         return SyntheticManifest.read(directory)
             .filter(manifest -> manifest.complete() && manifest.config().equals(config)).isPresent()
@@ -45,10 +45,10 @@ public final class SyntheticEra5 {
     }
 
     /**
-     * Writes a data set; does nothing if it is there already. Says what it makes through {@code progress}, a line at a
-     * time.
+     * Writes a data set; does nothing if it exists already.
      *
-     * @throws UserException if other data is in the way, the disk is too small or a file cannot be written
+     * @param progress receives the lines of a progress report
+     * @throws UserException if the directory has other data, the disk is too small or a file cannot be written
      */
     public static void write(SyntheticConfig config, Path directory, Existing existing, Consumer<String> progress) {
         if (isComplete(config, directory)) {
@@ -80,7 +80,7 @@ public final class SyntheticEra5 {
             manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()));
     }
 
-    /** The year files of a configuration in order of time, each with the number of its first frame. */
+    /** The year files of a configuration in chronological order, each with the number of its first frame. */
     private static Map<Path, Long> files(SyntheticConfig config, Path directory) {
         int[] years = {config.trainYears(), config.validYears(), config.testYears()};
         Map<Path, Long> files = new LinkedHashMap<>();
@@ -93,12 +93,13 @@ public final class SyntheticEra5 {
         return files;
     }
 
-    /** Makes room: deletes the files of a synthetic set if that is allowed, and refuses to mix with other data. */
+    /** Deletes the files of an existing synthetic set if that is allowed; fails if there is other data. */
     private static void clear(SyntheticConfig config, Path directory, Existing existing) {
         SyntheticManifest.read(directory).ifPresent(old -> {
             if (old.complete() && !old.config().equals(config) && existing == Existing.KEEP) {
-                throw new UserException("Other synthetic data lies at " + directory + " (made from " + old.config()
-                    + "). Choose another directory with --data_dir, or replace it: ./isobar synthesize --force.");
+                throw new UserException("Directory " + directory + " has synthetic data of another configuration ("
+                    + old.config() + "). Choose another directory with --data_dir, or replace it with "
+                    + "./isobar synthesize --force.");
             }
             files(old.config(), directory).keySet().forEach(SyntheticEra5::delete);
         });
@@ -106,8 +107,8 @@ public final class SyntheticEra5 {
             Path part = directory.resolve(split);
             try (Stream<Path> entries = Files.exists(part) ? Files.list(part) : Stream.empty()) {
                 entries.filter(path -> path.toString().endsWith(".h5")).findAny().ifPresent(path -> {
-                    throw new UserException("Data that is not synthetic lies at " + path
-                        + ". It is never overwritten: choose another directory with --data_dir.");
+                    throw new UserException("File " + path + " is not synthetic data and is not overwritten. Choose "
+                        + "another directory with --data_dir.");
                 });
             } catch (IOException failure) {
                 throw FileFault.unreadable("data directory " + part, failure);
@@ -120,7 +121,7 @@ public final class SyntheticEra5 {
             Files.deleteIfExists(path);
             Files.deleteIfExists(AtomicFile.temporary(path));
         } catch (IOException failure) {
-            throw FileFault.unwritable("over data file " + path, "--data_dir", failure);
+            throw FileFault.unwritable("data file " + path, "--data_dir", failure);
         }
     }
 
@@ -130,9 +131,9 @@ public final class SyntheticEra5 {
             long free = Files.getFileStore(directory).getUsableSpace();
             if (free < needed) {
                 throw new UserException(String.format(Locale.ROOT,
-                    "Synthetic data at %s takes %.1f GB and the disk has %.1f GB free. Make less ",
+                    "Synthetic data at %s needs %.1f GB, but the disk has %.1f GB free. Make less data ",
                     directory, needed / 1e9, free / 1e9)
-                    + "(--train_years, --samples_per_year, --height, --width) or choose another disk.");
+                    + "(--train_years, --samples_per_year, --height, --width), or set --data_dir to another disk.");
             }
         } catch (IOException failure) {
             throw FileFault.unwritable("data to " + directory, "--data_dir", failure);

@@ -15,12 +15,12 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * What {@code stats/synthetic.json} says about a synthetic data set. Written first, incomplete, and again at the end:
- * so data of an interrupted run is known as such, and data that this program did not make is never touched.
+ * The contents of {@code stats/synthetic.json}, which describes a synthetic data set. It is written first as incomplete
+ * and again at the end. Files of an interrupted run are recognized by it, and other data is never overwritten.
  *
  * @param complete  whether all files have been written
- * @param config    what the set was made from
- * @param variables each channel, in order; empty while incomplete
+ * @param config    configuration of the data set
+ * @param variables the channels, in order; empty while incomplete
  */
 public record SyntheticManifest(boolean complete, SyntheticConfig config, List<Channel> variables) {
     private static final String FILE = "synthetic.json";
@@ -29,18 +29,18 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
      * A channel of a data set.
      *
      * @param name       name of the variable
-     * @param unit       its unit
-     * @param mean       over the training years
+     * @param unit       unit of the variable
+     * @param mean       mean over the training years
      * @param std        standard deviation over the training years
-     * @param noiseFloor root mean square error, in units of {@code std}, of a forecast that knows the next state but
-     *                   not the noise of its observation: no forecast does better
+     * @param noiseFloor root mean square error, in units of {@code std}, of a forecast of the exact next state without
+     *                   its observation noise: the lower bound for any forecast
      */
     public record Channel(String name, String unit, double mean, double std, double noiseFloor) { }
 
     /**
      * Reads the manifest of the data set under a directory; empty if there is none.
      *
-     * @throws UserException if there is one that cannot be read or understood
+     * @throws UserException if it exists and cannot be read or parsed
      */
     public static Optional<SyntheticManifest> read(Path dataDirectory) {
         Path path = path(dataDirectory);
@@ -50,8 +50,8 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
         try {
             return Optional.of(new ObjectMapper().readValue(Files.readAllBytes(path), SyntheticManifest.class));
         } catch (JsonProcessingException damaged) {
-            throw new UserException("Manifest " + path + " cannot be understood (" + damaged.getOriginalMessage()
-                + "). Remove the data set at " + dataDirectory + " and make it again.", damaged);
+            throw new UserException("Manifest " + path + " cannot be parsed (" + damaged.getOriginalMessage()
+                + "). Delete the data set at " + dataDirectory + " and make it again.", damaged);
         } catch (IOException failure) {
             throw FileFault.unreadable("manifest " + path, failure);
         }

@@ -3,13 +3,13 @@ package org.isobar.data.synthetic;
 import java.util.List;
 
 /**
- * A synthetic atmosphere: all that its frames have in common. Immutable, so that any number of {@link WeatherFrame}s
- * can draw on it at the same time.
+ * A synthetic atmosphere: the climate and waves that all of its frames share. Immutable, so that several
+ * {@link WeatherFrame}s can use it concurrently.
  */
 final class SyntheticWeather {
     /** Hours from one frame to the next. */
     static final int STEP_HOURS = 6;
-    private static final double COLDEST_DAY = 0.05; // northern winter is coldest this part of a year after New Year
+    private static final double COLDEST_DAY = 0.05; // of northern winter, as a fraction of the year
 
     private final int samplesPerYear;
     private final long seed;
@@ -18,13 +18,13 @@ final class SyntheticWeather {
     private final List<Wave> waves;
     private final Means means;
 
-    /** The mean state that seasons move; see {@link Climate}. */
+    /** The seasonal mean state; see {@link Climate}. */
     record Means(Climate.Seasonal wind1000, Climate.Seasonal wind850, Climate.Seasonal wind500,
                  Climate.Seasonal z1000, Climate.Seasonal z850, Climate.Seasonal z500, Climate.Seasonal z50,
                  Climate.Seasonal surface, Climate.Seasonal t850, Climate.Seasonal t500,
                  Climate.Seasonal q850, Climate.Seasonal q500) { }
 
-    /** The atmosphere of a configuration. */
+    /** Creates the atmosphere of a configuration. */
     SyntheticWeather(SyntheticConfig config) {
         samplesPerYear = config.samplesPerYear();
         seed = config.seed();
@@ -58,7 +58,7 @@ final class SyntheticWeather {
         return seed;
     }
 
-    /** Season of a frame: +1 in the northern summer, -1 in the northern winter. A year is one file, however short. */
+    /** Season of a frame: +1 in the northern summer, -1 in the northern winter. A file is always one year. */
     double season(long frame) {
         return -Math.cos(2 * Math.PI * ((double) frame / samplesPerYear - COLDEST_DAY));
     }

@@ -1,11 +1,11 @@
 package org.isobar.data.synthetic;
 
 /**
- * One travelling wave: {@code structure(lat) * Re(c(t) exp(i m lon))} with
+ * A travelling wave: {@code structure(lat) * Re(c(t) exp(i m lon))} with
  * {@code c(t) = amplitude (exp(i(phase - speed t)) + BEAT exp(i(beatPhase - (speed + beat) t)))}. The second term makes
  * the wave grow and decay over weeks.
  *
- * @param number    waves per latitude circle, m
+ * @param number    zonal wave number, m
  * @param structure amplitude at each row of the grid
  * @param slope     derivative of {@code structure} by latitude, per radian
  * @param amplitude scale
@@ -33,7 +33,7 @@ record Wave(int number, double[] structure, double[] slope, double amplitude,
         return amplitude * amplitude * (1 + BEAT * BEAT);
     }
 
-    /** The same wave, {@code factor} times as strong. */
+    /** A copy with {@code factor} times the amplitude. */
     Wave scaled(double factor) {
         return new Wave(number, structure, slope, amplitude * factor, phase, speed, beatPhase, beat);
     }

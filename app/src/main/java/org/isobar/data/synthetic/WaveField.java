@@ -4,9 +4,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A stream function on the sphere as a sum of waves, known at any time: for each row j and wave number m the complex
- * amplitude {@code A(m, j, t) = sum over waves of c(t) structure(j)} and its slope by latitude. One instance holds the
- * amplitudes of one moment and belongs to one thread.
+ * Evaluates a stream function on the sphere that is a sum of waves. For each row j and wave number m, holds the complex
+ * amplitude {@code A(m, j, t) = sum over waves of c(t) structure(j)} at one time t, and its derivative by latitude. Not
+ * thread-safe.
  */
 final class WaveField {
     private final SphereGrid grid;
@@ -47,7 +47,10 @@ final class WaveField {
         }
     }
 
-    /** Writes the stream function of a level, all of shape (height, width), and its two derivatives by angle. */
+    /**
+     * Computes the stream function of a level and its derivatives by latitude and longitude in radians, each of shape
+     * (height, width).
+     */
     void synthesize(Level level, float[] value, float[] byLatitude, float[] byLongitude) {
         Arrays.fill(value, 0);
         Arrays.fill(byLatitude, 0);

@@ -7,10 +7,10 @@ import java.util.function.DoubleUnaryOperator;
 import org.isobar.random.Philox;
 
 /**
- * The waves of the synthetic atmosphere. Extratropical waves travel as Rossby-Haurwitz waves do on a sphere that
- * rotates with the mean westerlies: {@code speed/m = U - 2 Omega/(n(n+1))} (Haurwitz, J. Marine Res. 1940), so short
- * waves go east with the wind and long ones lag. Tropical waves travel west. Energy per degree n rises to a peak and
- * falls off as n^-3, as observed.
+ * Draws the waves of the synthetic atmosphere. Extratropical waves travel as Rossby-Haurwitz waves in solid-body
+ * westerlies U: {@code speed/m = U - 2 Omega/(n(n+1))} (Haurwitz, J. Marine Res. 1940). Short waves travel east with
+ * the wind; long waves are slower. Tropical waves travel west. Energy per degree n rises to a peak and then falls as
+ * n^-3, as observed.
  */
 final class WaveSpectrum {
     /** Highest degree n of the extratropical waves, and highest wave number. */
@@ -32,12 +32,12 @@ final class WaveSpectrum {
         this.key = key;
     }
 
-    /** The highest wave number that a grid of the given size shows well. */
+    /** The highest wave number that a grid of the given size resolves well. */
     static int maxWave(int height, int width) {
         return Math.min(MAX_DEGREE, Math.min(height, width / 2) / 2);
     }
 
-    /** The moving waves of the weather of a seed: a stream function in m^2/s at 500 hPa. */
+    /** The travelling waves of a seed's weather: a stream function in m^2/s at 500 hPa. */
     static List<Wave> weather(SphereGrid grid, long seed) {
         WaveSpectrum spectrum = new WaveSpectrum(grid, Philox.Key.of(seed, "synthetic weather"));
         List<Wave> waves = new ArrayList<>(scaleToWind(spectrum.extratropical(), EXTRATROPICAL_WIND));
@@ -45,7 +45,7 @@ final class WaveSpectrum {
         return waves;
     }
 
-    /** A standing random field of about unit variance, from which continents and mountains are cut. */
+    /** A standing random field of about unit variance; continents and mountains are where it exceeds a threshold. */
     static List<Wave> landscape(SphereGrid grid, long seed, String purpose) {
         WaveSpectrum spectrum = new WaveSpectrum(grid, Philox.Key.of(seed, purpose));
         List<Wave> waves = new ArrayList<>();
@@ -94,7 +94,7 @@ final class WaveSpectrum {
         return Math.exp(-Math.pow(lat / Math.toRadians(13), 2));
     }
 
-    /** A wave with random phases; {@code beats} 0 keeps its strength constant. */
+    /** Draws a wave with random phases; with {@code beats} 0 its amplitude is constant. */
     private Wave draw(int n, int m, DoubleUnaryOperator envelope, double spread, double speed, double beats) {
         Harmonics.Profile profile = Harmonics.profile(grid, n, m, envelope);
         double amplitude = spread * (0.6 + 0.8 * uniform());

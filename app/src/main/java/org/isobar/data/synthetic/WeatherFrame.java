@@ -6,19 +6,19 @@ import java.util.Map;
 import org.isobar.data.Era5Variable;
 
 /**
- * The state of a {@link SyntheticWeather} at one time: twenty fields, any frame in any order. Waves give pressure and
- * balanced winds at each level; the winds carry heat and moisture; the sun passes over the ground. Holds the work space
- * of one frame and belongs to one thread.
+ * Computes the twenty fields of a {@link SyntheticWeather} at one time; frames may be computed in any order. Waves
+ * determine pressure and balanced winds at each level, the winds advect heat and moisture, and the sun heats the
+ * ground. Holds the memory of one frame. Not thread-safe.
  */
 final class WeatherFrame {
     private static final double GEOPOTENTIAL_PER_PASCAL = 0.818; // at 1000 hPa: R T / p, m2/s2 per Pa
     private static final double LAPSE_RATE = 0.0065; // K/m
-    private static final double FRICTION_TURN = Math.toRadians(22); // of the wind near the ground, towards low pressure
+    private static final double FRICTION_TURN = Math.toRadians(22); // of the surface wind, towards low pressure
     private static final double WARMEST_HOUR = 14.5;
     private static final double HEAT_MEMORY = 48; // hours
     private static final double WATER_MEMORY = 72;
-    private static final double VAPOUR_COLUMN = 13.5; // kg/m2 in a column whose air at 850 hPa is saturated at 273 K
-    private static final double LIFT = 0.4; // growth of humidity's logarithm per standard deviation of poleward wind
+    private static final double VAPOUR_COLUMN = 13.5; // kg/m2 of a column whose air at 850 hPa is saturated at 273 K
+    private static final double LIFT = 0.4; // increase of log humidity for each standard deviation of poleward wind
 
     private final SyntheticWeather weather;
     private final SphereGrid grid;
@@ -50,7 +50,7 @@ final class WeatherFrame {
         carried = new float[grid.points()];
     }
 
-    /** The field of a variable, (height, width), as of the last {@link #moveTo}. */
+    /** The field of a variable, (height, width), as computed last. */
     float[] field(Era5Variable variable) {
         return fields.get(variable);
     }
@@ -63,7 +63,7 @@ final class WeatherFrame {
         }
     }
 
-    /** Computes the state of the given frame without noise: what a perfect forecast would say. */
+    /** Computes the state of the given frame without noise: the best possible forecast of it. */
     void computeState(long frame) {
         double hours = (double) frame * SyntheticWeather.STEP_HOURS;
         double season = weather.season(frame);
@@ -86,7 +86,7 @@ final class WeatherFrame {
         windAtGround();
     }
 
-    /** Geopotential and wind of a level; the wind is -1/a dpsi/dlat east and 1/(a cos lat) dpsi/dlon north. */
+    /** Computes geopotential and wind of a level; u is -1/a dpsi/dlat and v is 1/(a cos lat) dpsi/dlon. */
     private void balance(Level level, Climate.Seasonal z, Climate.Seasonal wind, double season,
                          float[] geopotential, float[] u, float[] v) {
         waves.synthesize(level, psi, byLatitude, byLongitude);
@@ -102,7 +102,7 @@ final class WeatherFrame {
         }
     }
 
-    /** Mean geopotential plus f psi: geostrophic balance with the wind of the waves. */
+    /** Computes the mean geopotential plus f psi, which is in geostrophic balance with the wind of the waves. */
     private void geopotential(Climate.Seasonal z, double season, float[] geopotential) {
         z.at(season, geopotential);
         for (int j = 0; j < grid.height(); j++) {
@@ -113,7 +113,10 @@ final class WeatherFrame {
         }
     }
 
-    /** Temperature of a level, and its water in {@link #carried}; {@link #heat} keeps the level's mean temperature. */
+    /**
+     * Computes temperature of a level, and its specific humidity in {@link #carried}. {@link #heat} then holds the mean
+     * temperature of the level.
+     */
     private void carry(Climate.Seasonal temperature, Climate.Seasonal moisture, double season,
                        Era5Variable u, Era5Variable v, Era5Variable result) {
         temperature.at(season, heat);
@@ -124,8 +127,8 @@ final class WeatherFrame {
     }
 
     /**
-     * Water over saturation, more where air rises: ahead of troughs, where the wind blows polewards. Bent smoothly to
-     * stay below 100 %.
+     * Computes relative humidity: specific humidity divided by saturation, increased where air rises, which is ahead of
+     * troughs, where the wind blows polewards. A smooth function limits it to 100 %.
      */
     private void relativeHumidity(Era5Variable temperature, Era5Variable north, Era5Variable result) {
         float[] t = field(temperature);
@@ -174,7 +177,7 @@ final class WeatherFrame {
         }
     }
 
-    /** The wind at 1000 hPa, slowed and turned towards low pressure by friction. */
+    /** Computes the wind at 10 m: that at 1000 hPa, slowed and turned towards low pressure by friction. */
     private void windAtGround() {
         float[] land = weather.climate().land();
         float[] u1000 = field(Era5Variable.U1000);

@@ -16,11 +16,11 @@ import org.isobar.data.Era5Variable;
 import org.isobar.os.AtomicFile;
 
 /**
- * Writes years of synthetic weather, a few frames at a time on as many threads: the memory it takes depends on the size
- * of a frame alone.
+ * Writes year files of synthetic weather. A few frames are computed at a time, each on its own thread, so that memory
+ * depends on the frame size only.
  */
 final class YearWriter {
-    private static final int MOST_THREADS = 8; // each holds a frame of its own
+    private static final int MAX_THREADS = 8; // each has the memory of a frame
 
     private final SyntheticConfig config;
     private final List<Slot> slots;
@@ -28,11 +28,13 @@ final class YearWriter {
     YearWriter(SyntheticConfig config) {
         this.config = config;
         SyntheticWeather weather = new SyntheticWeather(config);
-        int threads = Math.min(MOST_THREADS, Runtime.getRuntime().availableProcessors());
+        int threads = Math.min(MAX_THREADS, Runtime.getRuntime().availableProcessors());
         slots = IntStream.range(0, threads).mapToObj(i -> new Slot(weather)).toList();
     }
 
-    /** Writes the year whose first frame is {@code first}; every frame then goes to {@code observer}, in order. */
+    /**
+     * Writes the year whose first frame has the number {@code first}; {@code observer} receives its frames in order.
+     */
     void write(Path path, long first, Consumer<WeatherFrame> observer) {
         long[] extents = {config.samplesPerYear(), Era5Variable.COUNT, config.height(), config.width()};
         ByteBuffer header = Hdf5Header.of(Era5File.FIELDS, extents, List.of(
@@ -65,7 +67,7 @@ final class YearWriter {
         }
     }
 
-    /** One frame and the bytes of one of its fields. */
+    /** Memory of one frame, and of the bytes of one field. */
     private static final class Slot {
         private final WeatherFrame frame;
         private final ByteBuffer bytes;

@@ -1,5 +1,5 @@
 /**
- * A synthetic atmosphere in the tutorial's file layout, for trying the program without ERA5. Not a model of the real
- * weather: travelling waves in balance with their winds, which carry heat and moisture over made-up continents.
+ * A synthetic atmosphere in the tutorial's file layout, for using the program without ERA5. It is not a model of real
+ * weather: travelling waves in balance with their winds advect heat and moisture over random continents.
  */
 package org.isobar.data.synthetic;
