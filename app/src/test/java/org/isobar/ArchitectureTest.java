@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rooms of {@code docs/architecture.md}, as rules. */
 class ArchitectureTest {
@@ -35,7 +36,8 @@ class ArchitectureTest {
         "distributed", "distributed.job", "backend.host", "backend.dryrun",
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
-        "backend.cuda.staged", "backend.cuda", "backend", "nn", "vit", "optim", "data", "data.synthetic", "metrics",
+        "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.synthetic",
+        "metrics",
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "train.step",
         "train.memory", "train.input",
         "train.saving", "train.diagnosis", "train", "verify.reference", "verify.contract", "verify.layout", "verify",
@@ -46,8 +48,7 @@ class ArchitectureTest {
     private static final Set<String> CYCLIC = Set.of(
         "backend.cpu.attention.AttentionBackward", "backend.cpu.attention.AttentionGradients",
         "backend.cuda.ops.MatmulAlgorithm",
-        "backend.cuda.ops.MatmulPlan", "train.TrainingRun", "train.TrainingSession", "train.step.Replica",
-        "train.step.StepLauncher");
+        "backend.cuda.ops.MatmulPlan");
     private static final String ROOT = "org.isobar.";
     /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */
     private static final JavaClasses CLASSES = new ClassFileImporter()
@@ -132,6 +133,14 @@ class ArchitectureTest {
     void aLibraryHasOneHome(String library, String home) {
         check(noClasses().that().resideOutsideOfPackage(ROOT + home + "..")
             .should().dependOnClassesThat().resideInAPackage(library));
+    }
+
+    /** A model enters itself into the registry; whatever trains, saves or scores it knows its interface alone. */
+    @ParameterizedTest
+    @ValueSource(strings = {"config", "train", "checkpoint", "metrics", "telemetry", "data", "optim", "cli"})
+    void theTrainerKnowsNoArchitecture(String room) {
+        check(noClasses().that().resideInAPackage(ROOT + room + "..")
+            .should().dependOnClassesThat().resideInAPackage(ROOT + "vit.."));
     }
 
     @Test

@@ -8,6 +8,7 @@ import org.isobar.cli.signal.StopSignals;
 import org.isobar.config.RunConfig;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.telemetry.Screen;
+import org.isobar.train.RunContext;
 import org.isobar.train.TrainingRun;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,7 +31,7 @@ final class TrainCommand implements Callable<Integer> {
         RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
         Screen screen = Screen.standard(launch.environment());
         StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : unsaid -> { });
-        return TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.of(launch.environment()),
+        return TrainingRun.run(config, new RunContext(JobSecret.of(launch.environment()),
             launch.environment(), screen, signals));
     }
 }

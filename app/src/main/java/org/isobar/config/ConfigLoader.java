@@ -25,15 +25,16 @@ import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
+import org.isobar.model.Architecture;
+import org.isobar.model.ModelOptions;
+import org.isobar.model.ModelSpec;
 import org.isobar.telemetry.PythonFormat;
-import org.isobar.vit.VitConfig;
 
 /**
  * Turns a preset and what overrides it into a {@link RunConfig}. It reports every mistake that can be found without
  * touching data, log directory or device.
  */
 public final class ConfigLoader {
-    private static final int MLP_RATIO = 4; // the tutorial's, which has no key for it
     private final ConfigRequest request;
     private final Settings settings;
     private final RankEnvironment ranks;
@@ -98,12 +99,12 @@ public final class ConfigLoader {
             UnusedOptions.of(settings, ranks.worldSize()));
     }
 
-    private VitConfig model() {
+    private ModelSpec model() {
         List<Integer> image = settings.get(MODEL.imgSize);
-        int embed = settings.get(MODEL.embedDim);
-        return new VitConfig(image.getFirst(), image.getLast(), settings.get(MODEL.patchSize),
-            settings.get(DATA.nInChannels), settings.get(DATA.nOutChannels), embed, settings.get(MODEL.depth),
-            settings.get(MODEL.numHeads), MLP_RATIO * embed, settings.get(MODEL.dropout), settings.get(RUN.recompute));
+        return Architecture.registered().get(settings.get(RUN.architecture)).spec(new ModelOptions(image.getFirst(),
+            image.getLast(), settings.get(MODEL.patchSize), settings.get(DATA.nInChannels),
+            settings.get(DATA.nOutChannels), settings.get(MODEL.embedDim), settings.get(MODEL.depth),
+            settings.get(MODEL.numHeads), settings.get(MODEL.dropout), settings.get(RUN.recompute)));
     }
 
     private OutputConfig output() {

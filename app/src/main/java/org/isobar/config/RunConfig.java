@@ -11,8 +11,8 @@ import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.model.ModelSpec;
 import org.isobar.telemetry.TutorialLines;
-import org.isobar.vit.VitConfig;
 
 /**
  * Everything that one run is told, resolved and checked.
@@ -29,7 +29,7 @@ import org.isobar.vit.VitConfig;
 public record RunConfig(
     String name,
     Path yamlFile,
-    VitConfig model,
+    ModelSpec model,
     TrainingConfig training,
     DataConfig data,
     ParallelConfig parallel,

@@ -9,36 +9,36 @@ import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.diagnosis.NonFiniteLossException;
 import org.isobar.train.step.BatchLoss;
 
-/** What becomes of training steps whose loss is not finite: the first ends the run, or a row of them does. */
+/** What happens to training steps whose loss is not finite ({@code --on_nan}): the run stops, or skips them. */
 final class NonFiniteSteps {
-    private static final int MOST_IN_A_ROW = 10; // by then it will not mend itself
+    private static final int MOST_IN_A_ROW = 10; // more will not recover
 
     private final OnNan policy;
     private final FiniteLossCheck.Origin origin;
     private final Consumer<String> warnings;
-    private final TrainingProgress course;
+    private final TrainingProgress progress;
 
     /**
-     * Judges the steps of a course, which keeps count.
+     * The policy of a run, whose {@code progress} counts the steps in a row that were not finite.
      *
-     * @param warnings told of each step that is skipped
+     * @param warnings receives a line for each step that is skipped
      */
-    NonFiniteSteps(TrainingProgress course, OnNan policy, FiniteLossCheck.Origin origin, Consumer<String> warnings) {
-        this.course = course;
+    NonFiniteSteps(TrainingProgress progress, OnNan policy, FiniteLossCheck.Origin origin, Consumer<String> warnings) {
+        this.progress = progress;
         this.policy = policy;
         this.origin = origin;
         this.warnings = warnings;
     }
 
     /**
-     * Whether the loss of a step, each of them in turn, is of account. All ranks ask together.
+     * Whether the step with this loss was taken, called for each step in turn. All ranks call it together.
      *
-     * @param firstLayer the first layer whose output was not finite; asked where the run ends
-     * @throws NonFiniteLossException if this one ends the run
+     * @param firstLayer finds the first layer whose output was not finite; called if the run stops
+     * @throws org.isobar.train.diagnosis.NonFiniteLossException if this loss ends the run
      */
     boolean counts(BatchLoss loss, DeferredLosses.Issued step, Supplier<Optional<String>> firstLayer) {
-        course.judged(Double.isFinite(loss.mean()));
-        if (course.badSteps() == 0) {
+        progress.judged(Double.isFinite(loss.mean()));
+        if (progress.badSteps() == 0) {
             return true;
         }
         String complaint = FiniteLossCheck.complaint(loss, "at step " + step.number(), step.samples(), origin);
@@ -46,8 +46,8 @@ final class NonFiniteSteps {
             throw new NonFiniteLossException(complaint + firstLayer.get().map(NonFiniteSteps::place).orElse(""),
                 step.number());
         }
-        if (course.badSteps() >= MOST_IN_A_ROW) {
-            throw new NonFiniteLossException("the losses of " + course.badSteps()
+        if (progress.badSteps() >= MOST_IN_A_ROW) {
+            throw new NonFiniteLossException("the losses of " + progress.badSteps()
                 + " steps in a row are not finite; the last: " + complaint, step.number());
         }
         warnings.accept("Step skipped: " + complaint);

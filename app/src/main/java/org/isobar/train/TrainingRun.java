@@ -1,7 +1,6 @@
 package org.isobar.train;
 
 import java.util.List;
-import java.util.Map;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
@@ -15,11 +14,9 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
-import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
-import org.isobar.telemetry.Screen;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.train.input.DemoData;
 import org.isobar.train.input.RunInputs;
@@ -28,50 +25,35 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.memory.RunMemory;
 import org.isobar.train.saving.RunDirectory;
 import org.isobar.train.saving.RunStart;
-import org.isobar.train.saving.StopRequest;
 import org.isobar.train.step.GradientSync;
-import org.isobar.train.step.Replica;
-import org.isobar.train.step.ReplicaOptions;
+import org.isobar.train.step.StepLaunch;
+import org.isobar.train.step.StepOptions;
 
 /** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
 public final class TrainingRun {
-    /** Exit code of a run that was asked to end and has saved a checkpoint: sysexits.h's EX_TEMPFAIL, "try again". */
-    public static final int INTERRUPTED = 75;
-
     private final RunConfig config;
-    private final Surroundings surroundings;
+    private final RunContext context;
     private final RunLog log;
     private final int rank;
 
-    /**
-     * What a process is given besides its configuration.
-     *
-     * @param secret       proves to the job's other processes that this is one of them
-     * @param environment  in which the device is opened
-     * @param screen       where the run is watched
-     * @param interruption asks it to end
-     */
-    public record Surroundings(JobSecret secret, Map<String, String> environment, Screen screen,
-        StopRequest interruption) { }
-
-    private TrainingRun(RunConfig config, Surroundings surroundings, RunLog log) {
+    private TrainingRun(RunConfig config, RunContext context, RunLog log) {
         this.config = config;
-        this.surroundings = surroundings;
+        this.context = context;
         this.log = log;
         rank = config.ranks().rank();
     }
 
     /**
-     * Trains as configured; returns the exit code: 0, {@link #INTERRUPTED}, 2 after a user's mistake, 1 after any other
-     * failure.
+     * Trains as configured; returns the exit code: 0, {@link RunContext#INTERRUPTED}, 2 after a user's mistake, 1 after
+     * any other failure.
      */
-    public static int run(RunConfig config, Surroundings surroundings) {
+    public static int run(RunConfig config, RunContext context) {
         boolean first = config.ranks().rank() == 0;
         String who = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
-        try (RunLog log = new RunLog(surroundings.screen(),
+        try (RunLog log = new RunLog(context.screen(),
                 first ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
-                return new TrainingRun(config, surroundings, log).run();
+                return new TrainingRun(config, context, log).run();
             } catch (UserException mistake) {
                 log.error(who + mistake.getMessage());
                 return 2;
@@ -99,9 +81,9 @@ public final class TrainingRun {
     }
 
     private int run(RunDirectory files) {
-        JobMember member = new JobMember(config.ranks(), config.grid(), surroundings.secret(), config.entries(),
+        JobMember member = new JobMember(config.ranks(), config.grid(), context.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
-        DeviceOptions options = config.deviceOptions(surroundings.environment());
+        DeviceOptions options = config.deviceOptions(context.environment());
         try (JobDevice device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
@@ -129,21 +111,21 @@ public final class TrainingRun {
 
     /** Says which kernels run, where there was a choice, and how they are launched. */
     private void describe(Device device, MemoryPlan plan) {
-        Replica.Options options = options(device);
+        StepOptions options = options(device);
         List<String> kernels = device.kernels(plan.footprint(), options.compute());
         kernels.forEach(line -> log.info("Kernels: " + line));
         if (!kernels.isEmpty()) {
             log.info("Kernels: Adam: "
                 + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
         }
-        if (options.steps() == Replica.Steps.CAPTURED) {
+        if (options.launch() == StepLaunch.GRAPH) {
             log.info("CUDA graphs: a step is captured once for each input buffer, and launched as a whole");
         }
     }
 
     /** What was asked for, where the device knows it. */
-    private Replica.Options options(Device device) {
-        return ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
+    private StepOptions options(Device device) {
+        return StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
     }
 
     private int train(RunStart start, Device device, RunMemory memory, Communicators communicators) {
@@ -154,10 +136,10 @@ public final class TrainingRun {
             DataLoader trainingLoader = inputs.loader(training, true, communicators);
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
-            Trainer.LoaderPair data = Trainer.LoaderPair.of(trainingLoader, validationLoader);
+            LoaderPair data = LoaderPair.of(trainingLoader, validationLoader);
             data.epochs(config.training().numIters()); // none: say so before the model is made
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
-            return new TrainingSession(config, surroundings, log, start, data).run(device, memory, communicators);
+            return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
         }
     }
 }

@@ -25,23 +25,23 @@ import org.isobar.train.saving.Snapshot;
 import org.isobar.train.saving.WeightsFile;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
-import org.isobar.train.step.ReplicaOptions;
+import org.isobar.train.step.StepOptions;
 import org.isobar.train.step.ValidationScores;
 
 /** The part of a rank's run that has all it needs: makes or restores the model, trains it, keeps what comes of it. */
 final class TrainingSession {
     private final RunConfig config;
-    private final TrainingRun.Surroundings surroundings;
+    private final RunContext context;
     private final RunLog log;
     private final RunStart start;
-    private final Trainer.LoaderPair data;
+    private final LoaderPair data;
     private final Path directory;
     private final int rank;
 
-    TrainingSession(RunConfig config, TrainingRun.Surroundings surroundings, RunLog log, RunStart start,
-        Trainer.LoaderPair data) {
+    TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start,
+        LoaderPair data) {
         this.config = config;
-        this.surroundings = surroundings;
+        this.context = context;
         this.log = log;
         this.start = start;
         this.data = data;
@@ -52,16 +52,17 @@ final class TrainingSession {
     /** Trains; returns the exit code. */
     int run(Device device, RunMemory memory, Communicators communicators) {
         try (Replica replica = new Replica(device, config.model(), config.training().localBatchSize(), memory.take(),
-            communicators, ReplicaOptions.of(config.training(), device, gradientSync()))) {
-            WeightsFile weights = new WeightsFile(replica.parameters(), device, communicators);
+            communicators, StepOptions.of(config.training(), device, gradientSync()))) {
+            WeightsFile weights = new WeightsFile(replica.model().parameters(), device, communicators);
             begin(replica, weights);
-            if (!replica.agrees(communicators)) {
+            if (!replica.consensus().agreeOn(replica.model().parameters())) {
                 throw new IllegalStateException("ranks that share weights start from different ones");
             }
-            log.info(replica.toString());
+            log.info(replica.model().toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
             try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
-                RunReport report = new RunReport(surroundings.screen(), log, Optional.ofNullable(board), directory);
+                RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), directory,
+                    config.training().globalBatchSize());
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
             }
         }
@@ -71,11 +72,11 @@ final class TrainingSession {
         if (start.resumption().isPresent()) {
             Resumption from = start.resumption().get();
             try (Checkpoint checkpoint = Checkpoint.open(from.path())) {
-                replica.state().restore(checkpoint, from.state().control());
+                replica.step().state().restore(checkpoint, from.state().control());
             }
             log.info("Resuming after iteration %d from %s".formatted(from.iteration(), from.path()));
         } else {
-            replica.initialize(config.training().seed());
+            replica.model().initialize(config.training().seed());
             config.training().initWeights().ifPresent(weights::load);
         }
     }
@@ -106,10 +107,10 @@ final class TrainingSession {
             log.info("No checkpoints: " + (isApart(config) ? "--noddp" : "keep is 0"));
             return CheckpointSaver.NONE;
         }
-        Snapshot snapshot = new Snapshot(replica.device(), replica.state().share(config.grid(), rank));
+        Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank));
         CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),
             AsyncCheckpointWriter.PATIENCE);
-        return new AsyncCheckpointWriter(config, log, writer, snapshot, surroundings.interruption(),
+        return new AsyncCheckpointWriter(config, log, writer, snapshot, context.stopRequest(),
             communicators::requireSound);
     }
 
@@ -124,7 +125,7 @@ final class TrainingSession {
             case TrainingOutcome.Interrupted interrupted -> {
                 log.info("Interrupted after iteration %d, which is saved; go on with --resume=auto"
                     .formatted(interrupted.iteration()));
-                return TrainingRun.INTERRUPTED;
+                return RunContext.INTERRUPTED;
             }
             case TrainingOutcome.Lost lost -> {
                 log.error("Interrupted: " + lost.reason());

@@ -1,40 +1,44 @@
 package org.isobar.train;
 
 import java.util.Optional;
-import java.util.function.Supplier;
+import java.util.function.BooleanSupplier;
 
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.diagnosis.FiniteLossCheck;
+import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.Replica;
-import org.isobar.train.step.RunSignal;
 import org.isobar.train.step.ValidationScores;
 
-/** Scores a replica on the validation years: every whole batch, in order, without dropout. */
+/** Scores a model on the validation years: every whole batch, in order, without dropout. */
 public final class Validator {
     private final Replica replica;
     private final DataLoader loader;
-    private final Supplier<RunSignal> wish;
+    private final BooleanSupplier stop;
 
-    /** What is scored besides the model. */
+    /** What is scored for comparison. */
     enum Baseline {
-        /** Nothing. */
+        /** Nothing else. */
         NONE,
-        /** The forecast that the weather stays as it is. */
+        /** The persistence forecast. */
         PERSISTENCE
     }
 
-    /** Scores by the batches of {@code loader}; {@code wish} is asked for this rank's before each of them. */
-    Validator(Replica replica, DataLoader loader, Supplier<RunSignal> wish) {
+    /**
+     * A validation with the batches of {@code loader}.
+     *
+     * @param stop asked before each batch whether to end; all ranks get the same answer
+     */
+    Validator(Replica replica, DataLoader loader, BooleanSupplier stop) {
         this.replica = replica;
         this.loader = loader;
-        this.wish = wish;
+        this.stop = stop;
     }
 
     /**
      * Scores all validation batches after {@code step} steps of training. {@code firstBatch} sees the first one while
-     * the replica still holds its prediction. Returns nothing if a rank wishes to stop: then all do.
+     * the model still holds its prediction. Returns nothing if it was stopped.
      *
      * @throws org.isobar.fault.UserException if a loss is not finite
      */
@@ -46,21 +50,21 @@ public final class Validator {
         try (DataLoader.Epoch epoch = loader.epoch(0)) {
             while (epoch.hasNext()) {
                 try (Batch batch = epoch.next()) {
-                    Tensor input = batch.input();
-                    Tensor target = batch.target();
-                    Replica.Evaluation evaluation = replica.evaluate(input, target, wish.get());
-                    FiniteLossCheck.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
-                        new FiniteLossCheck.Origin(replica, loader.dataset()));
-                    if (evaluation.batch().wish() == RunSignal.STOP) {
+                    if (stop.getAsBoolean()) {
                         return Optional.empty();
                     }
+                    Tensor input = batch.input();
+                    Tensor target = batch.target();
+                    Evaluation evaluation = replica.evaluator().evaluate(input, target);
+                    FiniteLossCheck.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
+                        new FiniteLossCheck.Origin(replica, loader.dataset()));
                     if (batches == 0) {
-                        firstBatch.view(target, replica.prediction());
+                        firstBatch.view(target, replica.model().prediction());
                     }
                     loss += evaluation.loss();
                     rmse = add(rmse, evaluation.rmse());
                     if (baseline == Baseline.PERSISTENCE) {
-                        persistence = add(persistence, replica.scorePersistence(input, target));
+                        persistence = add(persistence, replica.evaluator().scorePersistence(input, target));
                     }
                     batches++;
                 }
@@ -69,7 +73,7 @@ public final class Validator {
         return Optional.of(new ValidationScores(loss / batches, divide(rmse, batches), divide(persistence, batches)));
     }
 
-    /** Looks at a target and its prediction, both (B, C, H, W). */
+    /** Receives a target and its prediction, both (B, C, H, W). */
     interface BatchViewer {
         void view(Tensor target, Tensor prediction);
     }

@@ -28,9 +28,12 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
+import org.isobar.train.step.StepOptions;
+import org.isobar.train.step.TrainStep;
 import org.isobar.vit.VitConfig;
 
 /**
@@ -102,7 +105,7 @@ public final class GoldenCase {
             HostBuffer target = device.hostBuffer(DType.F32, targets);
             SafeTensorsFile tensors = tensors(name)) {
             Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
-                Replica.Options.of(compute, GradientSync.Options.DEFAULT));
+                StepOptions.of(compute, GradientSync.Options.DEFAULT));
             fill(input.segment(), i -> Math.sin(0.013 * i));
             fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));
             initialize(replica);
@@ -115,8 +118,8 @@ public final class GoldenCase {
      * Sets element i of parameter j to base + 0.02 sin(0.37 i + 1.3 (j + 1)); base is 1 for weights of norms, else 0.
      */
     private void initialize(Replica replica) {
-        replica.initialize(0);
-        Map<String, Tensor> weights = replica.parameters().stateDict();
+        replica.model().initialize(0);
+        Map<String, Tensor> weights = replica.model().parameters().stateDict();
         int j = 0;
         for (JsonNode parameter : reference.get("parameters")) {
             double phase = 1.3 * ++j;
@@ -126,10 +129,10 @@ public final class GoldenCase {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment host = arena.allocate(tensor.bytes(), Float.BYTES);
                 fill(host, i -> base + 0.02 * Math.sin(0.37 * i + phase));
-                replica.device().upload(tensor, host);
+                replica.model().device().upload(tensor, host);
             }
         }
-        replica.parameters().refresh(replica.device().ops());
+        replica.model().parameters().refresh(replica.model().device().ops());
     }
 
     private static void fill(MemorySegment host, IntToDoubleFunction formula) {
@@ -156,23 +159,25 @@ public final class GoldenCase {
         }
 
         List<Deviation> deviations() {
-            Replica.Evaluation evaluation = replica.evaluate(input, target);
-            compare("prediction", "output", replica.prediction(), bounds.output());
+            Evaluation evaluation = replica.evaluator().evaluate(input, target);
+            compare("prediction", "output", replica.model().prediction(), bounds.output());
             compare("score of channel ", evaluation.rmse());
-            replica.gradients(input, target, new Pass.None());
-            compareAll("gradient of ", "grad.", replica.parameters().gradientDict(), bounds.gradient());
+            replica.step().gradients(input, target, new Pass.None());
+            compareAll("gradient of ", "grad.", replica.model().parameters().gradientDict(), bounds.gradient());
             int steps = reference.get("losses").size();
             JsonNode c = reference.get("config");
             LearningRateSchedule schedule = new LearningRateSchedule.Cosine(c.get("lr").asDouble(),
                 c.get("num_iters").asLong(), c.get("warmup").asLong());
             for (int step = 0; step < steps; step++) {
-                double loss = replica.trainStep(input, target,
-                    new Replica.StepContext(0, step, IndexSpan.whole(batch), schedule.at(step)));
+                double loss = replica.step().run(input, target,
+                    new TrainStep.Context(0, step, IndexSpan.whole(batch), schedule.at(step)));
                 compare("loss of step " + step, loss, reference.get("losses").get(step).asDouble());
             }
-            compare("loss after the last step", replica.evaluate(input, target).loss(), reference.get("loss_after")
+            compare("loss after the last step", replica.evaluator().evaluate(input, target).loss(),
+                reference.get("loss_after")
                 .asDouble());
-            compareAll("weights after five steps: ", "after.", replica.parameters().stateDict(), bounds.weight());
+            compareAll("weights after five steps: ", "after.", replica.model().parameters().stateDict(),
+                bounds.weight());
             return deviations;
         }
 
@@ -200,7 +205,7 @@ public final class GoldenCase {
                 MemorySegment expected = arena.allocate(tensor.bytes(), Float.BYTES);
                 MemorySegment actual = arena.allocate(tensor.bytes(), Float.BYTES);
                 tensors.read(key, expected);
-                replica.device().download(actual, tensor);
+                replica.model().device().download(actual, tensor);
                 deviations.add(new Deviation(what, relativeError(actual, expected), tolerance));
             }
         }

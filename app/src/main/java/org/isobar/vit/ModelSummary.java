@@ -7,15 +7,15 @@ import org.isobar.nn.LayerNorm;
 
 /** Formats the model as PyTorch prints the tutorial's model: one line for each module, equal blocks merged. */
 final class ModelSummary {
-    private final VitConfig config;
+    private final VitShape config;
     private final List<String> lines = new ArrayList<>();
 
-    private ModelSummary(VitConfig config) {
+    private ModelSummary(VitShape config) {
         this.config = config;
     }
 
     /** The lines of the tree, joined by line breaks. */
-    static String of(VitConfig config) {
+    static String of(VitShape config) {
         ModelSummary summary = new ModelSummary(config);
         summary.model();
         return String.join("\n", summary.lines);

@@ -24,7 +24,7 @@ import org.isobar.tensor.Tensor;
  * <p>Keeps no activations: backward cuts the image into patches again.
  */
 final class PatchEmbed {
-    private final VitConfig config;
+    private final VitShape config;
     private final List<String> projection; // module names
     private final List<String> sum;
     private final Parameter positions;
@@ -33,7 +33,7 @@ final class PatchEmbed {
     private final DropoutLayer dropout;
 
     /** Declares the parameters {@code pos_embed} and {@code patch_embed.proj} in the root scope {@code here}. */
-    PatchEmbed(ParameterScope here, VitConfig config) {
+    PatchEmbed(ParameterScope here, VitShape config) {
         this.config = config;
         long fanIn = (long) config.inChannels() * config.patch() * config.patch();
         Initializer uniform = new Initializer.Uniform(1 / Math.sqrt(fanIn)); // PyTorch's default for convolutions

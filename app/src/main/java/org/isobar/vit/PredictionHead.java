@@ -18,7 +18,7 @@ import org.isobar.tensor.Tensor;
  * those of the norm are summed over cp.
  */
 final class PredictionHead {
-    private final VitConfig config;
+    private final VitShape config;
     private final Sequence sequence;
     private final LayerNorm norm;
     private final Linear head;
@@ -26,7 +26,7 @@ final class PredictionHead {
     private record Kept(LayerNorm.Statistics statistics) { }
 
     /** Declares the parameters of {@code norm} and {@code head} in the scope {@code here}. */
-    PredictionHead(ParameterScope here, VitConfig config) {
+    PredictionHead(ParameterScope here, VitShape config) {
         this.config = config;
         sequence = here.layout().sequence();
         norm = new LayerNorm(here.onSequenceShard().child("norm"), config.embed());

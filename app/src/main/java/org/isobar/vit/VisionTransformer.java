@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.device.DeviceArena;
+import org.isobar.model.Loss;
+import org.isobar.model.Model;
+import org.isobar.model.RelativeL2Loss;
 import org.isobar.nn.Layer;
 import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterScope;
@@ -25,8 +28,8 @@ import org.isobar.tensor.Tensor;
  *
  * <p>Keeps for backward the input of each block and of the head, in addition to what these layers keep.
  */
-public final class VisionTransformer {
-    private final VitConfig config;
+public final class VisionTransformer implements Model {
+    private final VitShape config;
     private final Sequence sequence;
     private final PatchEmbed embed;
     private final List<Layer> blocks = new ArrayList<>();
@@ -35,7 +38,7 @@ public final class VisionTransformer {
     private record Kept(List<Tensor> streams) { }
 
     /** Declares this rank's slices of all parameters in {@code store}, in forward order. */
-    public VisionTransformer(ParameterStore store, VitConfig config, Layout layout) {
+    VisionTransformer(ParameterStore store, VitShape config, Layout layout) {
         this.config = config;
         sequence = layout.sequence();
         ParameterScope root = ParameterScope.root(store, layout);
@@ -49,12 +52,7 @@ public final class VisionTransformer {
         head = new PredictionHead(root, config);
     }
 
-    /** The shape of this model. */
-    public VitConfig config() {
-        return config;
-    }
-
-    /** Computes {@code prediction} (B, Cout, H, W) from {@code image} (B, Cin, H, W). */
+    @Override
     public void forward(Tensor prediction, Tensor image, Pass pass) {
         List<Tensor> streams = new ArrayList<>();
         Tensor stream = stream(image, pass);
@@ -70,7 +68,7 @@ public final class VisionTransformer {
         pass.push(this, new Kept(streams));
     }
 
-    /** Adds to all parameter gradients. The gradient of the image is not needed and not computed. */
+    @Override
     public void backward(Tensor dPrediction, Tensor image, Pass pass) {
         List<Tensor> streams = pass.pop(this, Kept.class).streams();
         try (DeviceArena.Scope scratch = pass.scratch()) {
@@ -96,6 +94,11 @@ public final class VisionTransformer {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             embed.backward(sequence.gathered(dStream, scratch, pass.ops()), image, pass);
         }
+    }
+
+    @Override
+    public Loss loss() {
+        return new RelativeL2Loss();
     }
 
     /** The module tree, as PyTorch prints the tutorial's model. */

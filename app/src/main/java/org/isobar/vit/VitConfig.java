@@ -1,10 +1,13 @@
 package org.isobar.vit;
 
-import org.isobar.device.ops.PatchShape;
+import org.isobar.distributed.Communicators;
+import org.isobar.model.ModelSpec;
+import org.isobar.nn.Layout;
+import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Recompute;
 
 /**
- * Sizes of a vision transformer.
+ * The spec of a vision transformer: its sizes.
  *
  * @param height      rows of the image, a multiple of {@code patch}
  * @param width       columns of the image, a multiple of {@code patch}
@@ -20,7 +23,7 @@ import org.isobar.nn.Recompute;
  * @param recompute   which activations are recomputed in backward instead of being kept
  */
 public record VitConfig(int height, int width, int patch, int inChannels, int outChannels, int embed, int depth,
-    int heads, int hidden, double dropout, Recompute recompute) {
+    int heads, int hidden, double dropout, Recompute recompute) implements ModelSpec, VitShape {
 
     /** A model without recomputation of whole layers. */
     public VitConfig(int height, int width, int patch, int inChannels, int outChannels, int embed, int depth,
@@ -28,29 +31,14 @@ public record VitConfig(int height, int width, int patch, int inChannels, int ou
         this(height, width, patch, inChannels, outChannels, embed, depth, heads, hidden, dropout, Recompute.NONE);
     }
 
-    /** A copy with another recomputation setting. */
+    @Override
     public VitConfig with(Recompute other) {
         return new VitConfig(height, width, patch, inChannels, outChannels, embed, depth, heads, hidden, dropout,
             other);
     }
 
-    /** Number of tokens of one image. */
-    public long tokens() {
-        return (long) (height / patch) * (width / patch);
-    }
-
-    /** Drop-path probability of block {@code index}: {@code torch.linspace(0, dropout, depth)[index]}. */
-    public double dropPath(int index) {
-        return depth == 1 ? 0 : dropout * index / (depth - 1);
-    }
-
-    /** Shape of the patches of a batch of input images. */
-    PatchShape inputPatches(long batch) {
-        return new PatchShape(batch, inChannels, height, width, patch, PatchShape.Order.CHANNEL_FIRST);
-    }
-
-    /** Shape of the patches of a batch of predictions. */
-    PatchShape outputPatches(long batch) {
-        return new PatchShape(batch, outChannels, height, width, patch, PatchShape.Order.CHANNEL_LAST);
+    @Override
+    public VisionTransformer create(ParameterStore parameters, Communicators communicators) {
+        return new VisionTransformer(parameters, this, Layout.of(communicators, tokens()));
     }
 }

@@ -99,14 +99,14 @@ class BadOutputTest {
     @Test
     void unexpectedFailureLogsItsStackTrace() throws IOException {
         RunConfig sound = TinyRun.config(data, earlier.logs());
-        VitConfig model = sound.model();
+        VitConfig model = (VitConfig) sound.model();
         VitConfig broken = new VitConfig(model.height(), model.width(), 0, model.inChannels(), model.outChannels(),
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
             sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.checkpoint(), sound.device(),
             sound.threads(), sound.cuda(), sound.entries(), sound.effects());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
-        assertEquals(1, TrainingRun.run(config, new TrainingRun.Surroundings(JobSecret.none(), Map.of(),
+        assertEquals(1, TrainingRun.run(config, new RunContext(JobSecret.none(), Map.of(),
             Screen.plain(screen), StopRequest.NONE)));
         String log = Files.readString(output.resolve("out.log"));
         assertTrue(log.contains(" - ERROR - unexpected failure\njava.lang.ArithmeticException: / by zero\n\tat "), log);

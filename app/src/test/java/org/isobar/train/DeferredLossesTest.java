@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 
 import org.isobar.train.step.BatchLoss;
-import org.isobar.train.step.RunSignal;
 import org.junit.jupiter.api.Test;
 
 /** Each loss is read once, in order, after the next step has been issued. */
@@ -20,7 +19,7 @@ class DeferredLossesTest {
         seen.add("issue " + step);
         losses.add(new DeferredLosses.Issued(step, new int[] {step}, () -> {
             seen.add("ask " + step);
-            return new BatchLoss(loss, RunSignal.NOTHING, new double[] {loss, 1});
+            return new BatchLoss(loss, new double[] {loss, 1});
         }));
     }
 
@@ -43,22 +42,8 @@ class DeferredLossesTest {
         issue(3, 0.25);
         losses.settle();
         assertEquals((0.5 + 0.25) / 2, sum.mean());
-        assertEquals(3, losses.wisher());
         assertEquals(List.of("step 1: 0.5", "step 3: 0.25"), seen.stream().filter(line -> line.startsWith("step"))
             .toList());
-    }
-
-    @Test
-    void theWishOfAStepIsHeardWithItsLoss() {
-        losses.add(new DeferredLosses.Issued(8, new int[] {8}, () ->
-            new BatchLoss(1, RunSignal.STOP, new double[] {1, 1})));
-        assertEquals(RunSignal.NOTHING, losses.wish());
-        issue(9, 1);
-        assertEquals(RunSignal.STOP, losses.wish());
-        assertEquals(8, losses.wisher());
-        losses.settle();
-        assertEquals(RunSignal.NOTHING, losses.wish());
-        assertEquals(9, losses.wisher());
     }
 
     @Test

@@ -73,9 +73,9 @@ class ProfilerRangesTest {
             device.reserve(plan.footprint());
             Replica replica = new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops()::copy),
                 GradientSync.Options.DEFAULT);
-            replica.initialize(1);
-            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data);
-            new Trainer(config, replica, Trainer.LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
+            replica.model().initialize(1);
+            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2);
+            new Trainer(config, replica, LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
                 Optional.empty()).run();
         }
     }

@@ -25,8 +25,10 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.BatchLoss;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
-import org.isobar.train.step.ReplicaOptions;
+import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepMemory;
+import org.isobar.train.step.StepOptions;
+import org.isobar.train.step.TrainStep;
 import org.isobar.vit.VitConfig;
 
 /**
@@ -41,7 +43,7 @@ public final class StepBenchmark {
     private final VitConfig model;
     private final Device device;
     private final Plan plan;
-    private final Replica.Options options;
+    private final StepOptions options;
     private final int batch;
     private final MemoryPlan memoryPlan;
 
@@ -81,9 +83,13 @@ public final class StepBenchmark {
         this.config = config;
         this.device = device;
         this.plan = plan;
-        model = config.model();
+        if (!(config.model() instanceof VitConfig vit)) {
+            throw new UserException("bench step measures the vision transformer beside PyTorch's; give a preset with "
+                + "architecture vit");
+        }
+        model = vit;
         batch = config.training().localBatchSize();
-        options = ReplicaOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
+        options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
         memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
@@ -118,16 +124,16 @@ public final class StepBenchmark {
     private Spread steps(Batch data, List<Double> losses) {
         try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
-            Replica replica = replica(device, memory, options.steps())) {
+            Replica replica = replica(device, memory, options.launch())) {
             load(replica);
             for (int step = 0; step < plan.warmup; step++) {
-                losses.add(replica.trainStep(data.input, data.target, context(step)));
+                losses.add(replica.step().run(data.input, data.target, context(step)));
             }
             stopwatch.mark();
-            Supplier<BatchLoss> last = replica.issue(data.input, data.target, context(plan.warmup));
+            Supplier<BatchLoss> last = replica.step().issue(data.input, data.target, context(plan.warmup));
             stopwatch.mark();
             for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
-                Supplier<BatchLoss> next = replica.issue(data.input, data.target, context(step));
+                Supplier<BatchLoss> next = replica.step().issue(data.input, data.target, context(step));
                 stopwatch.mark();
                 losses.add(last.get().mean()); // one step later, as in training
                 last = next;
@@ -140,24 +146,24 @@ public final class StepBenchmark {
 
     /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
     private List<OperationGroup> operations(Batch data) {
-        if (options.steps() == Replica.Steps.CAPTURED) {
+        if (options.launch() == StepLaunch.GRAPH) {
             return List.of();
         }
         OperationTimes times = new OperationTimes();
         try (DryRunDevice dry = new DryRunDevice();
             StepMemory nothing = memoryPlan.allocate(dry);
-            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, Replica.Steps.ISSUED)) {
+            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, StepLaunch.EAGER)) {
             times.clear(); // operations of the constructor
-            replica.trainStep(data.input, data.target, context(0));
+            replica.step().run(data.input, data.target, context(0));
         }
         try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
             Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
-                Replica.Steps.ISSUED)) {
+                StepLaunch.EAGER)) {
             load(replica);
             for (int step = 0; step <= Math.min(OBSERVED_STEPS, plan.steps); step++) {
                 stopwatch.laps();
-                replica.trainStep(data.input, data.target, context(step));
+                replica.step().run(data.input, data.target, context(step));
                 if (step > 0) {
                     times.add(stopwatch.laps());
                 }
@@ -166,26 +172,26 @@ public final class StepBenchmark {
         return times.groups(plan.timing);
     }
 
-    private Replica replica(Device on, StepMemory memory, Replica.Steps steps) {
+    private Replica replica(Device on, StepMemory memory, StepLaunch launch) {
         return new Replica(on, model, batch, memory, Communicators.alone(on.ops()::copy),
-            new Replica.Options(options.compute(), options.adam(), options.sync(), steps));
+            options.with(launch));
     }
 
-    private Replica.StepContext context(int step) {
-        return new Replica.StepContext(config.training().seed(), step, IndexSpan.whole(batch), config.training().lr());
+    private TrainStep.Context context(int step) {
+        return new TrainStep.Context(config.training().seed(), step, IndexSpan.whole(batch), config.training().lr());
     }
 
     /** Sets the weights that PyTorch uses. */
     private void load(Replica replica) {
-        device.ops().fill(replica.parameters().values(), 0); // padding included
-        replica.parameters().stateDict().forEach((name, weight) -> {
+        device.ops().fill(replica.model().parameters().values(), 0); // padding included
+        replica.model().parameters().stateDict().forEach((name, weight) -> {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment host = arena.allocate(weight.bytes(), Float.BYTES);
                 SeededNumbers.fill(host, name, SeededNumbers.centre(name), SeededNumbers.WEIGHT_DEVIATION);
                 device.upload(weight, host);
             }
         });
-        replica.parameters().refresh(device.ops());
+        replica.model().parameters().refresh(device.ops());
     }
 
     private Shape inputs(int samples) {
@@ -205,7 +211,7 @@ public final class StepBenchmark {
         for (int i = 0; i < kernels.size(); i++) {
             facts.put("kernels " + (i + 1), kernels.get(i));
         }
-        String mode = options.steps() == Replica.Steps.CAPTURED ? "graphs" : "steps";
+        String mode = options.launch() == StepLaunch.GRAPH ? "graphs" : "steps";
         return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
             batch, config.training().lr(), plan.warmup, plan.steps, memoryPlan.stepFlops(), List.of(), null,
             new StepResult.Memory(0, 0), List.of(), facts);

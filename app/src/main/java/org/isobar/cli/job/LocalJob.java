@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.isobar.cli.signal.ProcessSignal;
 import org.isobar.cli.signal.RepeatedSignal;
 import org.isobar.fault.UserException;
-import org.isobar.train.TrainingRun;
+import org.isobar.train.RunContext;
 
 /**
  * Processes on this machine that live and die together. Rank 0 writes where this process writes; the lines of the
@@ -127,7 +127,7 @@ final class LocalJob implements AutoCloseable {
             End end = ends.take();
             code = end.code();
             if (code != 0) {
-                if (code != TrainingRun.INTERRUPTED && !isOfRequest(code)) {
+                if (code != RunContext.INTERRUPTED && !isOfRequest(code)) {
                     err.println("isobar launch: " + end + (running > 1 ? "; ending the others" : ""));
                     err.flush();
                 }

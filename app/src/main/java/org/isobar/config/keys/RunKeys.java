@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 import org.isobar.backend.Backend;
+import org.isobar.model.Architecture;
 import org.isobar.nn.Recompute;
 
 /** What computes, where a run starts and what it saves. The tutorial does not have these keys. */
@@ -31,6 +32,9 @@ public final class RunKeys extends KeyGroup {
     public final Key<Recompute> recompute = add(Key.freeOnResume("recompute", oneOf(Recompute.class),
         "Activations that backward computes again, to save memory. mlp: one more product in each block; block: the "
             + "forward pass of each block.").defaultsTo(Recompute.NONE).asOption());
+    public final Key<String> architecture = add(Key.fixedOnResume("architecture",
+        oneOf(Architecture.registered().keySet()), "Kind of model. vit: the tutorial's vision transformer.")
+        .defaultsTo("vit"));
     public final Key<Optional<Integer>> threads = add(Key.freeOnResume("threads", count(1, MOST_THREADS),
         "Compute threads of the CPU. Default: ISOBAR_THREADS, else all cores.").optional().asOption()
         .noEffect(ON_GPU, "the GPU computes"));

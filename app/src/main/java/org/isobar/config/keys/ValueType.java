@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.DoublePredicate;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -88,6 +89,12 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         String names = constants.stream().map(PythonFormat::str).collect(Collectors.joining(", "));
         return scalar(names.replace(", ", "|"), "one of: " + names,
             text -> constants.stream().filter(constant -> constant.name().equalsIgnoreCase(text)).findFirst());
+    }
+
+    static ValueType<String> oneOf(Set<String> names) {
+        String sorted = String.join(", ", new TreeSet<>(names));
+        return scalar(sorted.replace(", ", "|"), "one of: " + sorted, text -> Optional.of(text)
+            .filter(names::contains));
     }
 
     static ValueType<String> only(String choice) {

@@ -32,12 +32,12 @@ public final class FiniteLossCheck {
     /** What that says; all replicas ask together. */
     public static String complaint(BatchLoss loss, String when, int[] samples, Origin origin) {
         int culprit = loss.firstNonFiniteSample();
-        long sample = origin.replica.largest(culprit < 0 ? NONE : samples[culprit]);
+        long sample = origin.replica.consensus().largestOfReplicas(culprit < 0 ? NONE : samples[culprit]);
         String what = "the loss is " + loss.mean() + " " + when;
         return sample == NONE ? what + ", though that of every sample is finite"
             : what + ", sample " + sample + ": " + origin.dataset.firstNonFinite(sample)
                 .map(place -> "the data are not finite: " + place + "; mend the file, or leave the year out")
-                .orElse(ofFiniteData(origin.replica.compute()));
+                .orElse(ofFiniteData(origin.replica.model().compute()));
     }
 
     /** Loss scaling is no help against what overflows forward. */

@@ -18,11 +18,11 @@ public final class FirstNonFiniteLayer {
      * @param randomness of the step in question
      * @return PyTorch's name of the first layer whose output is not finite; nothing if all are
      */
-    public static Optional<String> firstNonFiniteLayer(Replica replica, Tensor input, Pass.Randomness randomness) {
-        FiniteScan survey = new FiniteScan(replica.device());
-        replica.forward(input, randomness, survey);
+    public static Optional<String> find(Replica replica, Tensor input, Pass.Randomness randomness) {
+        FiniteScan survey = new FiniteScan(replica.model().device());
+        replica.model().forward(input, randomness, survey);
         int layers = survey.names().size();
-        long fromTheEnd = replica.largestAnywhere(survey.first() < 0 ? 0 : layers - survey.first());
+        long fromTheEnd = replica.consensus().largest(survey.first() < 0 ? 0 : layers - survey.first());
         return fromTheEnd == 0 ? Optional.empty() : Optional.of(survey.names().get((int) (layers - fromTheEnd)));
     }
 }

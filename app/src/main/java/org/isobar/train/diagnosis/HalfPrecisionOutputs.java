@@ -9,12 +9,14 @@ import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.model.ModelSpec;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
-import org.isobar.vit.VitConfig;
+import org.isobar.train.step.StepOptions;
 
 /** Which layers of a model put out fp16 where that is the type of products, found by a forward pass of a dry run. */
 final class HalfPrecisionOutputs {
@@ -23,7 +25,7 @@ final class HalfPrecisionOutputs {
     private HalfPrecisionOutputs() { }
 
     /** Their names in PyTorch's tree: all but those of the residual stream and the image. */
-    static Set<String> layers(VitConfig config) {
+    static Set<String> layers(ModelSpec config) {
         Set<String> layers = new HashSet<>();
         ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
         try (DryRunDevice device = new DryRunDevice();
@@ -33,13 +35,13 @@ final class HalfPrecisionOutputs {
             DeviceArena images = device.arena("images", UNBOUNDED);
             Communicators communicators = new Communicators(alone, 0, device.ops()::copy, DryRunCommunicator::new)) {
             Replica replica = new Replica(device, config, 1, new StepMemory(state, kept, scratch), communicators,
-                Replica.Options.of(DType.F16, GradientSync.Options.DEFAULT));
-            replica.forward(images.f32(1, config.inChannels(), config.height(), config.width()), new Pass.None(),
-                (modules, y) -> {
-                    if (y.dtype() == DType.F16) {
-                        layers.addAll(modules);
-                    }
-                });
+                StepOptions.of(DType.F16, GradientSync.Options.DEFAULT));
+            Tensor input = images.allocate(DType.F32, config.input(1).extents());
+            replica.model().forward(input, new Pass.None(), (modules, y) -> {
+                if (y.dtype() == DType.F16) {
+                    layers.addAll(modules);
+                }
+            });
         }
         return layers;
     }

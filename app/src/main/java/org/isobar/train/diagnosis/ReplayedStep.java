@@ -79,28 +79,29 @@ final class ReplayedStep {
 
     /** The first weight that is not a finite number from the start. */
     Optional<String> firstNonFiniteWeight() {
-        FiniteScan weights = new FiniteScan(replica.device());
-        replica.parameters().stateDict().forEach((name, weight) -> weights.output(List.of(name), weight));
+        FiniteScan weights = new FiniteScan(replica.model().device());
+        replica.model().parameters().stateDict().forEach((name, weight) -> weights.output(List.of(name), weight));
         return weights.firstName();
     }
 
     /** Loss, outputs and gradients of the sample at one place of the global batch, with the random masks of then. */
     Finding replay(int place) {
-        try (DataLoader loader = new DataLoader(replica.device(), dataset, sampler(place), 0);
+        try (DataLoader loader = new DataLoader(replica.model().device(), dataset, sampler(place), 0);
             DataLoader.Epoch samples = loader.epoch(epoch, step);
             Batch batch = samples.next()) {
-            FiniteScan outputs = new FiniteScan(replica.device());
-            FiniteScan narrowOutputs = new FiniteScan(replica.device());
-            double loss = replica.gradients(batch.input(), batch.target(), new Pass.Masks(training.seed(), before,
-                new IndexSpan(place, 1, training.globalBatchSize())), (modules, y) -> {
-                    outputs.output(modules, y);
-                    if (narrow.containsAll(modules)) {
-                        narrowOutputs.output(modules, y);
-                    }
-                });
-            FiniteScan gradients = new FiniteScan(replica.device());
+            FiniteScan outputs = new FiniteScan(replica.model().device());
+            FiniteScan narrowOutputs = new FiniteScan(replica.model().device());
+            Pass.Masks masks = new Pass.Masks(training.seed(), before,
+                new IndexSpan(place, 1, training.globalBatchSize()));
+            double loss = replica.step().gradients(batch.input(), batch.target(), masks, (modules, y) -> {
+                outputs.output(modules, y);
+                if (narrow.containsAll(modules)) {
+                    narrowOutputs.output(modules, y);
+                }
+            });
+            FiniteScan gradients = new FiniteScan(replica.model().device());
             List<Map.Entry<String, Tensor>> backwards =
-                List.copyOf(replica.parameters().gradientDict().entrySet()).reversed();
+                List.copyOf(replica.model().parameters().gradientDict().entrySet()).reversed();
             backwards.forEach(entry -> gradients.output(List.of(entry.getKey()), entry.getValue()));
             long sample = batch.samples()[0];
             Optional<String> data = Double.isFinite(loss) ? Optional.empty()

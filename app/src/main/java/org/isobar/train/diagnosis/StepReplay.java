@@ -26,6 +26,7 @@ import org.isobar.train.memory.RunMemory;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepOptions;
 
 /**
  * The step that follows a checkpoint, again: on one process, in single precision whatever the run had, one sample at a
@@ -93,8 +94,8 @@ public final class StepReplay {
             try (RunMemory memory = new RunMemory(device, plan);
                 Replica replica = new Replica(device, config.model(), 1, memory.take(),
                     Communicators.alone(device.ops()::copy),
-                    Replica.Options.of(DType.F32, GradientSync.Options.DEFAULT))) {
-                replica.state().restore(checkpoint, state.control());
+                    StepOptions.of(DType.F32, GradientSync.Options.DEFAULT))) {
+                replica.step().state().restore(checkpoint, state.control());
                 return run(new ReplayedStep(replica, dataset, config, checkpoint.iteration(), state));
             }
         }

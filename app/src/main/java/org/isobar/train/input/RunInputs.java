@@ -15,10 +15,10 @@ import org.isobar.data.NormalizationPlace;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
+import org.isobar.model.ModelSpec;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.train.memory.MemoryCheck;
-import org.isobar.vit.VitConfig;
 
 /** How a configured run reads its data on one device. */
 public record RunInputs(RunConfig config, Device device) {
@@ -26,7 +26,7 @@ public record RunInputs(RunConfig config, Device device) {
     /** What the loaders of training and validation will take. */
     public MemoryCheck.Inputs memory() {
         DatasetConfig data = training();
-        VitConfig model = config.model();
+        ModelSpec model = config.model();
         int loaders = 2;
         return new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
             batch -> loaders * DataLoader.slots(config.data().numDataWorkers(), batch),
@@ -61,7 +61,7 @@ public record RunInputs(RunConfig config, Device device) {
 
     private DatasetConfig dataset(Path path, OptionalLong limit) {
         DataConfig data = config.data();
-        VitConfig model = config.model();
+        ModelSpec model = config.model();
         return new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(), model.height(), model.width(),
             model.inChannels(), model.outChannels(), data.dt(), limit);
     }

@@ -19,9 +19,9 @@ import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.model.ModelSpec;
 import org.isobar.nn.Recompute;
 import org.isobar.tensor.DType;
-import org.isobar.vit.VitConfig;
 
 /**
  * Holds what a run needs of its device against what is free, before any of it is allocated. Where that is too little,
@@ -54,7 +54,7 @@ public final class MemoryCheck {
      * @param inputs  what brings the samples
      * @param saving  what it saves under way
      */
-    public record Run(VitConfig model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
+    public record Run(ModelSpec model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
             return new Run(model, otherBatch, otherCompute, member, inputs, saving);
         }

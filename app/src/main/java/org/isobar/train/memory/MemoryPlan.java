@@ -12,12 +12,14 @@ import org.isobar.device.Footprint;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.model.ModelSpec;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
-import org.isobar.vit.VitConfig;
+import org.isobar.train.step.StepOptions;
+import org.isobar.train.step.TrainStep;
 
 /**
  * What one training step needs, found by running it on a device that does no mathematics: exact, since it is the very
@@ -58,22 +60,22 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     }
 
     /** The plan of a training step of {@code batch} samples in single precision on a rank that is alone. */
-    public static MemoryPlan of(VitConfig config, int batch) {
+    public static MemoryPlan of(ModelSpec config, int batch) {
         return of(config, batch, DType.F32);
     }
 
     /** The plan of a training step with products in {@code compute} on a rank that is alone. */
-    public static MemoryPlan of(VitConfig config, int batch, DType compute) {
+    public static MemoryPlan of(ModelSpec config, int batch, DType compute) {
         return of(config, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0);
     }
 
     /** The plan of a training step in single precision on one rank of a grid. */
-    public static MemoryPlan of(VitConfig config, int batch, ProcessGrid grid, int rank) {
+    public static MemoryPlan of(ModelSpec config, int batch, ProcessGrid grid, int rank) {
         return of(config, batch, DType.F32, grid, rank);
     }
 
     /** The plan of a training step of {@code batch} local samples, products in {@code compute}, on a rank of a grid. */
-    public static MemoryPlan of(VitConfig config, int batch, DType compute, ProcessGrid grid, int rank) {
+    public static MemoryPlan of(ModelSpec config, int batch, DType compute, ProcessGrid grid, int rank) {
         try (DryRunDevice device = new DryRunDevice();
             DeviceArena state = device.arena("state", UNBOUNDED);
             DeviceArena kept = device.arena("activations", UNBOUNDED);
@@ -81,13 +83,14 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             DeviceArena images = device.arena("images", UNBOUNDED);
             Communicators communicators = new Communicators(grid, rank, device.ops()::copy, DryRunCommunicator::new)) {
             Replica replica = new Replica(device, config, batch, new StepMemory(state, kept, scratch),
-                communicators, Replica.Options.of(compute, GradientSync.Options.DEFAULT));
+                communicators, StepOptions.of(compute, GradientSync.Options.DEFAULT));
             Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
             Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
-            replica.trainStep(input, target, new Replica.StepContext(0, 0, IndexSpan.whole(batch), 0));
+            replica.step().run(input, target, new TrainStep.Context(0, 0, IndexSpan.whole(batch), 0));
             double flops = device.flops();
-            replica.evaluate(input, target);
-            long saved = replica.state().share(grid, rank).stream().mapToLong(slice -> slice.here().bytes()).sum();
+            replica.evaluator().evaluate(input, target);
+            long saved = replica.step().state().share(grid, rank).stream().mapToLong(slice -> slice.here().bytes())
+                .sum();
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), saved,
                 device.footprint(), flops);
         }

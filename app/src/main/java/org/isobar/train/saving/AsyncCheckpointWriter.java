@@ -49,8 +49,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
      * @param job      throws if the job cannot go on
      */
     public AsyncCheckpointWriter(RunConfig config, RunLog log, CheckpointWriter writer, Snapshot snapshot,
-        StopRequest interruption,
-        Runnable job) {
+        StopRequest interruption, Runnable job) {
         this.config = config;
         this.log = log;
         this.writer = writer;
@@ -61,13 +60,13 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     }
 
     @Override
-    public RunSignal wish() {
+    public RunSignal signal() {
         if (interruption.isRequested()) {
             return RunSignal.STOP;
         }
         boolean due = writer.rank() == 0 && isWritten() && options().interval()
             .filter(interval -> System.nanoTime() - last >= interval.toNanos()).isPresent();
-        return due ? RunSignal.SAVE : RunSignal.NOTHING;
+        return due ? RunSignal.SAVE : RunSignal.NONE;
     }
 
     @Override

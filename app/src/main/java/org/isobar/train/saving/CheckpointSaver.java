@@ -5,13 +5,13 @@ import java.util.Optional;
 import org.isobar.checkpoint.SaveResult;
 import org.isobar.train.step.RunSignal;
 
-/** The saving of checkpoints, as the training loop of a rank sees it. */
+/** Saves the checkpoints of one rank. */
 public interface CheckpointSaver extends AutoCloseable {
-    /** None are saved, and nobody can ask for an end that would need one. */
+    /** Saves nothing. A request to stop ends the process at once. */
     CheckpointSaver NONE = new CheckpointSaver() {
         @Override
-        public RunSignal wish() {
-            return RunSignal.NOTHING;
+        public RunSignal signal() {
+            return RunSignal.NONE;
         }
 
         @Override
@@ -39,33 +39,33 @@ public interface CheckpointSaver extends AutoCloseable {
         public void close() { }
     };
 
-    /** What this rank wishes at this moment. */
-    RunSignal wish();
+    /** The signal that this rank raises now: to stop if the process was asked to, to save if the interval is over. */
+    RunSignal signal();
 
-    /** Whether a checkpoint is due after that iteration, whatever anybody wishes. */
+    /** Whether a checkpoint is due after that iteration on all ranks. */
     boolean isDueAfter(long iteration);
 
-    /** Waits until the last checkpoint is written as far as this rank is concerned, and warns if that takes long. */
+    /** Waits until this rank has written its share of the last checkpoint, and warns if that takes long. */
     void awaitTurn();
 
     /**
-     * Saves a checkpoint; all ranks do so together, when all have awaited their turn. Returns when all is copied, so
-     * that training can go on.
+     * Saves a checkpoint. All ranks call this together, after {@link #awaitTurn} has returned on all of them. Returns
+     * when the tensors are copied to host memory, so that training can continue.
      *
-     * @param state of account on rank 0 alone
+     * @param state used by rank 0 only
      */
     void save(long iteration, TrainingState state);
 
-    /** Waits likewise for the last of all; says why it is not written, if it is not. */
+    /** Waits until this rank has written its share of the last checkpoint; returns the reason if that failed. */
     Optional<String> await();
 
     /**
-     * Saves likewise, apart from all others, a checkpoint whose next step goes wrong. Returns when this rank has
+     * Saves a checkpoint whose next step fails, in a directory apart from the others. Returns when this rank has
      * written its share.
      */
     SaveResult saveForReplay(long iteration, TrainingState state);
 
-    /** Gives up what is not written. */
+    /** Abandons a checkpoint that is still being written. */
     @Override
     void close();
 }

@@ -3,23 +3,22 @@ package org.isobar.train.step;
 import java.util.Arrays;
 
 /**
- * The loss of a global batch, what this replica's part of it came from, and what the ranks want.
+ * The loss of a global batch, and what this rank's part of it is made of.
  *
- * @param mean  relative L2 loss of the global batch
- * @param wish  the greatest of all ranks'
- * @param norms of each sample of this replica: of its difference from the target, and of the target; (B, 2), flat
+ * @param mean  loss of the global batch
+ * @param terms of each sample of this rank: norm of the difference from the target, and of the target; (B, 2), flat
  */
-public record BatchLoss(double mean, RunSignal wish, double[] norms) {
+public record BatchLoss(double mean, double[] terms) {
 
-    /** The mean, behind it the wish, and behind that the norms. */
+    /** From the mean, followed by the terms. */
     static BatchLoss of(double[] values) {
-        return new BatchLoss(values[0], RunSignal.of(values[1]), Arrays.copyOfRange(values, 2, values.length));
+        return new BatchLoss(values[0], Arrays.copyOfRange(values, 1, values.length));
     }
 
-    /** The first sample of this replica whose loss is not finite, by its place in the local batch, or -1. */
+    /** The first sample of this rank whose loss is not finite, by its place in the local batch; -1 if there is none. */
     public int firstNonFiniteSample() {
-        for (int sample = 0; sample < norms.length / 2; sample++) {
-            if (!Double.isFinite(norms[2 * sample] / norms[2 * sample + 1])) {
+        for (int sample = 0; sample < terms.length / 2; sample++) {
+            if (!Double.isFinite(terms[2 * sample] / terms[2 * sample + 1])) {
                 return sample;
             }
         }

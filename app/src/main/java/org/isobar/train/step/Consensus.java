@@ -5,20 +5,47 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Reduction;
+import org.isobar.nn.Parameter;
+import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.Tensor;
 
-/**
- * What ranks find out by asking each other, all of them together.
- *
- * @param numbers (2), F64: by which they do
- */
-record Consensus(Device device, Tensor numbers) {
+/** Questions that ranks settle by asking each other. All ranks ask together, and all get the same answer. */
+public final class Consensus {
     private static final int CHUNK = 1 << 20; // bytes
 
+    private final Device device;
+    private final Communicators communicators;
+    private final Communicator all;
+    private final Communicator dataParallel;
+    private final Tensor numbers;
+
+    /** Questions that are reduced in {@code numbers} (2), F64. */
+    Consensus(Device device, Communicators communicators, Tensor numbers) {
+        this.device = device;
+        this.communicators = communicators;
+        this.numbers = numbers;
+        all = communicators.along(Axis.values());
+        dataParallel = communicators.along(Axis.DP);
+    }
+
+    /**
+     * Whether all ranks that hold the same slices of weights hold the same bits, and all ranks of a tensor-parallel
+     * group the same bits of weights that are not cut.
+     */
+    public boolean agreeOn(ParameterStore parameters) {
+        List<Tensor> uncut = parameters.parameters().stream()
+            .filter(parameter -> parameter.parts().stream().allMatch(part -> part.shard().parts() == 1))
+            .map(Parameter::value).toList();
+        boolean replicasAgree = agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
+        return agree(communicators.along(Axis.TP), uncut) && replicasAgree;
+    }
+
     /** Whether all have the same bits in these tensors, F32. */
-    boolean agree(Communicator ranks, List<Tensor> weights) {
+    private boolean agree(Communicator ranks, List<Tensor> weights) {
         CRC32C crc = new CRC32C();
         MemorySegment host = MemorySegment.ofArray(new byte[CHUNK]);
         for (Tensor weight : weights) {
@@ -36,8 +63,27 @@ record Consensus(Device device, Tensor numbers) {
         return largest[0] == -largest[1];
     }
 
-    /** The largest of the numbers that they name, up to 2^53. */
-    long largest(long number, Communicator ranks) {
+    /** The largest of the numbers that the data-parallel ranks name, up to 2^53. */
+    public long largestOfReplicas(long number) {
+        return largest(number, dataParallel);
+    }
+
+    /** The largest of the numbers that all ranks name, up to 2^53. */
+    public long largest(long number) {
+        return largest(number, all);
+    }
+
+    /** Whether {@code mine} is true on any rank. */
+    public boolean anyTrue(boolean mine) {
+        return largest(mine ? 1 : 0) > 0;
+    }
+
+    /** Returns when all ranks have called it. */
+    public void barrier() {
+        anyTrue(false);
+    }
+
+    private long largest(long number, Communicator ranks) {
         Tensor one = numbers.slice(0, 1);
         device.upload(one, MemorySegment.ofArray(new double[] {number}));
         ranks.allReduce(one, Reduction.MAX).await();

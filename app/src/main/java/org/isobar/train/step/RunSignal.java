@@ -1,23 +1,20 @@
 package org.isobar.train.step;
 
-/**
- * What a rank would have all do after a step. The greatest wish of all ranks, which each of them learns with the step's
- * loss, is what they do.
- */
+/** What a rank asks all ranks to do after a step; the greatest signal that any rank raises is what all do. */
 public enum RunSignal {
-    /** Nothing. */
-    NOTHING,
+    /** To go on. */
+    NONE,
     /** To save a checkpoint. */
     SAVE,
-    /** To save a checkpoint, and end. */
+    /** To save a checkpoint and end. */
     STOP;
 
-    /** The wish that travels as {@code number}. */
+    /** The signal that is sent as {@code number}. */
     static RunSignal of(double number) {
         return values()[(int) number];
     }
 
-    /** As what it travels: the maximum is the greatest. */
+    /** The number that this signal is sent as. The maximum of several is that of the greatest. */
     double number() {
         return ordinal();
     }

@@ -14,16 +14,16 @@ import org.isobar.tensor.Tensor;
  */
 final class StepLauncher implements AutoCloseable {
     private final Device device;
-    private final Replica.Steps steps;
+    private final StepLaunch launch;
     private final Map<Places, DeviceGraph> graphs = new HashMap<>();
     private boolean prepared;
 
     /** Where a batch lies. */
     private record Places(long input, long target) { }
 
-    StepLauncher(Device device, Replica.Steps steps) {
+    StepLauncher(Device device, StepLaunch launch) {
         this.device = device;
-        this.steps = steps;
+        this.launch = launch;
     }
 
     /**
@@ -31,7 +31,7 @@ final class StepLauncher implements AutoCloseable {
      * such as loaded kernels. All steps must be alike but for these two addresses and the values in tensors.
      */
     void run(Tensor input, Tensor target, Runnable step) {
-        if (prepared && steps == Replica.Steps.CAPTURED) {
+        if (prepared && launch == StepLaunch.GRAPH) {
             graphs.computeIfAbsent(new Places(input.address(), target.address()), places -> device.capture(step))
                 .launch();
         } else {

@@ -13,6 +13,7 @@ import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
+import org.isobar.model.ModelSpec;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
@@ -21,7 +22,7 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
-import org.isobar.vit.VitConfig;
+import org.isobar.train.step.TrainStep;
 
 /**
  * Trains a model whole and partitioned, from the same weights and on the same global batch, and compares the results.
@@ -45,7 +46,7 @@ final class ModelComparison implements AutoCloseable {
     private record Variant(Replica replica, StepMemory memory, Tensor input, Tensor target, IndexSpan samples) { }
 
     /** Creates both models for {@code batch} samples per data-parallel replica. */
-    ModelComparison(Device device, Communicators communicators, VitConfig config, int batch) {
+    ModelComparison(Device device, Communicators communicators, ModelSpec config, int batch) {
         this.device = device;
         this.communicators = communicators;
         slices = new RankSlices(device);
@@ -61,7 +62,7 @@ final class ModelComparison implements AutoCloseable {
             new IndexSpan(communicators.coordinate(Axis.DP), replicas, globalBatch));
     }
 
-    private static long imageBytes(VitConfig config) {
+    private static long imageBytes(ModelSpec config) {
         long channels = Math.max(config.inChannels(), config.outChannels());
         return DeviceArena.align(channels * config.height() * config.width() * Float.BYTES);
     }
@@ -70,14 +71,14 @@ final class ModelComparison implements AutoCloseable {
         return allRanks.group().index() == 0;
     }
 
-    private Variant variant(VitConfig config, Communicators ranks, MemoryPlan plan, IndexSpan samples) {
+    private Variant variant(ModelSpec config, Communicators ranks, MemoryPlan plan, IndexSpan samples) {
         int batch = globalBatch / Math.toIntExact(samples.step());
         device.reserve(plan.footprint());
         StepMemory memory = plan.allocate(device);
         Replica replica = new Replica(device, config, batch, memory, ranks, new GradientSync.Options(0.02,
             GradientSync.Replicas.TOGETHER));
-        replica.initialize(SEED);
-        slices.fill(replica.parameters());
+        replica.model().initialize(SEED);
+        slices.fill(replica.model().parameters());
         Tensor input = images.f32(batch, config.inChannels(), config.height(), config.width());
         Tensor target = images.f32(batch, config.outChannels(), config.height(), config.width());
         long elements = input.elements() / batch * globalBatch;
@@ -93,19 +94,19 @@ final class ModelComparison implements AutoCloseable {
     /** Compares gradients of all weights, the losses of {@code steps} training steps, and the weights after them. */
     List<LayoutDeviation> compare(int steps, double lossTolerance, double tolerance) {
         List<LayoutDeviation> results = new ArrayList<>();
-        double expected = runWhole(1, whole.replica().parameters().gradients(), step -> gradients(whole))[0];
+        double expected = runWhole(1, whole.replica().model().parameters().gradients(), step -> gradients(whole))[0];
         results.add(result("model: loss", Math.abs(gradients(partitioned) / expected - 1), lossTolerance));
-        compare("model: gradient of ", partitioned.replica().parameters().gradientDict(),
-            whole.replica().parameters().gradientDict(), tolerance, results);
-        double[] losses = runWhole(steps, whole.replica().parameters().values(), step -> train(whole, step));
+        compare("model: gradient of ", partitioned.replica().model().parameters().gradientDict(),
+            whole.replica().model().parameters().gradientDict(), tolerance, results);
+        double[] losses = runWhole(steps, whole.replica().model().parameters().values(), step -> train(whole, step));
         for (int step = 0; step < steps; step++) {
             results.add(result("model: loss of step " + step, Math.abs(train(partitioned, step) / losses[step] - 1),
                 step <= 1 ? lossTolerance : 10 * lossTolerance));
             results.add(result("model: replicas differ after step " + step,
-                partitioned.replica().agrees(communicators) ? 0 : 1, 0));
+                partitioned.replica().consensus().agreeOn(partitioned.replica().model().parameters()) ? 0 : 1, 0));
         }
-        compare("model: weights after " + steps + " steps: ", partitioned.replica().parameters().stateDict(),
-            whole.replica().parameters().stateDict(), 10 * tolerance, results);
+        compare("model: weights after " + steps + " steps: ", partitioned.replica().model().parameters().stateDict(),
+            whole.replica().model().parameters().stateDict(), 10 * tolerance, results);
         return results;
     }
 
@@ -123,18 +124,18 @@ final class ModelComparison implements AutoCloseable {
     }
 
     private double gradients(Variant variant) {
-        return variant.replica()
+        return variant.replica().step()
             .gradients(variant.input(), variant.target(), new Pass.Masks(SEED, 0, variant.samples()));
     }
 
     private double train(Variant variant, int step) {
-        return variant.replica().trainStep(variant.input(), variant.target(),
-            new Replica.StepContext(SEED, step, variant.samples(), LEARNING_RATE));
+        return variant.replica().step().run(variant.input(), variant.target(),
+            new TrainStep.Context(SEED, step, variant.samples(), LEARNING_RATE));
     }
 
     private void compare(String what, Map<String, Tensor> actual, Map<String, Tensor> expected, double tolerance,
         List<LayoutDeviation> results) {
-        for (Parameter.Part part : RankSlices.parts(partitioned.replica().parameters())) {
+        for (Parameter.Part part : RankSlices.parts(partitioned.replica().model().parameters())) {
             if (!part.name().endsWith("k.bias")) {
                 float[] slice = RankSlices.slice(slices.read(expected.get(part.name())), part.shape(), part.shard());
                 results.add(result(what + part.name(), RankSlices.error(slices.read(actual.get(part.name())), slice),

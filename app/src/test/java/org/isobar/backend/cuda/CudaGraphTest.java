@@ -18,7 +18,7 @@ import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.step.BatchLoss;
-import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepLaunch;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +33,7 @@ class CudaGraphTest {
 
     /** What a number of steps leaves behind. */
     private record Trained(List<Double> losses, float[] weights, Adam.Progress progress) {
-        static Trained of(DType compute, Replica.Steps mode) {
+        static Trained of(DType compute, StepLaunch mode) {
             GradScaler scaler = compute == DType.F16 ? STEEP : GradScaler.NONE;
             List<Double> losses = new ArrayList<>();
             try (CudaReplica model = new CudaReplica(compute, scaler, mode)) {
@@ -46,7 +46,7 @@ class CudaGraphTest {
                     late = next;
                 }
                 losses.add(late.get().mean());
-                return new Trained(losses, model.weights(), model.replica().progress());
+                return new Trained(losses, model.weights(), model.replica().step().progress());
             }
         }
     }
@@ -54,8 +54,8 @@ class CudaGraphTest {
     @ParameterizedTest
     @EnumSource(value = DType.class, names = {"F32", "BF16", "F16"})
     void twentyLaunchesAreTwentySteps(DType compute) {
-        Trained issued = Trained.of(compute, Replica.Steps.ISSUED);
-        Trained launched = Trained.of(compute, Replica.Steps.CAPTURED);
+        Trained issued = Trained.of(compute, StepLaunch.EAGER);
+        Trained launched = Trained.of(compute, StepLaunch.GRAPH);
         assertEquals(issued.losses(), launched.losses());
         assertArrayEquals(issued.weights(), launched.weights());
         assertEquals(issued.progress(), launched.progress());

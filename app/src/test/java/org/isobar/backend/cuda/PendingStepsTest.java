@@ -9,7 +9,7 @@ import org.isobar.backend.cuda.driver.CudaEvent;
 import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 import org.isobar.train.step.BatchLoss;
-import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepLaunch;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -24,7 +24,7 @@ class PendingStepsTest {
 
     @ParameterizedTest
     @EnumSource
-    void issuingAStepDoesNotWaitForTheDevice(Replica.Steps mode) {
+    void issuingAStepDoesNotWaitForTheDevice(StepLaunch mode) {
         try (CudaReplica model = new CudaReplica(DType.F16, GradScaler.DYNAMIC, mode)) {
             model.issue(LEARNING_RATE).get();
             assertEquals(2, pending(model.device()), "work behind the loss: the events of two input slots");
@@ -40,7 +40,7 @@ class PendingStepsTest {
     /** Runs more steps than there are slots of pinned memory. */
     @ParameterizedTest
     @EnumSource
-    void aLossIsReadWhileTheNextStepIsInFlight(Replica.Steps mode) {
+    void aLossIsReadWhileTheNextStepIsInFlight(StepLaunch mode) {
         try (CudaReplica model = new CudaReplica(DType.F32, GradScaler.NONE, mode)) {
             model.issue(LEARNING_RATE).get();
             pending(model.device());

@@ -48,7 +48,7 @@ class FirstNonFiniteLayerTest {
             try (StepMemory memory = plan.allocate(device); DeviceArena images =
                 device.arena("i", 1 << 14)) {
                 Replica replica = new Replica(device, MODEL, 1, memory, communicators, GradientSync.Options.DEFAULT);
-                replica.initialize(5);
+                replica.model().initialize(5);
                 Tensor image = images.f32(1, 2, 16, 32);
                 device.ops().fill(image, 0.5);
                 return body.run(replica, image, communicators);
@@ -61,8 +61,8 @@ class FirstNonFiniteLayerTest {
     }
 
     private static void poison(Replica replica, String name) {
-        Tensor weight = replica.parameters().stateDict().get(name);
-        Device device = replica.device();
+        Tensor weight = replica.model().parameters().stateDict().get(name);
+        Device device = replica.model().device();
         device.upload(weight.reshape(weight.elements()).slice(weight.elements() - 1, 1),
             MemorySegment.ofArray(new float[] {Float.NaN}));
     }
@@ -71,7 +71,7 @@ class FirstNonFiniteLayerTest {
     void layersReportInForwardOrderWithPyTorchNames() throws Exception {
         assertEquals(List.of(LAYERS), on(Map.of(), (replica, image, _) -> {
             List<String> seen = new ArrayList<>();
-            replica.forward(image, new Pass.None(), (modules, _) -> seen.addAll(modules));
+            replica.model().forward(image, new Pass.None(), (modules, _) -> seen.addAll(modules));
             return seen;
         }));
     }
@@ -86,11 +86,11 @@ class FirstNonFiniteLayerTest {
                 if (rank(communicators) == tp * cp * dp - 1) { // the shares of the other ranks are finite
                     poison(replica, layer + ".weight");
                 }
-                return FirstNonFiniteLayer.firstNonFiniteLayer(replica, image, new Pass.None());
+                return FirstNonFiniteLayer.find(replica, image, new Pass.None());
             });
             assertEquals(Collections.nCopies(tp * cp * dp, Optional.of(layer)), named);
         }
         assertEquals(Collections.nCopies(tp * cp * dp, Optional.empty()),
-            on(sizes, (replica, image, _) -> FirstNonFiniteLayer.firstNonFiniteLayer(replica, image, new Pass.None())));
+            on(sizes, (replica, image, _) -> FirstNonFiniteLayer.find(replica, image, new Pass.None())));
     }
 }

@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 
 import org.isobar.data.NpyFile;
 import org.isobar.telemetry.EventFile;
+import org.isobar.train.RunContext;
 import org.isobar.train.RunOutputs;
 import org.isobar.train.TinyRun;
-import org.isobar.train.TrainingRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -50,7 +50,7 @@ class CudaResumeTest {
         String[] settings = options.split(" ");
         TinyRun whole = run(logs.resolve("whole"), StopRequest.NONE, with(settings, "keep=0")).succeeded();
         TinyRun interrupted = run(logs, StopAfterPolls.from(asked), settings);
-        assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
+        assertEquals(RunContext.INTERRUPTED, interrupted.code(), interrupted.screen());
         Path next = Resumption.folder(interrupted.directory()).resolve("checkpoint-20");
         TinyRun failed = run(logs, StopAfterPolls.failingAt(failing, next), with(settings,
             "resume=auto", "checkpoint_every=5"));
@@ -78,7 +78,7 @@ class CudaResumeTest {
         TinyRun whole = run(logs.resolve("whole"), StopRequest.NONE, settings).succeeded();
         List<String> overflows = overflows(whole);
         assertEquals(2, overflows.size(), whole.log());
-        assertEquals(TrainingRun.INTERRUPTED, run(logs, StopAfterPolls.from(1), settings).code());
+        assertEquals(RunContext.INTERRUPTED, run(logs, StopAfterPolls.from(1), settings).code());
         TinyRun resumed = run(logs, StopRequest.NONE, with(settings, "resume=auto")).succeeded();
         assertTrue(resumed.log().contains("Resuming after iteration 2 from "), resumed.screen());
         assertEquals(overflows, overflows(resumed));
@@ -99,7 +99,7 @@ class CudaResumeTest {
     void runResumesOnAnotherDevice(String from, String to) throws IOException {
         EventFile expected = run(logs.resolve("whole"), StopRequest.NONE, "device=cpu").succeeded().events();
         TinyRun interrupted = run(logs, StopAfterPolls.from(12), "device=" + from);
-        assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
+        assertEquals(RunContext.INTERRUPTED, interrupted.code(), interrupted.screen());
         TinyRun resumed = run(logs, StopRequest.NONE, "device=" + to, "resume=auto").succeeded();
         assertTrue(resumed.screen().contains("Resuming after iteration 12 from "), resumed.screen());
         for (String score : List.of("Loss/train", "Loss/valid", "RMSE(u10m)/valid")) {

@@ -17,8 +17,8 @@ import org.isobar.os.HostMachine;
 import org.isobar.train.FaultInjectingRank;
 import org.isobar.train.FaultInjectingRank.Fault;
 import org.isobar.train.ProcessJob;
+import org.isobar.train.RunContext;
 import org.isobar.train.TinyRun;
-import org.isobar.train.TrainingRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -109,7 +109,7 @@ class FailingSavesTest {
     /** Limits the file size on one rank to a few bytes, like a quota, then stops the job; may lift the limit before. */
     private void stopWith(Disk disk) throws Exception {
         boolean mended = disk == Disk.MENDED;
-        int code = mended ? TrainingRun.INTERRUPTED : 1;
+        int code = mended ? RunContext.INTERRUPTED : 1;
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 2, ENDLESS);
             job.start(1, 2, ENDLESS);

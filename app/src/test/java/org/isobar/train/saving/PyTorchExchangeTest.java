@@ -37,6 +37,7 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
+import org.isobar.train.step.TrainStep;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,9 +78,9 @@ class PyTorchExchangeTest {
     void pyTorchPredictsTheSameWithMergedWeights() throws Exception {
         String python = python();
         List<float[]> predictions = onTwoRanks((replica, communicators, image, target) -> {
-            replica.initialize(5);
+            replica.model().initialize(5);
             for (int step = 0; step < 3; step++) {
-                replica.trainStep(image, target, new Replica.StepContext(5, step, IndexSpan.whole(1), 1e-2));
+                replica.step().run(image, target, new TrainStep.Context(5, step, IndexSpan.whole(1), 1e-2));
             }
             assertEquals(new SaveResult.Done(directory.resolve("checkpoint-3")), save(replica, communicators));
             return predict(replica, image, target);
@@ -101,8 +102,9 @@ class PyTorchExchangeTest {
         Path output = directory.resolve("output.safetensors");
         run(python, BACK, weights, output);
         assertNear(output(output), onTwoRanks((replica, communicators, image, target) -> {
-            replica.initialize(5);
-            new WeightsFile(replica.parameters(), replica.device(), communicators).load(weights); // --init_weights
+            replica.model().initialize(5);
+            new WeightsFile(replica.model().parameters(), replica.model().device(), communicators)
+                .load(weights); // --init_weights
             return predict(replica, image, target);
         }));
     }
@@ -138,13 +140,13 @@ class PyTorchExchangeTest {
     /** Each rank writes its slices, and its share of the replicated weights. */
     private SaveResult save(Replica replica, Communicators communicators) {
         int rank = communicators.coordinate(Axis.TP);
-        Map<String, Tensor> weights = replica.parameters().stateDict();
+        Map<String, Tensor> weights = replica.model().parameters().stateDict();
         List<TensorSlice> own = new ArrayList<>();
         List<TensorSlice> shared = new ArrayList<>();
-        for (Parameter parameter : replica.parameters().parameters()) {
+        for (Parameter parameter : replica.model().parameters().parameters()) {
             for (Parameter.Part part : parameter.parts()) {
                 TensorSlice piece = new TensorSlice(part.name(), part.shape(), part.shard(),
-                    memory -> replica.device().download(memory, weights.get(part.name())));
+                    memory -> replica.model().device().download(memory, weights.get(part.name())));
                 (part.shard().parts() > 1 ? own : shared).add(piece);
             }
         }
@@ -154,9 +156,9 @@ class PyTorchExchangeTest {
     }
 
     private static float[] predict(Replica replica, Tensor image, Tensor target) {
-        replica.evaluate(image, target);
-        float[] prediction = new float[(int) replica.prediction().elements()];
-        replica.device().download(MemorySegment.ofArray(prediction), replica.prediction());
+        replica.evaluator().evaluate(image, target);
+        float[] prediction = new float[(int) replica.model().prediction().elements()];
+        replica.model().device().download(MemorySegment.ofArray(prediction), replica.model().prediction());
         return prediction;
     }
 

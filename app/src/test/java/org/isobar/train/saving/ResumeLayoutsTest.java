@@ -16,9 +16,9 @@ import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint;
 import org.isobar.train.ProcessJob;
+import org.isobar.train.RunContext;
 import org.isobar.train.ThreadJob;
 import org.isobar.train.TinyRun;
-import org.isobar.train.TrainingRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,7 +60,7 @@ class ResumeLayoutsTest {
         private ThreadJob train(Path logs, int look, String... more) throws Exception {
             List<StopRequest> ask = new ArrayList<>(Collections.nCopies(ranks, StopRequest.NONE));
             ask.set(ranks - 1, StopAfterPolls.from(look));
-            return ThreadJob.of(data, logs, ask, with(more)).ended(TrainingRun.INTERRUPTED);
+            return ThreadJob.of(data, logs, ask, with(more)).ended(RunContext.INTERRUPTED);
         }
 
         private String[] with(String... more) {

@@ -14,9 +14,9 @@ import java.util.stream.Stream;
 
 import org.isobar.train.PreviousRunFiles;
 import org.isobar.train.ProcessJob;
+import org.isobar.train.RunContext;
 import org.isobar.train.RunOutputs;
 import org.isobar.train.TinyRun;
-import org.isobar.train.TrainingRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,7 +71,7 @@ class ResumeTest {
         "36, 24, threads=1, num_data_workers=1"})
     void interruptedRunResumes(int look, int iteration, String threads, String workers) throws IOException {
         TinyRun interrupted = run(StopAfterPolls.from(look));
-        assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
+        assertEquals(RunContext.INTERRUPTED, interrupted.code(), interrupted.screen());
         assertTrue(interrupted.log().contains("Interrupted after iteration " + iteration + ","), interrupted.screen());
         TinyRun resumed = run(AUTO, threads, workers);
         assertTrue(resumed.log().contains("Resuming after iteration " + iteration + " from "), resumed.screen());
@@ -83,7 +83,7 @@ class ResumeTest {
     void runMayBeInterruptedRepeatedly(int looks) throws IOException {
         int interruptions = 0;
         TinyRun last = run(StopAfterPolls.from(looks), AUTO);
-        while (last.code() == TrainingRun.INTERRUPTED) {
+        while (last.code() == RunContext.INTERRUPTED) {
             interruptions++;
             // A process that starts with validation (six polls) needs more polls to reach a step.
             boolean validates = last.screen().matches("(?s).*Interrupted after iteration (12|24),.*");
@@ -95,7 +95,7 @@ class ResumeTest {
 
     @Test
     void processWithoutAStepReportsThatItCannotProgress() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(12)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(12)).code());
         TinyRun again = run(StopAfterPolls.from(1), AUTO); // in validation
         assertEquals(1, again.code(), again.screen());
         assertTrue(again.log().contains("no step was done since the start"), again.screen());
@@ -152,7 +152,7 @@ class ResumeTest {
     @ValueSource(strings = {"", "checkpoints", "checkpoints/checkpoint-6"})
     void runStartsFromTheCheckpointOfAnotherRun(String where) throws IOException {
         TinyRun interrupted = run(logs.resolve("first"), StopAfterPolls.from(5));
-        assertEquals(TrainingRun.INTERRUPTED, interrupted.code(), interrupted.screen());
+        assertEquals(RunContext.INTERRUPTED, interrupted.code(), interrupted.screen());
         String log = interrupted.log();
         TinyRun second = run("resume=" + interrupted.directory().resolve(where), "keep=9").succeeded();
         undisturbed.assertSameLossesAndWeights(RunOutputs.of(second.directory()), second.screen());
@@ -173,7 +173,7 @@ class ResumeTest {
 
     @Test
     void earlierCheckpointsAreRenamedForAFreshStart() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun fresh = run("resume=never").succeeded();
         assertEquals(List.of(12L, 24L), checkpoints(fresh));
         assertEquals(List.of(0L, 6L), checkpoints(fresh.directory().resolve("checkpoints-1")));
@@ -204,7 +204,7 @@ class ResumeTest {
     @CsvSource({"seed=7, seed", "num_iters=36, num_iters", "dropout=0.2, dropout", "lr=0.002, lr",
         "global_batch_size=4, global_batch_size"})
     void changedSettingIsRefusedUnlessForced(String setting, String key) throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun refused = run(AUTO, setting);
         PreviousRunFiles.assertOneError(refused, List.of("would change the result: " + key, "--force"));
         TinyRun forced = run(AUTO, setting, "force=true").succeeded();
@@ -214,14 +214,14 @@ class ResumeTest {
 
     @Test
     void epochCannotBecomeShorter() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         PreviousRunFiles.assertOneError(run(AUTO, "global_batch_size=8", "force=true"),
             List.of("was made after 6 steps of an epoch, and now an epoch has 3"));
     }
 
     @Test
     void otherDataAreRefusedUnlessForced() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         Path other = logs.resolve("other");
         TinyRun.synthesize(other, 2);
         TinyRun refused = run(AUTO, "data_dir=" + other, "synthetic.seed=2");
@@ -232,7 +232,7 @@ class ResumeTest {
 
     @Test
     void dataMayMoveToAnotherDirectory() throws IOException {
-        assertEquals(TrainingRun.INTERRUPTED, run(StopAfterPolls.from(5)).code());
+        assertEquals(RunContext.INTERRUPTED, run(StopAfterPolls.from(5)).code());
         TinyRun.synthesize(logs.resolve("other"));
         assertUndisturbed(run(AUTO, "data_dir=" + logs.resolve("other")));
     }

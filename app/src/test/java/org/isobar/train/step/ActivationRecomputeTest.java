@@ -68,16 +68,16 @@ class ActivationRecomputeTest {
         try (StepMemory memory = plan.allocate(device); DeviceArena images =
             device.arena("images", 1 << 18)) {
             Replica replica = new Replica(device, config, BATCH, memory, communicators, GradientSync.Options.DEFAULT);
-            replica.initialize(5);
+            replica.model().initialize(5);
             int replicas = communicators.grid().size(Axis.DP);
             IndexSpan samples = new IndexSpan(communicators.coordinate(Axis.DP), replicas, BATCH * replicas);
             Tensor input = RandomImages.of(MODEL, BATCH, "input " + samples, device, images);
             Tensor target = RandomImages.of(MODEL, BATCH, "target " + samples, device, images);
             List<Double> losses = new ArrayList<>();
             for (int step = 0; step < STEPS; step++) {
-                losses.add(replica.trainStep(input, target, new Replica.StepContext(5, step, samples, 1e-3)));
+                losses.add(replica.step().run(input, target, new TrainStep.Context(5, step, samples, 1e-3)));
             }
-            losses.add(replica.evaluate(input, target).loss());
+            losses.add(replica.evaluator().evaluate(input, target).loss());
             return losses;
         }
     }

@@ -73,7 +73,7 @@ class CollectiveOverlapTest {
                 method.getName().equals("ops") ? ops : invoke(method, dry, arguments));
             Replica replica = new Replica(device, ONE_BLOCK, 1, memory, communicators, GradientSync.Options.DEFAULT);
             Tensor image = images.f32(1, 2, ONE_BLOCK.height(), ONE_BLOCK.width());
-            replica.trainStep(image, image, new Replica.StepContext(0, 0, IndexSpan.whole(1), 0));
+            replica.step().run(image, image, new TrainStep.Context(0, 0, IndexSpan.whole(1), 0));
         }
     }
 

@@ -21,13 +21,12 @@ import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
-import org.isobar.nn.Layout;
+import org.isobar.model.Model;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.MemoryPlan;
-import org.isobar.vit.VisionTransformer;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
 
@@ -102,8 +101,7 @@ class GradientSyncTest {
         try (StepMemory memory = plan.allocate(device); DeviceArena images =
             device.arena("images", 1 << 20)) {
             ParameterStore parameters = new ParameterStore();
-            VisionTransformer model = new VisionTransformer(parameters, MODEL,
-                Layout.of(communicators, MODEL.tokens()));
+            Model model = MODEL.create(parameters, communicators);
             Tensor values = memory.state().f32(parameters.elements());
             parameters.bind(values, memory.state().f32(parameters.elements()));
             parameters.initialize(device, 1);

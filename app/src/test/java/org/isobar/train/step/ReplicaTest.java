@@ -49,8 +49,8 @@ class ReplicaTest {
     @Test
     void dropoutActsOnlyInTraining() {
         with(DROPPING, 2, fixture -> {
-            double evaluated = fixture.replica.evaluate(fixture.input, fixture.target).loss();
-            assertEquals(evaluated, fixture.replica.evaluate(fixture.input, fixture.target).loss());
+            double evaluated = fixture.replica.evaluator().evaluate(fixture.input, fixture.target).loss();
+            assertEquals(evaluated, fixture.replica.evaluator().evaluate(fixture.input, fixture.target).loss());
             double first = fixture.gradients(1);
             assertNotEquals(evaluated, first);
             assertNotEquals(first, fixture.gradients(2));
@@ -64,7 +64,7 @@ class ReplicaTest {
         double quiet = with(PLAIN, 2, fixture -> fixture.step(0) + fixture.step(1));
         double disturbed = with(PLAIN, 2, fixture -> {
             double first = fixture.step(0);
-            fixture.replica.evaluate(fixture.input, fixture.target);
+            fixture.replica.evaluator().evaluate(fixture.input, fixture.target);
             return first + fixture.step(1);
         });
         assertEquals(quiet, disturbed);
@@ -91,7 +91,8 @@ class ReplicaTest {
         with(PLAIN, 2, fixture -> {
             assertEquals(-1, fixture.issue(0).get().firstNonFiniteSample());
             fixture.poison();
-            assertEquals(1, fixture.replica.evaluate(fixture.input, fixture.target).batch().firstNonFiniteSample());
+            assertEquals(1, fixture.replica.evaluator().evaluate(fixture.input, fixture.target).batch()
+                .firstNonFiniteSample());
             BatchLoss loss = fixture.issue(1).get();
             assertTrue(Double.isNaN(loss.mean()));
             assertEquals(1, loss.firstNonFiniteSample());
@@ -107,14 +108,14 @@ class ReplicaTest {
     void overflowingStepsChangeNoWeights() {
         double[] losses = train(PLAIN, 2, 4);
         with(PLAIN, 2, new GradScaler(0x1p140, LossScaling.DYNAMIC), fixture -> {
-            for (int step = 0; fixture.replica.progress().taken() < losses.length; step++) {
-                double expected = losses[(int) fixture.replica.progress().taken()];
+            for (int step = 0; fixture.replica.step().progress().taken() < losses.length; step++) {
+                double expected = losses[(int) fixture.replica.step().progress().taken()];
                 assertEquals(expected, fixture.step(step), 1e-6 * expected);
                 assertTrue(step < 40, "hardly a good step");
             }
-            long skipped = fixture.replica.progress().skipped();
+            long skipped = fixture.replica.step().progress().skipped();
             assertTrue(skipped > 1, "no overflow");
-            assertEquals(Math.scalb(1.0, 140 - (int) skipped), fixture.replica.progress().scale());
+            assertEquals(Math.scalb(1.0, 140 - (int) skipped), fixture.replica.step().progress().scale());
             return 0;
         });
     }
@@ -151,10 +152,10 @@ class ReplicaTest {
             try (StepMemory memory = plan.allocate(device);
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
                 Replica replica = new Replica(device, config, BATCH, memory,
-                    Communicators.alone(device.ops()::copy), new Replica.Options(DType.F32,
+                    Communicators.alone(device.ops()::copy), new StepOptions(DType.F32,
                         new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT,
-                        Replica.Steps.ISSUED));
-                replica.initialize(5);
+                        StepLaunch.EAGER));
+                replica.model().initialize(5);
                 return body.applyAsDouble(new Fixture(replica, images));
             }
         }
@@ -187,18 +188,19 @@ class ReplicaTest {
         }
 
         Supplier<BatchLoss> issue(long step) {
-            return replica.issue(input, target, new Replica.StepContext(5, step, IndexSpan.whole(BATCH), 3e-3));
+            return replica.step().issue(input, target, new TrainStep.Context(5, step, IndexSpan.whole(BATCH), 3e-3));
         }
 
         double firstGradient(float[] value) {
             double loss = gradients(0);
-            replica.device().download(MemorySegment.ofArray(value), replica.parameters().gradients().slice(0, 1));
+            replica.model().device()
+                .download(MemorySegment.ofArray(value), replica.model().parameters().gradients().slice(0, 1));
             assertNotEquals(0, value[0]);
             return loss;
         }
 
         double gradients(long step) {
-            return replica.gradients(input, target, new Pass.Masks(5, step, IndexSpan.whole(BATCH)));
+            return replica.step().gradients(input, target, new Pass.Masks(5, step, IndexSpan.whole(BATCH)));
         }
     }
 }

@@ -78,16 +78,17 @@ class ReplicasTest {
         try (StepMemory memory = plan.allocate(device); DeviceArena images =
             device.arena("images", 1 << 16)) {
             Replica replica = new Replica(device, MODEL, 1, memory, communicators, options);
-            replica.initialize(5);
-            assertTrue(replica.agrees(communicators));
+            replica.model().initialize(5);
+            assertTrue(replica.consensus().agreeOn(replica.model().parameters()));
             Tensor input = RandomImages.of(MODEL, 1, "input" + samples, device, images);
             Tensor target = RandomImages.of(MODEL, 1, "target" + samples, device, images);
             double[] losses = new double[STEPS];
             for (int step = 0; step < STEPS; step++) {
-                losses[step] = replica.trainStep(input, target, new Replica.StepContext(5, step,
+                losses[step] = replica.step().run(input, target, new TrainStep.Context(5, step,
                     new IndexSpan(samples, 2, 2), 1e-3));
             }
-            return new Trained(losses, replica.agrees(communicators), read(device, replica.parameters().values()));
+            return new Trained(losses, replica.consensus().agreeOn(replica.model().parameters()),
+                read(device, replica.model().parameters().values()));
         }
     }
 

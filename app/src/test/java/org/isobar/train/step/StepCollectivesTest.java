@@ -28,7 +28,7 @@ class StepCollectivesTest {
     private static final VitConfig MODEL = new VitConfig(40, 104, 8, 2, 2, 1024, 2, 8, 4096, 0);
     private static final GradientSync.Options ONE_BUCKET_EACH =
         new GradientSync.Options(1e6, GradientSync.Replicas.TOGETHER);
-    private static final int WISH = 1; // all ranks share one number: whether to save or end
+    private static final int SIGNAL = 1; // all ranks share one number: whether to save or end
     private static final long STREAM = BATCH * MODEL.tokens() * MODEL.embed(); // (B, T, E)
 
     @Test
@@ -40,8 +40,9 @@ class StepCollectivesTest {
     @CsvSource({"2, true", "8, true", "4, false"})
     void tensorParallelismReducesTwiceInEachDirectionOfABlock(int tp, boolean training) {
         int each = training ? 4 : 2;
-        assertEquals(Map.of("tp all-reduce", new Total(each * MODEL.depth() + WISH,
-            each * MODEL.depth() * STREAM + WISH)), step(tp, 1, 1, training));
+        int signal = training ? SIGNAL : 0;
+        assertEquals(Map.of("tp all-reduce", new Total(each * MODEL.depth() + signal,
+            each * MODEL.depth() * STREAM + signal)), step(tp, 1, 1, training));
     }
 
     @ParameterizedTest
@@ -51,8 +52,8 @@ class StepCollectivesTest {
         Map<String, Total> totals = step(tp, cp, 1, true);
         assertEquals(new Total(MODEL.depth() + 3, kv + 3 * STREAM), totals.get("cp all-gather"));
         assertEquals(new Total(MODEL.depth(), kv), totals.get("cp reduce-scatter"));
-        int wish = tp == 1 ? WISH : 0; // else in a separate group
-        assertEquals(new Total(1 + wish, onSequenceShard(tp) + wish), totals.get("cp all-reduce"));
+        int signal = tp == 1 ? SIGNAL : 0; // else in a separate group
+        assertEquals(new Total(1 + signal, onSequenceShard(tp) + signal), totals.get("cp all-reduce"));
         assertEquals(new Total(MODEL.depth() + 1, kv + STREAM), step(tp, cp, 1, false).get("cp all-gather"));
     }
 
@@ -61,13 +62,12 @@ class StepCollectivesTest {
     void gradientsAreReducedOnce(int tp, int cp, int dp, String group) {
         Map<String, Total> totals = step(tp, cp, dp, true);
         long shared = group.equals("dp") ? onSequenceShard(tp) : 0; // reduced in the same group as the others
-        int wish = tp * cp == 1 ? WISH : 0;
-        assertEquals(shared + head() + embedding() + 1 + wish, totals.get("dp all-reduce").elements()); // 1: the loss
+        int signal = tp * cp == 1 ? SIGNAL : 0;
+        assertEquals(shared + head() + embedding() + 1 + signal, totals.get("dp all-reduce").elements()); // 1: the loss
         if (cp > 1) {
-            assertEquals(new Total(1 + WISH, onSequenceShard(tp) + WISH), totals.get("cp-dp all-reduce"));
+            assertEquals(new Total(1 + SIGNAL, onSequenceShard(tp) + SIGNAL), totals.get("cp-dp all-reduce"));
         }
-        assertEquals(new Total(1 + wish, 1 + MODEL.outChannels() + wish),
-            step(tp, cp, dp, false).get("dp all-reduce"));
+        assertEquals(new Total(1, 1 + MODEL.outChannels()), step(tp, cp, dp, false).get("dp all-reduce"));
     }
 
     /** Elements of the weights of blocks and final norm on one rank. (With these sizes none is padded.) */
@@ -100,9 +100,9 @@ class StepCollectivesTest {
             Tensor input = images.f32(BATCH, MODEL.inChannels(), MODEL.height(), MODEL.width());
             Tensor target = images.f32(BATCH, MODEL.outChannels(), MODEL.height(), MODEL.width());
             if (training) {
-                replica.trainStep(input, target, new Replica.StepContext(0, 0, new IndexSpan(0, dp, dp * BATCH), 0));
+                replica.step().run(input, target, new TrainStep.Context(0, 0, new IndexSpan(0, dp, dp * BATCH), 0));
             } else {
-                replica.evaluate(input, target);
+                replica.evaluator().evaluate(input, target);
             }
         }
         return totals;

@@ -21,16 +21,16 @@ class StepLauncherTest {
     @Test
     void firstStepIsIssuedAndEachInputBufferIsCapturedOnce() {
         assertEquals(List.of("issue", "capture", "launch", "capture", "launch", "launch", "launch", "close", "close"),
-            steps(Replica.Steps.CAPTURED));
+            steps(StepLaunch.GRAPH));
     }
 
     @Test
     void withoutGraphsAllStepsAreIssued() {
-        assertEquals(List.of("issue", "issue", "issue", "issue", "issue"), steps(Replica.Steps.ISSUED));
+        assertEquals(List.of("issue", "issue", "issue", "issue", "issue"), steps(StepLaunch.EAGER));
     }
 
     /** Five steps on batches in two places; a target and an input at a place that another batch has, too. */
-    private List<String> steps(Replica.Steps mode) {
+    private List<String> steps(StepLaunch mode) {
         try (CpuDevice cpu = new CpuDevice(1); DeviceArena arena = cpu.arena("batches", 1024)) {
             Tensor[] places = {arena.f32(1), arena.f32(1)};
             try (StepLauncher launcher = new StepLauncher(capturing(cpu), mode)) {

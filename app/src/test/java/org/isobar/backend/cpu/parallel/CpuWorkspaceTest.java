@@ -15,6 +15,8 @@ import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
+import org.isobar.train.step.StepOptions;
+import org.isobar.train.step.TrainStep;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -44,12 +46,12 @@ class CpuWorkspaceTest {
             device.reserve(plan.footprint());
             assertEquals(device.workspaceBytes(plan.footprint()), device.workspaceBytes());
             Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
-                Replica.Options.of(compute, GradientSync.Options.DEFAULT));
-            replica.initialize(1);
+                StepOptions.of(compute, GradientSync.Options.DEFAULT));
+            replica.model().initialize(1);
             device.ops().fill(input.toDevice(), 0.5);
-            double loss = replica.trainStep(input.toDevice(), input.toDevice(),
-                new Replica.StepContext(1, 0, IndexSpan.whole(batch), 1e-3));
-            replica.evaluate(input.toDevice(), input.toDevice());
+            double loss = replica.step().run(input.toDevice(), input.toDevice(),
+                new TrainStep.Context(1, 0, IndexSpan.whole(batch), 1e-3));
+            replica.evaluator().evaluate(input.toDevice(), input.toDevice());
             assertTrue(loss > 0, "loss " + loss);
             assertEquals(device.workspaceBytes(plan.footprint()), device.workspaceBytes());
         }

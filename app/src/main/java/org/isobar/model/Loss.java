@@ -1,0 +1,26 @@
+package org.isobar.model;
+
+import org.isobar.device.ops.TensorOps;
+import org.isobar.tensor.Tensor;
+
+/** A loss that is the mean of one ratio for each sample. Nothing is allocated. */
+public interface Loss {
+    /**
+     * Computes the loss of a batch.
+     *
+     * @param loss       (1), F64: the mean over the samples
+     * @param terms      (B, 2), F64: numerator and denominator of each sample's ratio
+     * @param prediction (B, C, H, W), F32
+     * @param target     (B, C, H, W), F32
+     */
+    void forward(Tensor loss, Tensor terms, Tensor prediction, Tensor target, TensorOps ops);
+
+    /**
+     * Computes the gradient of the loss with respect to the prediction, times {@code scale}.
+     *
+     * @param dPrediction (B, C, H, W), F32; may be {@code prediction} itself
+     * @param terms       those of {@link #forward}
+     * @param scale       (1), F64: the loss scale
+     */
+    void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, Tensor scale, TensorOps ops);
+}

@@ -1,0 +1,21 @@
+package org.isobar.model;
+
+import org.isobar.device.ops.TensorOps;
+import org.isobar.tensor.Tensor;
+
+/**
+ * The tutorial's loss: the mean over the batch of ||prediction - target|| / ||target||, each norm over all values of a
+ * sample. Its terms are these two norms.
+ */
+public record RelativeL2Loss() implements Loss {
+    @Override
+    public void forward(Tensor loss, Tensor terms, Tensor prediction, Tensor target, TensorOps ops) {
+        ops.relativeL2Loss(loss, terms, prediction, target);
+    }
+
+    @Override
+    public void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, Tensor scale,
+        TensorOps ops) {
+        ops.relativeL2LossBackward(dPrediction, prediction, target, terms, scale);
+    }
+}

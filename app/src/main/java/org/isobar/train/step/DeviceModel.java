@@ -1,0 +1,87 @@
+package org.isobar.train.step;
+
+import java.util.function.Consumer;
+
+import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.distributed.Communicators;
+import org.isobar.model.Model;
+import org.isobar.model.ModelSpec;
+import org.isobar.nn.Parameter;
+import org.isobar.nn.ParameterStore;
+import org.isobar.nn.Pass;
+import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
+
+/** One rank's part of a model on its device: parameters and gradients in their memory, and the latest prediction. */
+public final class DeviceModel {
+    private final Device device;
+    private final DType compute;
+    private final StepMemory memory;
+    private final ParameterStore parameters = new ParameterStore();
+    private final Model model;
+    private final Tensor prediction; // (B, Cout, H, W)
+
+    /** A model whose weights are undefined until {@link #initialize}. */
+    DeviceModel(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
+        DType compute) {
+        this.device = device;
+        this.memory = memory;
+        this.compute = compute;
+        model = spec.create(parameters, communicators);
+        DeviceArena state = memory.state();
+        Tensor values = state.f32(parameters.elements());
+        Tensor copies = compute == DType.F32 ? values : state.allocate(compute, parameters.elements());
+        parameters.bind(values, copies, state.f32(parameters.elements()));
+        prediction = state.allocate(DType.F32, spec.prediction(batch).extents());
+    }
+
+    /** Sets the initial weights of a run with the given seed. They do not depend on the layout. */
+    public void initialize(long seed) {
+        parameters.initialize(device, seed);
+    }
+
+    /** This rank's slices of all parameters. */
+    public ParameterStore parameters() {
+        return parameters;
+    }
+
+    /** The type that products are computed in. */
+    public DType compute() {
+        return compute;
+    }
+
+    /** The device that this model lives on. */
+    public Device device() {
+        return device;
+    }
+
+    /** The latest prediction, (B, Cout, H, W), F32. A training step overwrites it with its gradient. */
+    public Tensor prediction() {
+        return prediction;
+    }
+
+    /** Predicts from {@code input} (B, Cin, H, W). {@code inspector} receives the output of every layer. */
+    public void forward(Tensor input, Pass.Randomness randomness, Pass.Inspector inspector) {
+        Pass pass = pass(randomness, inspector, parameter -> { });
+        model.forward(prediction, input, pass);
+        pass.discard();
+    }
+
+    /** The layers. */
+    Model model() {
+        return model;
+    }
+
+    /** A pass over this model's memory; {@code onGradient} receives each parameter whose gradient is complete. */
+    Pass pass(Pass.Randomness randomness, Pass.Inspector inspector, Consumer<Parameter> onGradient) {
+        return new Pass(device.ops(), compute, memory.kept(), memory.scratch(), randomness, onGradient)
+            .inspectedBy(inspector);
+    }
+
+    /** The tree of the model's modules. */
+    @Override
+    public String toString() {
+        return model.toString();
+    }
+}

@@ -1,0 +1,63 @@
+package org.isobar.train.step;
+
+import java.util.Arrays;
+
+import org.isobar.device.Device;
+import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Reduction;
+import org.isobar.nn.Pass;
+import org.isobar.tensor.Shape;
+import org.isobar.tensor.Tensor;
+
+/** Scores a model, and the persistence forecast, on batches that it is not trained with. All ranks call it together. */
+public final class Evaluator {
+    private final DeviceModel model;
+    private final Device device;
+    private final Communicator dataParallel;
+    private final ScoreTensors scores;
+
+    /** Scores averaged over {@code dataParallel}, the ranks that have the same weights and other samples. */
+    Evaluator(DeviceModel model, Communicator dataParallel, ScoreTensors scores) {
+        this.model = model;
+        this.dataParallel = dataParallel;
+        this.scores = scores;
+        device = model.device();
+    }
+
+    /**
+     * Predicts without dropout and scores against the target.
+     *
+     * @param input  normalized images (B, Cin, H, W)
+     * @param target normalized images (B, Cout, H, W)
+     */
+    public Evaluation evaluate(Tensor input, Tensor target) {
+        Tensor prediction = model.prediction();
+        model.forward(input, new Pass.None(), Pass.Inspector.NONE);
+        model.model().loss().forward(scores.loss(), scores.terms(), prediction, target, device.ops());
+        device.ops().weightedRmse(scores.rmse(), prediction, target);
+        average(scores.rmseAndLoss());
+        double[] values = device.read(scores.all()).await();
+        return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, scores.channels(), values.length)),
+            Arrays.copyOf(values, scores.channels()));
+    }
+
+    /**
+     * Scores the persistence forecast, which predicts that nothing changes: the first Cout channels of {@code input}
+     * (B, Cin, H, W). Returns the latitude-weighted RMSE of each channel. Overwrites {@link DeviceModel#prediction}.
+     */
+    public double[] scorePersistence(Tensor input, Tensor target) {
+        Tensor prediction = model.prediction();
+        Shape image = input.shape();
+        for (long sample = 0; sample < image.extent(0); sample++) {
+            Tensor channels = input.slice(sample, 1).reshape(image.extent(1), image.extent(2), image.extent(3));
+            device.ops().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
+        }
+        device.ops().weightedRmse(scores.rmse(), prediction, target);
+        average(scores.rmse());
+        return device.read(scores.rmse()).await();
+    }
+
+    private void average(Tensor values) {
+        dataParallel.allReduce(values, Reduction.AVERAGE).await();
+    }
+}

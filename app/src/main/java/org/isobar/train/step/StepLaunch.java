@@ -1,0 +1,9 @@
+package org.isobar.train.step;
+
+/** How the operations of a training step are issued to the device. The bits are the same. */
+public enum StepLaunch {
+    /** The host issues each operation. */
+    EAGER,
+    /** The step is captured as a graph once and launched as a whole; only without dropout. */
+    GRAPH
+}
