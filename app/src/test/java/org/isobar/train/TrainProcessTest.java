@@ -19,13 +19,12 @@ import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests streams, exit codes and signals of the program in a separate process with the JVM options of the launcher. */
-@Execution(ExecutionMode.CONCURRENT)
+@Isolated("a run must end within five seconds of a signal")
 class TrainProcessTest {
     private static final int PATIENCE_SECONDS = 5;
 
