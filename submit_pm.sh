@@ -12,13 +12,13 @@
 #SBATCH --requeue
 #SBATCH --signal=USR1@120
 
-# Trains on one GPU, or on as many of one node as there are tasks:
+# Trains on one GPU, or on several GPUs of one node, one per task:
 #
 #   sbatch -n 1 -t 20 ./submit_pm.sh --config=short
 #
-# Submit from this directory, or set ISOBAR_HOME to it. What Slurm is told above is overridden by options of sbatch or
-# by SBATCH_ACCOUNT and the like; DATADIR, LOGDIR and ISOBAR_IMAGE ("none" for no container) say the rest.
-# Two minutes before its time is up, the job saves a checkpoint and is requeued, to go on from there.
+# Submit from this directory, or set ISOBAR_HOME to it. Options of sbatch, or variables such as SBATCH_ACCOUNT, override
+# the #SBATCH lines above. DATADIR, LOGDIR and ISOBAR_IMAGE ("none" for no container) set the rest.
+# Two minutes before its time limit, the job saves a checkpoint. Then it is requeued and resumes from the checkpoint.
 ISOBAR_HOME=${ISOBAR_HOME:-${SLURM_SUBMIT_DIR:-.}}
 source "$ISOBAR_HOME/export_DDP_vars.sh" || exit 2
 isobar_job train "$@"

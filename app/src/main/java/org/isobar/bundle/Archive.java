@@ -9,20 +9,20 @@ import java.util.List;
 
 import org.isobar.fault.UserException;
 
-/** A directory as a {@code .tar.xz}, by the system's {@code tar} and {@code xz}. */
+/** Packs a directory as a {@code .tar.xz} with the system's {@code tar} and {@code xz}. */
 final class Archive {
-    /** Level 0 takes half the time and makes the archive a tenth larger. */
+    /** Level 0 would take half the time and make the archive a tenth larger. */
     private static final String XZ_OPTIONS = "-2 --threads=0";
 
     private Archive() { }
 
     /**
-     * Writes the archive. Its bytes depend on names and contents alone: files are sorted, belong to nobody, may be read
-     * by all and bear the same time.
+     * Writes the archive. Its bytes depend on file names and contents only: files are sorted, owned by user 0, readable
+     * by all, and have the same time.
      *
-     * @param directory what is packed, under its own name
-     * @param out       where the archive goes; stays open
-     * @param time      of every file, in UTC
+     * @param directory the directory to pack, under its own name
+     * @param out       receives the archive; is not closed
+     * @param time      the time of every file, in UTC
      * @throws UserException if there is no {@code tar} or no {@code xz}
      */
     static void write(Path directory, OutputStream out, LocalDateTime time) throws IOException {
@@ -30,7 +30,7 @@ final class Archive {
             "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w,a+rX", "--mtime=" + time + "Z",
             "--directory=" + directory.getParent(), directory.getFileName().toString()));
         builder.environment().put("XZ_OPT", XZ_OPTIONS);
-        Path errors = directory.resolveSibling("tar.err"); // a pipe that nobody reads could fill
+        Path errors = directory.resolveSibling("tar.err"); // tar would block on a full pipe that is not read
         Process tar = start(builder.redirectError(errors.toFile()));
         try {
             tar.getInputStream().transferTo(out);
@@ -38,9 +38,9 @@ final class Archive {
                 throw new UserException("tar cannot make the archive; it needs GNU tar and xz: "
                     + Files.readString(errors).strip());
             }
-        } catch (InterruptedException stop) {
+        } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw new IOException("interrupted", stop);
+            throw new IOException("interrupted", interrupted);
         } finally {
             tar.destroy();
         }
@@ -50,7 +50,7 @@ final class Archive {
         try {
             return builder.start();
         } catch (IOException absent) {
-            throw new UserException("a bundle is packed by tar and xz, and there is no tar on the PATH; install both",
+            throw new UserException("packing a bundle needs tar and xz, and there is no tar on the PATH; install both",
                 absent);
         }
     }

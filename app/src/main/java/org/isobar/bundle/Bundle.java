@@ -19,21 +19,21 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * The program as one archive with one directory in it, which runs where it is unpacked:
+ * The program as one archive. It holds one directory, which runs wherever it is unpacked:
  *
  * <pre>
  * isobar-VERSION-PLATFORM/
  *   isobar  submit_pm*.sh  export_DDP_vars.sh  app/jvm.options  config/  bench/  docs/    as in the source tree
  *   isobar.jar  lib/    the program and its libraries
- *   runtime/            the Java that runs it
+ *   runtime/            a Java runtime
  * </pre>
  *
  * @param home the source tree: the directory of the launcher
- * @param jar  the program, whose manifest names its version and its libraries, relative to itself
+ * @param jar  the program; its manifest names the version and, relative to the jar, the libraries
  * @param name name of the directory in the archive
  */
 public record Bundle(Path home, Path jar, String name) {
-    /** What the archive takes from the source tree as it is: directories, and which files of each. */
+    /** Files that are copied from the source tree: directories, and a pattern of the files of each. */
     private static final Map<String, String> FILES = Map.of(
         "", "{isobar,submit_pm*.sh,export_DDP_vars.sh,README.md,LICENSE}",
         "config", "*.yaml",
@@ -50,20 +50,20 @@ public record Bundle(Path home, Path jar, String name) {
      * The bundle of a source tree.
      *
      * @param home directory of the launcher
-     * @param jar  the program as it is started
-     * @throws UserException if the program was not packaged, or runs in a bundle
+     * @param jar  the jar of the running program
+     * @throws UserException if the program does not run from a jar, or runs from a bundle
      */
     public static Bundle of(Path home, Path jar) {
         JavaRuntime.jlink();
         if (!Files.isRegularFile(jar)) {
-            throw new UserException("a bundle is made of the built program, and this one runs from " + jar
-                + "; start it by ./isobar, which builds it");
+            throw new UserException("a bundle packs the built program, and this one runs from " + jar
+                + "; start it with ./isobar, which builds it");
         }
         return new Bundle(home, jar, "isobar-" + attribute(jar, Attributes.Name.IMPLEMENTATION_VERSION) + "-linux-"
             + architecture());
     }
 
-    /** As JavaCPP names it, whose native libraries are in the bundle. */
+    /** The architecture, by JavaCPP's name. */
     private static String architecture() {
         String architecture = System.getProperty("os.arch");
         return switch (architecture) {
@@ -73,28 +73,28 @@ public record Bundle(Path home, Path jar, String name) {
         };
     }
 
-    /** Name of the archive, unless it is given another. */
+    /** The default name of the archive. */
     public String fileName() {
         return name + ".tar.xz";
     }
 
     /**
-     * Writes the archive, in the place of one that is there. What goes into it, some 300 MB, is first put together
-     * beside it, in a directory isobar-bundle.tmp*; only a killed program leaves that behind.
+     * Writes the archive and replaces an existing one. Its contents, some 300 MB, are first copied to a directory
+     * isobar-bundle.tmp* beside it, which is deleted unless the program is killed.
      *
-     * @throws UserException if the disk does not take it, or this machine lacks a tool
+     * @throws UserException if the archive cannot be written, or this machine lacks a tool
      */
     public void write(Path output) {
         Path parent = output.toAbsolutePath().getParent();
-        Path workshop;
+        Path scratch;
         try {
             Files.createDirectories(parent);
-            workshop = Files.createTempDirectory(parent, "isobar-bundle.tmp");
+            scratch = Files.createTempDirectory(parent, "isobar-bundle.tmp");
         } catch (IOException failure) {
             throw FileFault.unwritable("bundle " + output, OPTION, failure);
         }
         try {
-            Path directory = workshop.resolve(name);
+            Path directory = scratch.resolve(name);
             assemble(directory);
             LocalDateTime time = builtAt();
             new AtomicFile("bundle", output, OPTION).write(channel ->
@@ -102,11 +102,11 @@ public record Bundle(Path home, Path jar, String name) {
         } catch (IOException failure) {
             throw FileFault.unwritable("bundle " + output, OPTION, failure);
         } finally {
-            delete(workshop);
+            delete(scratch);
         }
     }
 
-    /** Makes a new directory of what {@link #write} packs, which runs where it is. */
+    /** Creates the directory that {@link #write} packs. The program runs from it. */
     public void assemble(Path directory) throws IOException {
         Files.createDirectory(directory);
         JavaRuntime.link(directory.resolve("runtime"));
@@ -133,7 +133,7 @@ public record Bundle(Path home, Path jar, String name) {
         }
     }
 
-    /** When the jar says that it was made: the time of all files, so that equal ones are packed equally. */
+    /** The build time in the jar. All files get it, so equal contents give equal archives. */
     private LocalDateTime builtAt() throws IOException {
         try (JarFile file = new JarFile(jar.toFile())) {
             return file.getEntry(JarFile.MANIFEST_NAME).getTimeLocal();
@@ -148,7 +148,7 @@ public record Bundle(Path home, Path jar, String name) {
         }
     }
 
-    /** Deletes a directory of ours and what is in it. */
+    /** Deletes a directory and everything in it. */
     private static void delete(Path directory) {
         try (Stream<Path> all = Files.walk(directory)) {
             List<Path> deepestFirst = all.sorted(Comparator.reverseOrder()).toList();

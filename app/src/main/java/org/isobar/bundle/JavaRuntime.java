@@ -8,43 +8,43 @@ import java.util.spi.ToolProvider;
 
 import org.isobar.fault.UserException;
 
-/** A Java runtime that holds what Isobar needs of the running JDK, and no more. */
+/** Builds a Java runtime from the modules of the running JDK that Isobar needs. */
 final class JavaRuntime {
     /**
-     * What the program and its libraries ask for: {@code jdeps} names what is linked, runs show what is loaded by
-     * name. These bring others with them.
+     * Modules that the program and its libraries use, as found by {@code jdeps} and, for classes loaded by name, by
+     * running it. They require further modules.
      */
     private static final List<String> MODULES = List.of(
         "jdk.incubator.vector", // the CPU's operations
-        "jdk.management",       // memory of the machine; the options that a process was started with
+        "jdk.management",       // memory of the machine; JVM options of this process
         "jdk.unsupported",      // sun.misc.Unsafe: JavaCPP, protobuf, LZ4
         "java.logging",         // protobuf
-        "java.naming",          // Log4j looks for it when it starts
-        "java.xml",             // Log4j's configurations
-        "java.desktop");        // Log4j tells of changes as java.beans does
+        "java.naming",          // Log4j looks for it at start
+        "java.xml",             // Log4j's configuration
+        "java.desktop");        // java.beans, for Log4j
 
     private JavaRuntime() { }
 
     /**
-     * Writes the runtime to a new directory. Nothing in it is compressed: the archive does that better.
+     * Writes the runtime to a new directory, uncompressed, because the archive compresses better.
      *
-     * @throws UserException if this Java cannot make another
+     * @throws UserException if jlink fails
      */
     static void link(Path directory) {
-        StringWriter said = new StringWriter();
-        int code = jlink().run(new PrintWriter(said), new PrintWriter(said),
+        StringWriter output = new StringWriter();
+        int code = jlink().run(new PrintWriter(output), new PrintWriter(output),
             "--add-modules", String.join(",", MODULES), "--output", directory.toString(),
             "--strip-java-debug-attributes", "--no-header-files", "--no-man-pages", "--compress", "zip-0");
         if (code != 0) {
-            throw new UserException("jlink of " + home() + " cannot make a runtime: " + said.toString().strip()
-                + "; with a JDK as its makers ship it (adoptium.net has them), named by JAVA_HOME, it works");
+            throw new UserException("jlink of " + home() + " cannot make a runtime: " + output.toString().strip()
+                + "; set JAVA_HOME to a complete JDK, such as one of adoptium.net");
         }
     }
 
-    /** The tool; not to have it shows before any work is done. */
+    /** The tool. {@link Bundle#of} calls this first, so a missing tool is reported before any work. */
     static ToolProvider jlink() {
         return ToolProvider.findFirst("jlink").orElseThrow(() -> new UserException("the Java that runs this, " + home()
-            + ", has no jlink: bundles are made where Isobar was built, by a JDK, and not from within a bundle"));
+            + ", has no jlink: make bundles from a source tree with a JDK, not from within a bundle"));
     }
 
     private static String home() {

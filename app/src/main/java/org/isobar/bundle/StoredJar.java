@@ -11,12 +11,12 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Jars without compression. The archive then compresses them itself, all together and by a better method: a third less.
+ * Copies jars without compression. The archive compresses all of them together, which saves a third of its size.
  */
 final class StoredJar {
     private StoredJar() { }
 
-    /** Copies a jar; its entries keep their order and times, so equal jars have equal copies. */
+    /** Copies a jar. Entries keep their order and times, so equal jars have equal copies. */
     static void copy(Path from, Path to) throws IOException {
         try (ZipFile jar = new ZipFile(from.toFile());
                 ZipOutputStream copy = new ZipOutputStream(Files.newOutputStream(to))) {

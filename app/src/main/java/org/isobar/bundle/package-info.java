@@ -1,2 +1,2 @@
-/** The program in one archive, with a Java of its own, for machines that have none. */
+/** Packs the program and a Java runtime into one archive, for machines without Java. */
 package org.isobar.bundle;

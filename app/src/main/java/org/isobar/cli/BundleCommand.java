@@ -14,34 +14,35 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar bundle}: packs the program with a Java of its own, for machines that have none. */
+/** {@code isobar bundle}: packs the program and a Java runtime into one archive, for machines without Java. */
 @Command(name = "bundle", mixinStandardHelpOptions = true,
-    description = "Write the program, with all that it needs but a driver and CUDA, as one archive.")
+    description = "Pack the program, its libraries and a Java runtime into one archive, for machines without Java. "
+        + "The NVIDIA driver and CUDA are not in it.")
 final class BundleCommand implements Callable<Integer> {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
-    @Option(names = "--output", paramLabel = "FILE", description = "The archive; one that is there is replaced. "
+    @Option(names = "--output", paramLabel = "FILE", description = "The archive; an existing file is replaced. "
         + "Default: isobar-VERSION-PLATFORM.tar.xz in the current directory.")
     private Path output;
 
-    BundleCommand(ProgramContext launch) {
-        this.launch = launch;
+    BundleCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
-        Bundle bundle = Bundle.of(launch.home(), program());
+        Bundle bundle = Bundle.of(context.home(), program());
         Path file = output == null ? Path.of(bundle.fileName()) : output;
         bundle.write(file);
         out.printf(Locale.ROOT, "Wrote %s, %.1f MB.%n", file, Files.size(file) / 1e6);
-        out.println("Elsewhere: tar -xf " + file.getFileName() + " && " + bundle.name() + "/isobar doctor");
+        out.println("On another machine: tar -xf " + file.getFileName() + " && " + bundle.name() + "/isobar doctor");
         out.flush();
         return 0;
     }
 
-    /** What Java was started with: the jar, by the launcher. */
+    /** The jar that the launcher started: the first entry of the class path. */
     private static Path program() {
         return Path.of(System.getProperty("java.class.path").split(File.pathSeparator, 2)[0]);
     }

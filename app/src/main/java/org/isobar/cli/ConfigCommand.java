@@ -12,21 +12,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar config}: prints what {@code train} would run with, and runs nothing. */
+/** {@code isobar config}: prints the configuration that {@code train} would run with. */
 @Command(name = "config", description = "Print the configuration that train would run with.", sortOptions = false,
     abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class ConfigCommand implements Runnable {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
 
-    ConfigCommand(ProgramContext launch) {
-        this.launch = launch;
+    ConfigCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public void run() {
-        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
+        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), context);
         PrintWriter out = spec.commandLine().getOut();
         config.block().forEach(out::println);
         out.println("Writes to " + config.output().experimentDirectory());

@@ -14,15 +14,15 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar groups}: prints which ranks communicate with which, and how weights are cut; starts nothing. */
-@Command(name = "groups", description = "Print the groups of ranks of a parallel layout, and the slices of a weight.",
+/** {@code isobar groups}: prints the process groups of a parallel layout and how it shards a weight. */
+@Command(name = "groups", description = "Print the process groups of a parallel layout, and how it shards a weight.",
     sortOptions = false, abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class GroupsCommand implements Callable<Integer> {
     @Option(names = "--world_size", paramLabel = "N", defaultValue = "16",
         description = "Number of ranks (default: ${DEFAULT-VALUE}).")
     private int worldSize;
     @Option(names = "--tensor_parallel", paramLabel = "N",
-        description = "Ranks per tensor-parallel group (default: 1; with --show_weight, all that are left).")
+        description = "Ranks per tensor-parallel group (default: 1; with --show_weight: world_size / (cp x pp)).")
     private Integer tensorParallel;
     @Option(names = "--context_parallel", paramLabel = "N", defaultValue = "1",
         description = "Ranks per context-parallel group (default: ${DEFAULT-VALUE}).")
@@ -31,12 +31,13 @@ final class GroupsCommand implements Callable<Integer> {
         description = "Ranks per pipeline (default: ${DEFAULT-VALUE}).")
     private int pipelineParallel;
     @Option(names = "--parallel_order", paramLabel = "AXES", defaultValue = ProcessGrid.DEFAULT_ORDER,
-        description = "Order of ranks, fastest axis first (default: ${DEFAULT-VALUE}).")
+        description = "Order in which ranks fill the process grid, fastest axis first (default: ${DEFAULT-VALUE}).")
     private String order;
-    @Option(names = "--gpus_per_node", paramLabel = "N", description = "Say which groups cross nodes of N ranks each.")
+    @Option(names = "--gpus_per_node", paramLabel = "N", description =
+        "Also print which groups span nodes of N ranks each.")
     private Integer gpusPerNode;
     @Option(names = "--show_weight", paramLabel = "INxOUT",
-        description = "Print how a weight of that many inputs and outputs is cut.")
+        description = "Print how a weight of IN inputs and OUT outputs is sharded over tp.")
     private String weight;
     @Spec
     private CommandSpec spec;

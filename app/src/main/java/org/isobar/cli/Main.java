@@ -25,49 +25,50 @@ import picocli.CommandLine.Spec;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * The program. Exit codes: 0 done; 2 the user can mend it (a {@link UserException} or a wrong option), told in one
- * message; 75 interrupted after a checkpoint was saved; 1 a failure of ours, with its stack trace; 130, 138 and 143
- * ended by SIGINT, SIGUSR1 and SIGTERM.
+ * The program's entry point. Exit codes: 0 success; 1 unexpected failure, with a stack trace; 2 invalid input (a
+ * {@link UserException} or a wrong option), with one line; 75 stopped after saving a checkpoint; 130, 138 and 143
+ * terminated by SIGINT, SIGUSR1 and SIGTERM.
  */
 @Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
     mixinStandardHelpOptions = true, versionProvider = Version.class, synopsisSubcommandLabel = "COMMAND",
     footer = "Start with: isobar train --config=demo")
 public final class Main implements Runnable {
-    private static final int OUR_FAILURE = 1;
-    private static final int USER_CAN_MEND = 2;
+    private static final int UNEXPECTED_FAILURE = 1;
+    private static final int INVALID_INPUT = 2;
 
     @Spec
     private CommandSpec spec;
 
     private Main() { }
 
-    /** Runs one command and exits. The launcher says in property {@code isobar.home} where it lies. */
+    /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
     public static void main(String[] args) {
         ParentWatch.begin(System.getenv());
-        ProgramContext launch = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
-        System.exit(execute(commandLine(launch), args));
+        ProgramContext context = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
+        System.exit(execute(commandLine(context), args));
     }
 
-    /** The one place where commands are registered. */
-    public static CommandLine commandLine(ProgramContext launch) {
+    /** The command line with all commands. */
+    public static CommandLine commandLine(ProgramContext context) {
         CommandLine main = new CommandLine(new Main())
-            .addSubcommand(configured(new TrainCommand(launch)))
+            .addSubcommand(configured(new TrainCommand(context)))
             .addSubcommand(new SynthesizeCommand())
-            .addSubcommand(new VerifyCommand(launch))
-            .addSubcommand(new DoctorCommand(launch))
-            .addSubcommand(BenchCommand.commandLine(launch))
-            .addSubcommand(new BundleCommand(launch))
+            .addSubcommand(new VerifyCommand(context))
+            .addSubcommand(new DoctorCommand(context))
+            .addSubcommand(BenchCommand.commandLine(context))
+            .addSubcommand(new BundleCommand(context))
             .addSubcommand(new GroupsCommand())
-            .addSubcommand(LaunchCommand.commandLine(launch))
+            .addSubcommand(LaunchCommand.commandLine(context))
             .addSubcommand(CheckpointCommand.commandLine())
-            .addSubcommand(new ReplayCommand(launch))
-            .addSubcommand(configured(new ConfigCommand(launch)));
+            .addSubcommand(new ReplayCommand(context))
+            .addSubcommand(configured(new ConfigCommand(context)));
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));
         return main;
     }
 
+    /** Runs one command and returns its exit code. */
     public static int execute(CommandLine main, String... args) {
         try {
             return main.execute(args);
@@ -94,7 +95,7 @@ public final class Main implements Runnable {
         err.println("isobar: " + mistake.getMessage() + "." + hint(mistake));
         err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
         err.flush();
-        return USER_CAN_MEND;
+        return INVALID_INPUT;
     }
 
     private static String hint(ParameterException mistake) {
@@ -119,6 +120,6 @@ public final class Main implements Runnable {
             failure.printStackTrace(err);
         }
         err.flush();
-        return failure instanceof UserException ? USER_CAN_MEND : OUR_FAILURE;
+        return failure instanceof UserException ? INVALID_INPUT : UNEXPECTED_FAILURE;
     }
 }

@@ -15,26 +15,26 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar replay}: the step after a checkpoint in fp32, with a look at all its numbers. */
+/** {@code isobar replay}: repeats the step after a checkpoint in fp32 and reports what is not finite in it. */
 @Command(name = "replay", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Replay the step after a checkpoint in fp32, sample by sample, and name what is not finite: layers, "
-        + "gradients, data. Exits with 0 if all is finite, with 1 if not.")
+    description = "Repeat the step after a checkpoint in fp32, sample by sample, and print which layers, gradients or "
+        + "data are not finite. Exits with 0 if everything is finite, else with 1.")
 final class ReplayCommand implements Callable<Integer> {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
     @Parameters(paramLabel = "PATH", description = CheckpointCommand.NEWEST + ".")
     private Path path;
     @Option(names = "--data_dir", paramLabel = "DIR",
-        description = "Where the run's data are now (else DATADIR, else where they were).")
+        description = "Directory of the run's data (default: DATADIR, else where the run found them).")
     private String dataDir;
-    @Option(names = "--device", paramLabel = "auto|cpu|cuda", description = "Where to compute (default: as the run).")
+    @Option(names = "--device", paramLabel = "auto|cpu|cuda", description = "What computes (default: as in the run).")
     private String device;
-    @Option(names = "--threads", paramLabel = "N", description = "Compute threads of the CPU (default: as the run).")
+    @Option(names = "--threads", paramLabel = "N", description = "Compute threads of the CPU (default: as in the run).")
     private String threads;
 
-    ReplayCommand(ProgramContext launch) {
-        this.launch = launch;
+    ReplayCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
@@ -44,7 +44,7 @@ final class ReplayCommand implements Callable<Integer> {
         put(overrides, "device", device);
         put(overrides, "threads", threads);
         PrintWriter out = spec.commandLine().getOut();
-        return StepReplay.run(path, overrides, launch.environment(), line -> {
+        return StepReplay.run(path, overrides, context.environment(), line -> {
             out.println(line);
             out.flush();
         });

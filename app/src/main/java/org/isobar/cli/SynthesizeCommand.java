@@ -11,37 +11,38 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar synthesize}: makes a data set to try the program with; unless told otherwise, that of preset demo. */
+/** {@code isobar synthesize}: writes a synthetic data set; the defaults are those of preset demo. */
 @Command(name = "synthesize", mixinStandardHelpOptions = true, showDefaultValues = true,
     description = "Write an ERA5-like synthetic data set in the tutorial's layout.")
 public final class SynthesizeCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--data_dir", defaultValue = "${env:DATADIR:-./data}",
-        description = "Directory for train, valid, test and stats; DATADIR if that is set.")
+    @Option(names = "--data_dir", paramLabel = "DIR", defaultValue = "${env:DATADIR:-./data}",
+        description = "Directory to write train, valid, test and stats to; DATADIR if that is set.")
     private Path dataDirectory;
 
-    @Option(names = "--height", defaultValue = "64", description = "Latitudes, both poles included.")
+    @Option(names = "--height", paramLabel = "N", defaultValue = "64", description = "Latitudes, both poles included.")
     private int height;
 
-    @Option(names = "--width", defaultValue = "128", description = "Longitudes.")
+    @Option(names = "--width", paramLabel = "N", defaultValue = "128", description = "Longitudes.")
     private int width;
 
-    @Option(names = "--train_years", defaultValue = "3", description = "Files of the training set.")
+    @Option(names = "--train_years", paramLabel = "N", defaultValue = "3", description = "Files of the training set.")
     private int trainYears;
 
-    @Option(names = "--valid_years", defaultValue = "1", description = "Files of the validation set.")
+    @Option(names = "--valid_years", paramLabel = "N", defaultValue = "1", description = "Files of the validation set.")
     private int validYears;
 
-    @Option(names = "--test_years", defaultValue = "1", description = "Files of the test set.")
+    @Option(names = "--test_years", paramLabel = "N", defaultValue = "1", description = "Files of the test set.")
     private int testYears;
 
-    @Option(names = "--samples_per_year", defaultValue = "240",
-        description = "Frames of a file, six hours apart; the seasons pass once in a file, 1460 frames are 365 days.")
+    @Option(names = "--samples_per_year", paramLabel = "N", defaultValue = "240",
+        description = "Time steps of a file, six hours apart. A file holds one cycle of the seasons; "
+            + "1460 time steps are 365 days.")
     private int samplesPerYear;
 
-    @Option(names = "--seed", defaultValue = "1", description = "Selects continents and weather.")
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Seed of continents and weather.")
     private long seed;
 
     @Option(names = "--force", description = "Replace a synthetic data set made with other options.")
@@ -58,7 +59,7 @@ public final class SynthesizeCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** What the options say. */
+    /** The data set that the options ask for. */
     SyntheticConfig config() {
         return new SyntheticConfig(height, width, trainYears, validYears, testYears, samplesPerYear, seed);
     }

@@ -15,23 +15,23 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code isobar train}: resolves the configuration, then trains. */
-@Command(name = "train", description = "Train a preset.", sortOptions = false, abbreviateSynopsis = true,
+@Command(name = "train", description = "Train the model of a preset.", sortOptions = false, abbreviateSynopsis = true,
     mixinStandardHelpOptions = true)
 final class TrainCommand implements Callable<Integer> {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
 
-    TrainCommand(ProgramContext launch) {
-        this.launch = launch;
+    TrainCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public Integer call() {
-        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
-        Screen screen = Screen.standard(launch.environment());
-        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : unsaid -> { });
-        return TrainingRun.run(config, new RunContext(JobSecret.of(launch.environment()),
-            launch.environment(), screen, signals));
+        RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), context);
+        Screen screen = Screen.standard(context.environment());
+        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : _ -> { });
+        return TrainingRun.run(config, new RunContext(JobSecret.of(context.environment()),
+            context.environment(), screen, signals));
     }
 }

@@ -1,2 +1,2 @@
-/** The command line. Nothing but this package knows picocli. */
+/** The commands of the program. Only this package and those below it use picocli. */
 package org.isobar.cli;

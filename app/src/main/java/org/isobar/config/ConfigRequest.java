@@ -10,11 +10,12 @@ import org.isobar.config.yaml.YamlFile;
 import org.isobar.fault.UserException;
 
 /**
- * What to load: a preset of a file, and what is laid over it.
+ * A preset of a file, and the settings that override it.
  *
  * @param overrides settings by key; later ones replace earlier ones
- * @param environment the environment variables; DATADIR, LOGDIR, ISOBAR_THREADS, NVIDIA_TF32_OVERRIDE and the ranks are
- * looked at
+ * @param environment the environment variables, of which DATADIR, LOGDIR, ISOBAR_THREADS, NVIDIA_TF32_OVERRIDE and
+ * those
+ *     of the rank are read
  */
 public record ConfigRequest(
     Path yamlFile,
@@ -22,20 +23,20 @@ public record ConfigRequest(
     Map<String, Setting> overrides,
     Map<String, String> environment) {
 
-    /** A preset as it stands. */
+    /** A preset without overrides. */
     public ConfigRequest(Path yamlFile, String preset, Map<String, String> environment) {
         this(yamlFile, preset, Map.of(), environment);
     }
 
-    /** The same with a key's value replaced, as command-line option {@code --KEY} does. */
+    /** This request with {@code value} for {@code key}, as command-line option {@code --KEY} gives it. */
     public ConfigRequest with(String key, String value) {
         return with(key, new Setting(value, "--" + key));
     }
 
     /**
-     * The same with one {@code KEY=VALUE}, as {@code --set} takes it; the value as it would stand in the file.
+     * This request with a {@code KEY=VALUE} of {@code --set}. The value is written as in the preset file.
      *
-     * @throws UserException if it is none
+     * @throws UserException if {@code assignment} is not of this form
      */
     public ConfigRequest set(String assignment) {
         String origin = "--set " + assignment;
@@ -47,8 +48,8 @@ public record ConfigRequest(
     }
 
     private ConfigRequest with(String key, Setting setting) {
-        Map<String, Setting> overlaid = new LinkedHashMap<>(overrides);
-        overlaid.put(Objects.requireNonNull(key), setting);
-        return new ConfigRequest(yamlFile, preset, overlaid, environment);
+        Map<String, Setting> overridden = new LinkedHashMap<>(overrides);
+        overridden.put(Objects.requireNonNull(key), setting);
+        return new ConfigRequest(yamlFile, preset, overridden, environment);
     }
 }

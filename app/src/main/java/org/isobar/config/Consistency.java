@@ -14,7 +14,10 @@ import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.config.keys.Settings;
 
-/** What no single value can be blamed for: combinations that no run can have. Every check throws a UserException. */
+/**
+ * Checks of combinations of values. Each throws a {@link org.isobar.fault.UserException} that names the keys, values
+ * and a remedy.
+ */
 final class Consistency {
     private Consistency() { }
 
@@ -33,8 +36,8 @@ final class Consistency {
         }
         if (settings.get(DATA.nOutChannels) > settings.get(DATA.nInChannels)) {
             throw settings.fail(settings.describe(DATA.nOutChannels) + ", but "
-                + settings.describe(DATA.nInChannels) + ": the variables that are forecast are the first "
-                + "n_out_channels of those that are read; lower n_out_channels or raise n_in_channels.");
+                + settings.describe(DATA.nInChannels) + ": the forecast variables are the first "
+                + "n_out_channels of the input variables; lower n_out_channels or raise n_in_channels.");
         }
     }
 
@@ -47,13 +50,13 @@ final class Consistency {
         }
     }
 
-    /** Tensor parallelism cuts heads and hidden units evenly; context parallelism needs a token for each rank. */
+    /** Tensor parallelism splits heads evenly; context parallelism needs at least one token per rank. */
     static void checkCuts(Settings settings) {
         int tensor = settings.get(LAUNCH.tensorParallel);
         int heads = settings.get(MODEL.numHeads);
         if (heads % tensor != 0) {
             throw settings.fail(settings.describe(LAUNCH.tensorParallel) + ", but " + settings.describe(MODEL.numHeads)
-                + " and each tensor-parallel rank takes as many heads; tensor_parallel can be "
+                + " and each tensor-parallel rank gets the same number of heads; tensor_parallel can be "
                 + divisors(List.of(heads)) + ".");
         }
         int patch = settings.get(MODEL.patchSize);
@@ -64,11 +67,11 @@ final class Consistency {
         }
     }
 
-    /** Refuses what later versions will do: saying so beats pretending. */
+    /** Rejects keys whose feature does not exist yet. */
     static void checkSupported(Settings settings) {
         if (settings.get(LAUNCH.pipelineParallel) > 1) {
             throw settings.fail(settings.describe(LAUNCH.pipelineParallel)
-                + ", but training knows no pipeline stages yet; leave it at 1.");
+                + ", but pipeline stages are not supported yet; leave it at 1.");
         }
     }
 
@@ -80,15 +83,16 @@ final class Consistency {
         String asked = settings.describe(TRAINING.enableCudaGraphs) + ", but ";
         if (settings.get(MODEL.dropout) > 0) {
             throw settings.fail(asked + settings.describe(MODEL.dropout)
-                + ": a graph would drop the same in every step; set dropout to 0, or leave enable_cuda_graphs out.");
+                + ": a graph would repeat the same dropout masks in every step; set dropout to 0 or remove "
+                + "enable_cuda_graphs.");
         }
         if (worldSize > 1 && settings.get(LAUNCH.commBackend) == CommBackend.HOST) {
             throw settings.fail(asked + settings.describe(LAUNCH.commBackend)
-                + ": a graph holds no collectives that go through the host; leave one of them out.");
+                + ": a CUDA graph cannot hold collectives through host memory; remove one of them.");
         }
     }
 
-    /** What carries collectives must fit the device. */
+    /** The backend of collectives must support the device. */
     static void checkCommBackend(Settings settings) {
         if (settings.get(LAUNCH.commBackend) == CommBackend.NCCL && settings.get(RUN.device) == Backend.CPU) {
             throw settings.fail(settings.describe(LAUNCH.commBackend) + ", but " + settings.describe(RUN.device)
@@ -96,7 +100,7 @@ final class Consistency {
         }
     }
 
-    /** The common divisors, the first dozen of them. */
+    /** The common divisors of {@code numbers}, at most twelve. */
     private static String divisors(List<Integer> numbers) {
         List<String> all = IntStream.rangeClosed(1, numbers.stream().min(Integer::compare).orElseThrow())
             .filter(divisor -> numbers.stream().allMatch(number -> number % divisor == 0))

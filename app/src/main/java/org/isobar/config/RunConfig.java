@@ -15,16 +15,16 @@ import org.isobar.model.ModelSpec;
 import org.isobar.telemetry.TutorialLines;
 
 /**
- * Everything that one run is told, resolved and checked.
+ * The configuration of one run, resolved and checked.
  *
  * @param name the preset
- * @param yamlFile the file it stands in, absolute
+ * @param yamlFile the preset's file, absolute
  * @param ranks which of the job's processes this is
  * @param grid how the processes share the work
- * @param threads compute threads of a CPU, all cores where absent
- * @param cuda how a GPU carries out its operations
+ * @param threads compute threads of a CPU; all cores if empty
+ * @param cuda options of a GPU's operations
  * @param entries every key in effect and its value as Python would print it, in the order of the log
- * @param effects which options have no effect in this run
+ * @param unused options that have no effect in this run
  */
 public record RunConfig(
     String name,
@@ -41,7 +41,7 @@ public record RunConfig(
     OptionalInt threads,
     CudaOptions cuda,
     Map<String, String> entries,
-    UnusedOptions effects) {
+    UnusedOptions unused) {
 
     /** The configuration block of the log, line by line, in the tutorial's format. */
     public List<String> block() {
@@ -49,8 +49,8 @@ public record RunConfig(
     }
 
     /**
-     * What stands in the way of going on with a run of another configuration: each key whose change would change the
-     * result, as in {@code seed is 1, was 0}. A key that is absent has the value that it has where it is not given.
+     * The changes that prevent resuming a run of another configuration: a text such as {@code seed is 1, was 0} for
+     * each key that is fixed on resume and differs. A key without an entry has its default.
      *
      * @param earlier the other run's {@link #entries}
      */
@@ -58,13 +58,13 @@ public record RunConfig(
         return ConfigChanges.between(earlier, entries);
     }
 
-    /** How the device is opened, in that environment. */
+    /** The options to open the device with. */
     public DeviceOptions deviceOptions(Map<String, String> environment) {
         return new DeviceOptions(threads, cuda, ranks, parallel.carrier(), environment);
     }
 
-    /** A sentence about the options that have no effect where {@code backend} computes, if there are any. */
+    /** A sentence that names the options without effect on {@code backend}, if there are any. */
     public Optional<String> warning(Backend backend) {
-        return effects.sentence(backend);
+        return unused.sentence(backend);
     }
 }

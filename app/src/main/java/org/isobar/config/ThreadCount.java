@@ -7,15 +7,15 @@ import java.util.OptionalInt;
 import org.isobar.config.keys.ValueType;
 import org.isobar.fault.UserException;
 
-/** How many threads are to compute. */
+/** The number of compute threads of the CPU. */
 public final class ThreadCount {
     private static final String VARIABLE = "ISOBAR_THREADS";
 
     private ThreadCount() { }
 
     /**
-     * The option's number, or else that of ISOBAR_THREADS, which is what a launcher of several processes leaves to
-     * each; absent where neither says anything.
+     * The option's number, else that of ISOBAR_THREADS, which launchers set to each process's share of the cores; empty
+     * if neither is given.
      *
      * @throws UserException if the variable is not a whole number of at least 1
      */
@@ -25,6 +25,6 @@ public final class ThreadCount {
             return option.map(OptionalInt::of).orElseGet(OptionalInt::empty);
         }
         return OptionalInt.of(ValueType.count(1).reader().apply(given).orElseThrow(() -> new UserException(
-            VARIABLE + " is '" + given + "', but it is a number of threads: a whole number of at least 1.")));
+            VARIABLE + " is '" + given + "', but it takes a whole number of threads, at least 1.")));
     }
 }

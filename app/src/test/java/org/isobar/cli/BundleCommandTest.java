@@ -96,7 +96,7 @@ class BundleCommandTest {
     void aBundleMakesNoBundle() throws Exception {
         BareNode.Result refused = node.isobar(Map.of(), "bundle");
         assertEquals(2, refused.code(), refused.said());
-        assertTrue(refused.said().contains("has no jlink: bundles are made where Isobar was built"), refused.said());
+        assertTrue(refused.said().contains("has no jlink: make bundles from a source tree with a JDK"), refused.said());
     }
 
     @ParameterizedTest

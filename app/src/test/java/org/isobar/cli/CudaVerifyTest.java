@@ -27,13 +27,13 @@ class CudaVerifyTest {
             "Operations in F64 ", "Golden cases in F32 ", "Golden cases in F16 ", "Golden cases in BF16");
         List<String> lines = out.toString().lines().skip(1).toList(); // after the device
         assertEquals(2 * (1 + checks.size()) + 1, lines.size(), out::toString);
-        assertTrue(lines.getFirst().endsWith("products of F32 in TF32:"), out::toString);
-        assertTrue(lines.get(1 + checks.size()).endsWith("products of F32 in full single precision:"), out::toString);
+        assertTrue(lines.getFirst().endsWith("fp32 products in TF32:"), out::toString);
+        assertTrue(lines.get(1 + checks.size()).endsWith("fp32 products in full precision:"), out::toString);
         for (int i = 0; i < checks.size(); i++) {
             assertTrue(lines.get(1 + i).startsWith(checks.get(i)), out::toString);
             assertTrue(lines.get(2 + checks.size() + i).startsWith(checks.get(i)), out::toString);
         }
         assertTrue(lines.get(6 + checks.size()).matches(".* of 1\\.0e-0[45]"), out::toString); // golden cases in F32
-        assertEquals("Everything holds.", lines.getLast());
+        assertEquals("All checks passed.", lines.getLast());
     }
 }

@@ -126,7 +126,7 @@ class LauncherTest {
         environment.put("JAVA_HOME", directory.resolve("jdk-17").toString());
         Result result = run(launcher);
         assertEquals(2, result.code);
-        for (String part : List.of("isobar: this needs a JDK 25 or newer, and none was found.",
+        for (String part : List.of("isobar: Isobar needs a JDK 25 or newer, and none was found.",
                 "JAVA_HOME: " + directory.resolve("jdk-17/bin/java") + " is Java 17",
                 runtime + " is Java 25, but without a compiler (javac)", "apt install openjdk-25-jdk")) {
             assertTrue(result.err.contains(part), result.err);

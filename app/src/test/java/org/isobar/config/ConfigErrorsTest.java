@@ -59,7 +59,7 @@ class ConfigErrorsTest {
         tensor_parallel=4       | tensor_parallel is '4' (--set), but num_heads is '6' (line
         context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
         context_parallel=129    | context_parallel is '129' (--set), but an image has 128 tokens; it can be at most
-        pipeline_parallel=2     | pipeline_parallel is '2' (--set), but training knows no pipeline stages yet
+        pipeline_parallel=2     | pipeline_parallel is '2' (--set), but pipeline stages are not supported yet
         numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
         zebra=6                 | there is no key 'zebra' (--set).
         synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
@@ -128,7 +128,7 @@ class ConfigErrorsTest {
 
     @Test
     void threadsThatAreNone() {
-        assertEquals("ISOBAR_THREADS is 'all', but it is a number of threads: a whole number of at least 1.",
+        assertEquals("ISOBAR_THREADS is 'all', but it takes a whole number of threads, at least 1.",
             message(new ConfigRequest(PRESETS, "demo", Map.of("ISOBAR_THREADS", "all"))));
     }
 
@@ -137,8 +137,8 @@ class ConfigErrorsTest {
         ConfigRequest both = request(PRESETS, "demo").with("enable_cuda_graphs", "true").with("dropout", "0.1");
         String message = message(both.with("device", "cuda"));
         assertTrue(message.contains("enable_cuda_graphs is 'true' (--enable_cuda_graphs), but dropout is '0.1' "
-            + "(--dropout): a graph would drop the same in every step; set dropout to 0, or leave "
-            + "enable_cuda_graphs out."), message);
+            + "(--dropout): a graph would repeat the same dropout masks in every step; set dropout to 0 or remove "
+            + "enable_cuda_graphs."), message);
         assertTrue(ConfigLoader.load(both.with("device", "cpu")).warning(Backend.CPU).orElseThrow()
             .contains("enable_cuda_graphs"));
     }
@@ -150,7 +150,7 @@ class ConfigErrorsTest {
         String graphs = message(two.with("device", "cuda").with("comm_backend", "host")
             .with("enable_cuda_graphs", "true"));
         assertTrue(graphs.contains("enable_cuda_graphs is 'true' (--enable_cuda_graphs), but comm_backend is 'host' "
-            + "(--comm_backend): a graph holds no collectives that go through the host"), graphs);
+            + "(--comm_backend): a CUDA graph cannot hold collectives through host memory"), graphs);
         String nccl = message(two.with("device", "cpu").with("comm_backend", "nccl"));
         assertTrue(nccl.contains("comm_backend is 'nccl' (--comm_backend), but device is 'cpu' (--device), and NCCL "
             + "connects GPUs; use --comm_backend auto or host."), nccl);

@@ -207,7 +207,7 @@ class ConfigLoaderTest {
         }
         RunConfig config = ConfigLoader.load(request);
         assertEquals(Path.of("/fixed/place"), config.data().trainPath());
-        assertTrue(config.warning(Backend.CUDA).orElseThrow().contains("data_dir"), config.effects()::toString);
+        assertTrue(config.warning(Backend.CUDA).orElseThrow().contains("data_dir"), config.unused()::toString);
     }
 
     @Test

@@ -26,24 +26,25 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code isobar bench}: measures this machine. Results are JSON files, which {@code bench report} gathers;
- * {@code bench cpu} and {@code bench/gpu.sh} run all of it beside PyTorch.
+ * {@code isobar bench}: measures the speed of training on this machine. Results are JSON files, which
+ * {@code bench report} gathers. {@code bench cpu} and {@code bench/gpu.sh} run all measurements, with PyTorch's as
+ * well.
  */
 @Command(name = "bench", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Measure what this machine makes of a training step.")
+    description = "Measure the speed of training on this machine.")
 public final class BenchCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
     private BenchCommand() { }
 
-    /** The command with its own commands, of which {@code step} takes a run's options. */
-    public static CommandLine commandLine(ProgramContext launch) {
-        CommandLine step = new CommandLine(new Step(launch));
+    /** The command with its subcommands. {@code step} takes the options of a run. */
+    public static CommandLine commandLine(ProgramContext context) {
+        CommandLine step = new CommandLine(new Step(context));
         ConfigOptions.declare(step.getCommandSpec());
         return new CommandLine(new BenchCommand()).addSubcommand(step)
-            .addSubcommand(new MeasureCeilings(launch)).addSubcommand(new BenchCpuCommand(launch))
-            .addSubcommand(new BenchLoaderCommand(launch))
+            .addSubcommand(new MeasureCeilings(context)).addSubcommand(new BenchCpuCommand(context))
+            .addSubcommand(new BenchLoaderCommand(context))
             .addSubcommand(new Report());
     }
 
@@ -55,28 +56,30 @@ public final class BenchCommand implements Runnable {
 
     @Command(name = "step", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
         showDefaultValues = true,
-        description = "Measure a preset's training step, and each operation in it, on a batch that is resident.")
+        description =
+        "Measure a preset's training step and each operation in it, with one batch that stays on the device.")
     private static final class Step implements Runnable {
-        private final ProgramContext launch;
+        private final ProgramContext context;
         @Spec
         private CommandSpec spec;
         @CommandLine.Mixin
         private BenchOutput outcome;
-        @Option(names = "--warmup_steps", paramLabel = "N", defaultValue = "5", description = "Steps before.")
+        @Option(names = "--warmup_steps", paramLabel = "N", defaultValue = "5", description =
+            "Steps before the measurement.")
         private int warmup;
-        @Option(names = "--steps", paramLabel = "N", defaultValue = "20", description = "Steps that are measured.")
+        @Option(names = "--steps", paramLabel = "N", defaultValue = "20", description = "Steps to measure.")
         private int steps;
-        @Option(names = "--whole_steps", description = "Do not look at single operations in further steps.")
+        @Option(names = "--whole_steps", description = "Measure whole steps only, not each operation.")
         private boolean wholeSteps;
 
-        private Step(ProgramContext launch) {
-            this.launch = launch;
+        private Step(ProgramContext context) {
+            this.context = context;
         }
 
         @Override
         public void run() {
-            RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), launch);
-            try (Device device = config.device().open(config.deviceOptions(launch.environment()),
+            RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), context);
+            try (Device device = config.device().open(config.deviceOptions(context.environment()),
                 spec.commandLine().getOut()::println)) {
                 StepBenchmark benchmark = new StepBenchmark(config, device,
                     new StepBenchmark.Plan(warmup, steps, outcome.timing(), wholeSteps
@@ -87,28 +90,29 @@ public final class BenchCommand implements Runnable {
     }
 
     @Command(name = "ceilings", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
-        description = "Measure the most that the machine gives: copies within its memory, and large products.")
+        description = "Measure the machine's limits: bandwidth of memory copies and speed of large matrix products.")
     private static final class MeasureCeilings implements Runnable {
         private static final long MIB = 1 << 20;
 
-        private final ProgramContext launch;
+        private final ProgramContext context;
         @Spec
         private CommandSpec spec;
         @CommandLine.Mixin
         private BenchOutput outcome;
         @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto",
-            description = "What to measure.")
+            description = "Device to measure.")
         private Backend backend;
         @Option(names = "--threads", paramLabel = "N", description = "Compute threads of the CPU (default: all cores).")
         private Integer threads;
-        @Option(names = "--copy_mb", paramLabel = "MIB", defaultValue = "2048", description = "What is copied.")
+        @Option(names = "--copy_mb", paramLabel = "MIB", defaultValue = "2048", description =
+            "Size of the copy, in MiB.")
         private long megabytes;
         @Option(names = "--size", paramLabel = "N", defaultValue = "8192",
-            description = "Rows and columns of the products' matrices.")
+            description = "Rows and columns of the matrices.")
         private int size;
 
-        private MeasureCeilings(ProgramContext launch) {
-            this.launch = launch;
+        private MeasureCeilings(ProgramContext context) {
+            this.context = context;
         }
 
         @Override
@@ -117,8 +121,8 @@ public final class BenchCommand implements Runnable {
                 throw new UserException("--copy_mb and --size must be positive");
             }
             DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.ofNullable(threads),
-                launch.environment()), RankEnvironment.of(launch.environment()), CommBackend.AUTO,
-                launch.environment());
+                context.environment()), RankEnvironment.of(context.environment()), CommBackend.AUTO,
+                context.environment());
             try (Device device = backend.open(options, spec.commandLine().getOut()::println)) {
                 BenchFiles.write(outcome.json(), new CeilingsBenchmark(device, outcome.timing())
                     .run(megabytes * MIB, size));
@@ -129,7 +133,7 @@ public final class BenchCommand implements Runnable {
     @Command(name = "report", mixinStandardHelpOptions = true,
         description = "Gather the results in a directory into report.json and report.md.")
     private static final class Report implements Runnable {
-        @Parameters(paramLabel = "DIR", description = "What bench cpu or bench/gpu.sh has written.")
+        @Parameters(paramLabel = "DIR", description = "Directory that bench cpu or bench/gpu.sh wrote to.")
         private Path directory;
 
         @Override

@@ -36,30 +36,32 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar bench cpu}: everything that is measured on a CPU, in one run. Ends with 1 if a part has failed. */
+/** {@code isobar bench cpu}: runs all measurements of a CPU. Exits with 1 if one of them fails. */
 @Command(name = "cpu", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
-    description = "Measure everything on the CPU, beside PyTorch and h5py, in one run; nothing else should run.")
+    description =
+    "Run all measurements of the CPU, with PyTorch's and h5py's for comparison. Run nothing else meanwhile.")
 final class BenchCpuCommand implements Callable<Integer> {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
     @ArgGroup
     private Size size = new Size();
-    @Option(names = "--parts", paramLabel = "PART", split = ",", description = "What to measure, of "
-        + "${COMPLETION-CANDIDATES} (default: all).")
+    @Option(names = "--parts", paramLabel = "PART", split = ",", description = "Measurements to run, of "
+        + "${COMPLETION-CANDIDATES}.")
     private Set<SuiteSection> sections = EnumSet.allOf(SuiteSection.class);
     @Option(names = "--budget", paramLabel = "SECONDS", defaultValue = "1500",
-        description = "Time for all of it; parts that do not fit are skipped, the last ones first.")
+        description = "Time limit of all measurements; the last ones are skipped if it is too short.")
     private int budget;
     @Parameters(paramLabel = "DIR", arity = "0..1",
-        description = "Where results go: report.md, report.json and what each part wrote (default: bench-DATE).")
+        description = "Directory for report.md, report.json and the results of each measurement (default: bench-DATE).")
     private Path directory;
 
-    /** How much. */
+    /** The size of the measurements. */
     private static final class Size {
-        @Option(names = "--quick", description = "Preset demo alone.")
+        @Option(names = "--quick", description = "Measure preset demo only.")
         private boolean quick;
-        @Option(names = "--rehearse", description = "Do all of it at the size of preset tiny, and note no times.")
+        @Option(names = "--rehearse", description =
+            "Run everything at the size of preset tiny, without recording times.")
         private boolean rehearse;
 
         SuiteSize extent() {
@@ -67,41 +69,41 @@ final class BenchCpuCommand implements Callable<Integer> {
         }
     }
 
-    BenchCpuCommand(ProgramContext launch) {
-        this.launch = launch;
+    BenchCpuCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public Integer call() {
         if (budget < 1) {
-            throw new UserException("--budget=" + budget + ": a number of seconds, at least 1");
+            throw new UserException("--budget=" + budget + " must be at least 1 second");
         }
-        Path place = directory == null ? Path.of("bench-"
+        Path output = directory == null ? Path.of("bench-"
             + LocalDateTime.now().format(DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss"))) : directory;
-        Map<String, String> environment = launch.environment();
-        SuiteSetup setup = new SuiteSetup(isobar(), launch.home().toAbsolutePath().resolve("bench"),
+        Map<String, String> environment = context.environment();
+        SuiteSetup setup = new SuiteSetup(isobar(), context.home().toAbsolutePath().resolve("bench"),
             Optional.ofNullable(environment.get("PYTHON")), noBf16(), size.extent(), sections,
             Duration.ofSeconds(budget));
-        CpuSuite suite = new CpuSuite(setup, place, line -> {
+        CpuSuite suite = new CpuSuite(setup, output, line -> {
             spec.commandLine().getOut().println(line);
             spec.commandLine().getOut().flush();
         });
         int failed = suite.run(facts());
-        spec.commandLine().getOut().println("The report: " + place.resolve("report.md"));
+        spec.commandLine().getOut().println("Report: " + output.resolve("report.md"));
         return failed == 0 ? 0 : 1;
     }
 
-    /** The launcher, which everybody starts with; or, where there is none, what started this. */
+    /** The command of the launcher script or, if there is none, of this Java process. */
     private List<String> isobar() {
-        Path launcher = launch.home().toAbsolutePath().resolve("isobar");
+        Path launcher = context.home().toAbsolutePath().resolve("isobar");
         return Files.isExecutable(launcher) ? List.of(launcher.toString())
             : JavaCommand.command(spec.root().userObject().getClass());
     }
 
     private Optional<String> noBf16() {
-        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), RankEnvironment.of(launch.environment()),
-            CommBackend.AUTO, launch.environment());
-        try (Device device = Backend.CPU.open(options, unsaid -> { })) {
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), RankEnvironment.of(context.environment()),
+            CommBackend.AUTO, context.environment());
+        try (Device device = Backend.CPU.open(options, _ -> { })) {
             return device.supports(DType.BF16) ? Optional.empty()
                 : Optional.of("Isobar does not train in bf16 on this CPU");
         }

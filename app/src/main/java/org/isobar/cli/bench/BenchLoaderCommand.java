@@ -24,21 +24,21 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar bench loader}: how fast samples come out of files that lie in the system's cache. */
+/** {@code isobar bench loader}: measures how fast samples are read from files in the system's page cache. */
 @Command(name = "loader", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Measure how fast samples of preset base are read from files in the system's cache.")
+    description = "Measure how fast samples of preset base are read from files in the system's page cache.")
 final class BenchLoaderCommand implements Runnable {
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
     @CommandLine.Mixin
     private BenchOutput outcome;
-    @Option(names = "--data", paramLabel = "DIR", description = "Where the files are, or are made and left: 1 GB "
-        + "(default: a temporary directory). --rehearse makes small ones.")
+    @Option(names = "--data", paramLabel = "DIR", description = "Directory of the files, 1 GB. Missing ones are "
+        + "written there and kept (default: a temporary directory). --rehearse writes small ones.")
     private Path data;
 
-    BenchLoaderCommand(ProgramContext launch) {
-        this.launch = launch;
+    BenchLoaderCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
@@ -58,20 +58,20 @@ final class BenchLoaderCommand implements Runnable {
         Consumer<String> progress = spec.commandLine().getOut()::println;
         files.make(progress);
         if (!files.complete()) {
-            makeOthers(files, progress);
+            makeChunkedFiles(files, progress);
         }
-        DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.empty(), launch.environment()),
-            RankEnvironment.of(launch.environment()), CommBackend.AUTO, launch.environment());
+        DeviceOptions options = DeviceOptions.of(ThreadCount.of(Optional.empty(), context.environment()),
+            RankEnvironment.of(context.environment()), CommBackend.AUTO, context.environment());
         try (Device device = Backend.CPU.open(options, spec.commandLine().getOut()::println)) {
             BenchFiles.write(outcome.json(), new LoaderBenchmark(device, files, outcome.timing()).run());
         }
     }
 
-    private void makeOthers(LoaderFiles files, Consumer<String> progress) {
+    private void makeChunkedFiles(LoaderFiles files, Consumer<String> progress) {
         PythonInterpreter python =
-            PythonInterpreter.with("h5py, numpy", Optional.ofNullable(launch.environment().get("PYTHON")));
+            PythonInterpreter.with("h5py, numpy", Optional.ofNullable(context.environment().get("PYTHON")));
         python.program().ifPresentOrElse(program -> files.makeOthers(
-            List.of(program, launch.home().resolve("bench/loader_h5py.py").toString()), progress),
+            List.of(program, context.home().resolve("bench/loader_h5py.py").toString()), progress),
             () -> progress.accept("No chunked and no compressed files: " + python.answer()));
     }
 }

@@ -5,12 +5,13 @@ import java.nio.file.Path;
 import org.isobar.bench.measure.Timing;
 import picocli.CommandLine.Option;
 
-/** Where results of a benchmark go, and whether there are any. */
+/** The options of a benchmark that name its result file and turn timing off. */
 final class BenchOutput {
-    @Option(names = "--json", paramLabel = "FILE", required = true, description = "Where the results go.")
+    @Option(names = "--json", paramLabel = "FILE", required = true, description = "File to write the results to.")
     private Path json;
     @Option(names = "--rehearse",
-        description = "Do everything and note no times, as on the simulated machine, where they mean nothing.")
+        description =
+        "Run everything without recording times, such as on the simulated machine, where times mean nothing.")
     private boolean rehearse;
 
     Path json() {

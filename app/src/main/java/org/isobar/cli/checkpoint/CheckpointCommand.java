@@ -28,19 +28,19 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar checkpoint}: what is in checkpoints, whether they are sound, and their weights for PyTorch. */
+/** {@code isobar checkpoint}: inspects, verifies, exports and compares checkpoints. */
 @Command(name = "checkpoint", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Look into checkpoints, check them, compare them, and turn them into files for PyTorch.")
+    description = "Inspect, verify and compare checkpoints, and export their weights for PyTorch.")
 public final class CheckpointCommand implements Runnable {
-    public static final String NEWEST = "A checkpoint; or a directory of checkpoints, or a run's directory, of which "
-        + "the newest sound one counts";
+    public static final String NEWEST = "A checkpoint, a directory of checkpoints or a run's directory; of several "
+        + "checkpoints, the newest that is intact";
 
     @Spec
     private CommandSpec spec;
 
     private CheckpointCommand() { }
 
-    /** The command with its own commands. */
+    /** The command with its subcommands. */
     public static CommandLine commandLine() {
         return new CommandLine(new CheckpointCommand()).addSubcommand(new Inspect()).addSubcommand(new Verify())
             .addSubcommand(new MergeSlices()).addSubcommand(new Diff());
@@ -52,7 +52,7 @@ public final class CheckpointCommand implements Runnable {
             "Name a command: " + String.join(", ", spec.subcommands().keySet()));
     }
 
-    /** Tells of checkpoints that were passed over, beside what a command prints. */
+    /** Prints on standard error why a checkpoint was skipped. */
     private static Consumer<String> skipping(CommandSpec spec) {
         return reason -> {
             PrintWriter err = spec.commandLine().getErr();
@@ -62,38 +62,38 @@ public final class CheckpointCommand implements Runnable {
     }
 
     @Command(name = "inspect", mixinStandardHelpOptions = true,
-        description = "Print what is in a checkpoint. Looks at its manifest and at the sizes of its files.")
+        description = "Print the contents of a checkpoint. Reads its manifest and the sizes of its files.")
     private static final class Inspect implements Runnable {
         @Spec
         private CommandSpec spec;
         @Parameters(paramLabel = "PATH", description = NEWEST + ".")
         private Path path;
-        @Option(names = "--tensors", description = "List all files and tensors, too.")
+        @Option(names = "--tensors", description = "Also list all files and tensors.")
         private boolean tensors;
 
         @Override
         public void run() {
             try (Checkpoint checkpoint = new CheckpointPath(path).open(IntegrityCheck.SIZES, skipping(spec))) {
-                CheckpointDescription sheet = new CheckpointDescription(checkpoint, spec.commandLine().getOut());
-                sheet.summary();
+                CheckpointDescription facts = new CheckpointDescription(checkpoint, spec.commandLine().getOut());
+                facts.summary();
                 if (tensors) {
-                    sheet.contents();
+                    facts.contents();
                 }
             }
         }
     }
 
     @Command(name = "verify", mixinStandardHelpOptions = true,
-        description = "Read checkpoints from beginning to end and check all of their checksums. Exits with 2 if one "
-            + "is not sound.")
+        description = "Read checkpoints completely and verify all checksums. Exits with 2 if one is damaged.")
     private static final class Verify implements Callable<Integer> {
-        private static final int UNSOUND = 2;
-        private static final int LISTED = 3;
+        private static final int DAMAGED = 2;
+        private static final int MOST_LISTED = 3;
 
         @Spec
         private CommandSpec spec;
         @Parameters(paramLabel = "PATH", arity = "1..*",
-            description = "A checkpoint; or a directory of checkpoints, or a run's directory, of which all count.")
+            description = "A checkpoint, a directory of checkpoints or a run's directory; all checkpoints in it are "
+                + "verified.")
         private List<Path> paths;
 
         @Override
@@ -108,8 +108,8 @@ public final class CheckpointCommand implements Runnable {
         private int verifyAll(Path given) {
             try {
                 return new CheckpointPath(given).all().stream().mapToInt(this::verify).max().orElse(0);
-            } catch (UserException nothing) {
-                return complain(nothing.getMessage());
+            } catch (UserException absent) {
+                return complain(absent.getMessage());
             }
         }
 
@@ -126,9 +126,9 @@ public final class CheckpointCommand implements Runnable {
             } catch (UserException unusable) {
                 return complain(unusable.getMessage());
             }
-            String more = damage.size() > LISTED ? "; and " + (damage.size() - LISTED) + " more" : "";
+            String more = damage.size() > MOST_LISTED ? "; and " + (damage.size() - MOST_LISTED) + " more" : "";
             return complain("checkpoint " + path + " is damaged: "
-                + String.join("; ", damage.subList(0, Math.min(LISTED, damage.size()))) + more
+                + String.join("; ", damage.subList(0, Math.min(MOST_LISTED, damage.size()))) + more
                 + "; use another one");
         }
 
@@ -136,23 +136,24 @@ public final class CheckpointCommand implements Runnable {
             PrintWriter err = spec.commandLine().getErr();
             err.println("isobar: " + message);
             err.flush();
-            return UNSOUND;
+            return DAMAGED;
         }
     }
 
     @Command(name = "merge", mixinStandardHelpOptions = true,
-        description = "Write the weights of a checkpoint as one safetensors file, under the names and in the shapes of "
-            + "PyTorch's state_dict.")
+        description =
+        "Write the weights of a checkpoint as one safetensors file, with the names and shapes of PyTorch's "
+            + "state_dict.")
     private static final class MergeSlices implements Runnable {
         @Spec
         private CommandSpec spec;
         @Parameters(paramLabel = "PATH", description = NEWEST + ".")
         private Path path;
         @Option(names = "--output", paramLabel = "FILE", required = true,
-            description = "The file, model.safetensors for example; one that is there is replaced.")
+            description = "The file, such as model.safetensors; an existing file is replaced.")
         private Path output;
         @Option(names = "--optimizer",
-            description = "Write Adam's moments, too, as exp_avg.NAME and exp_avg_sq.NAME.")
+            description = "Also write Adam's moments, as exp_avg.NAME and exp_avg_sq.NAME.")
         private boolean optimizer;
 
         @Override
@@ -172,8 +173,8 @@ public final class CheckpointCommand implements Runnable {
     }
 
     @Command(name = "diff", mixinStandardHelpOptions = true,
-        description = "Say which tensors differ, and by how much, and which entries of configuration and state do. "
-            + "Exits with 0 if all tensors are bit-identical, 1 if not, and 2 if they cannot be compared.")
+        description = "Print which tensors differ and by how much, and which entries of configuration and state "
+            + "differ. Exits with 0 if all tensors are bit-identical, 1 if not, 2 if they cannot be compared.")
     private static final class Diff implements Callable<Integer> {
         private static final int DIFFERENT = 1;
 
@@ -181,9 +182,9 @@ public final class CheckpointCommand implements Runnable {
         private CommandSpec spec;
         @Parameters(index = "0", paramLabel = "A", description = NEWEST + "; or a safetensors file.")
         private Path first;
-        @Parameters(index = "1", paramLabel = "B", description = "What to compare it with: such a path, too.")
+        @Parameters(index = "1", paramLabel = "B", description = "What to compare A with; a path like A.")
         private Path second;
-        @Option(names = "--weights", description = "Compare the weights alone, and not the optimizer's moments.")
+        @Option(names = "--weights", description = "Compare the weights only, not the optimizer's moments.")
         private boolean weights;
 
         @Override
@@ -201,7 +202,7 @@ public final class CheckpointCommand implements Runnable {
                     DifferenceTable.entries("State", one.state(), other.state(), out);
                 }
                 out.println();
-                out.println(table.sum());
+                out.println(table.summary());
                 out.flush();
                 return difference.isNone() ? 0 : DIFFERENT;
             }

@@ -14,48 +14,48 @@ import org.isobar.cli.print.FactTable;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.DType;
 
-/** What is in a checkpoint, for people. */
+/** Prints the contents of a checkpoint. */
 final class CheckpointDescription {
     private final Checkpoint checkpoint;
     private final PrintWriter out;
-    private final FactTable sheet;
+    private final FactTable facts;
 
     CheckpointDescription(Checkpoint checkpoint, PrintWriter out) {
         this.checkpoint = checkpoint;
         this.out = out;
-        sheet = new FactTable(out);
+        facts = new FactTable(out);
     }
 
-    /** What it is of, and how it was written. */
+    /** Prints the iteration, the sizes, the layout, the state and the configuration. */
     void summary() {
-        sheet.line("Checkpoint", checkpoint.path().toString());
-        sheet.line("Iteration", Long.toString(checkpoint.iteration()));
-        sheet.line("Files", files(checkpoint));
-        sheet.line("Weights", tensors(checkpoint.names().stream().filter(TensorSlice::isWeight).toList()));
-        sheet.line("Moments",
+        facts.line("Checkpoint", checkpoint.path().toString());
+        facts.line("Iteration", Long.toString(checkpoint.iteration()));
+        facts.line("Files", files(checkpoint));
+        facts.line("Weights", tensors(checkpoint.names().stream().filter(TensorSlice::isWeight).toList()));
+        facts.line("Moments",
             tensors(checkpoint.names().stream().filter(name -> !TensorSlice.isWeight(name)).toList()));
-        sheet.line("Layout", layout());
+        facts.line("Layout", layout());
         entries("State", checkpoint.state());
         entries("Configuration", checkpoint.configuration());
         out.flush();
     }
 
-    /** All files and all tensors. */
+    /** Prints all files and all tensors. */
     void contents() {
-        sheet.heading("Files");
+        facts.heading("Files");
         List<List<String>> files = new ArrayList<>(List.of(List.of("name", "bytes")));
         checkpoint.files().forEach((name, bytes) -> files.add(List.of(name, Long.toString(bytes))));
-        sheet.table(files);
-        sheet.heading("Tensors");
+        facts.table(files);
+        facts.heading("Tensors");
         List<List<String>> tensors = new ArrayList<>(List.of(List.of("name", "shape", "bytes", "slices")));
         for (String name : checkpoint.names()) {
             tensors.add(List.of(name, checkpoint.shape(name).toString(), Long.toString(bytes(name)), cut(name)));
         }
-        sheet.table(tensors);
+        facts.table(tensors);
         out.flush();
     }
 
-    /** How many files it has, and how large they are. */
+    /** The number of files and their total size. */
     static String files(Checkpoint checkpoint) {
         int count = checkpoint.files().size();
         long bytes = checkpoint.files().values().stream().mapToLong(Long::longValue).sum();
@@ -76,7 +76,7 @@ final class CheckpointDescription {
         return checkpoint.shape(name).elements() * DType.F32.bytes();
     }
 
-    /** How many tensors were cut in which way: "24 in 2 slices along dimension 0, 38 whole". */
+    /** How many tensors were sharded in which way, as in "24 in 2 slices along dimension 0, 38 whole". */
     private String layout() {
         return checkpoint.names().stream()
             .collect(Collectors.groupingBy(this::cut, TreeMap::new, Collectors.counting()))
@@ -91,8 +91,8 @@ final class CheckpointDescription {
 
     private void entries(String title, Map<String, String> entries) {
         if (!entries.isEmpty()) {
-            sheet.heading(title);
-            sheet.table(entries.entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue())).toList());
+            facts.heading(title);
+            facts.table(entries.entrySet().stream().map(entry -> List.of(entry.getKey(), entry.getValue())).toList());
         }
     }
 }

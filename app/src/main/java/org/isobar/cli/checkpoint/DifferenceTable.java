@@ -12,21 +12,21 @@ import java.util.TreeSet;
 import org.isobar.checkpoint.TensorDifference;
 import org.isobar.cli.print.FactTable;
 
-/** A {@link TensorDifference} of A and B, for people: what differs as tables, and the sum of it as one line. */
+/** Prints a {@link TensorDifference} of A and B: tables of what differs, and a line that sums it up. */
 final class DifferenceTable {
     private static final String ABSENT = "(none)";
 
     private final TensorDifference difference;
     private final PrintWriter out;
-    private final FactTable sheet;
+    private final FactTable facts;
 
     DifferenceTable(TensorDifference difference, PrintWriter out) {
         this.difference = difference;
         this.out = out;
-        sheet = new FactTable(out);
+        facts = new FactTable(out);
     }
 
-    /** Prints what differs. */
+    /** Prints the tensors that differ. */
     void print() {
         if (!difference.changed().isEmpty()) {
             List<List<String>> rows = new ArrayList<>(
@@ -40,10 +40,10 @@ final class DifferenceTable {
             List<List<String>> rows = new ArrayList<>(List.of(List.of("tensor", "shape in A", "shape in B")));
             difference.misshaped().forEach(tensor -> rows.add(List.of(tensor.name(), tensor.first().toString(),
                 tensor.second().toString())));
-            table("Tensors of two shapes", rows);
+            table("Tensors whose shapes differ", rows);
         }
-        names("Tensors of A alone", difference.onlyFirst());
-        names("Tensors of B alone", difference.onlySecond());
+        names("Tensors only in A", difference.onlyFirst());
+        names("Tensors only in B", difference.onlySecond());
     }
 
     /** Prints which entries of two maps differ, if any do. */
@@ -55,14 +55,14 @@ final class DifferenceTable {
             List<List<String>> rows = new ArrayList<>(List.of(List.of("entry", "A", "B")));
             keys.forEach(key -> rows.add(
                 List.of(key, first.getOrDefault(key, ABSENT), second.getOrDefault(key, ABSENT))));
-            FactTable sheet = new FactTable(out);
-            sheet.heading(title + " that differs");
-            sheet.table(rows);
+            FactTable facts = new FactTable(out);
+            facts.heading(title + " that differs");
+            facts.table(rows);
         }
     }
 
-    /** Whether anything differs, and how much. */
-    String sum() {
+    /** One line that says whether anything differs and how much. */
+    String summary() {
         if (difference.isNone()) {
             return "Bit-identical: all tensors, " + difference.compared() + " of them.";
         }
@@ -79,8 +79,8 @@ final class DifferenceTable {
     }
 
     private void table(String title, List<List<String>> rows) {
-        sheet.heading(title);
-        sheet.table(rows);
+        facts.heading(title);
+        facts.table(rows);
     }
 
     private static String number(double value) {

@@ -13,34 +13,34 @@ import org.isobar.backend.cuda.driver.GpuInfo;
 import org.isobar.backend.cuda.driver.LibraryInfo;
 import org.isobar.cli.print.FactTable;
 
-/** Prints what a machine has for GPUs. */
+/** Prints the GPUs, the driver and the CUDA libraries of this machine. */
 final class CudaFacts {
     private CudaFacts() { }
 
-    static void print(CudaReport report, Path kernelCache, FactTable sheet) {
-        sheet.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
+    static void print(CudaReport report, Path kernelCache, FactTable facts) {
+        facts.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
         int number = 0;
         for (GpuInfo gpu : report.gpus()) {
-            sheet.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
+            facts.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
                 + FactTable.gibibytes(gpu.bytes()) + ", " + gpu.free().map(free -> FactTable.gibibytes(free)
-                    + " of it free").orElse("free: not known without NVML"));
+                    + " of it free").orElse("free: unknown without NVML"));
         }
         if (report.gpus().isEmpty()) {
-            sheet.line("GPUs", "none");
+            facts.line("GPUs", "none");
         }
-        sheet.line("Kernel cache", state(kernelCache));
-        sheet.heading("Libraries of CUDA " + CudaVersion.NEEDED);
-        sheet.table(report.libraries().stream().map(CudaFacts::row).toList());
+        facts.line("Kernel cache", state(kernelCache));
+        facts.heading("Libraries of CUDA " + CudaVersion.NEEDED);
+        facts.table(report.libraries().stream().map(CudaFacts::row).toList());
     }
 
-    /** The directory, and whether files can be made there; it is made if it can be. */
+    /** The directory, and whether it is writable. It is created if it does not exist. */
     private static String state(Path directory) {
         try {
             Files.delete(Files.createTempFile(Files.createDirectories(directory), "doctor", ".tmp"));
             return directory + ", writable";
         } catch (IOException failure) {
             return directory + " cannot be written (" + failure + "): kernels are compiled at each start; "
-                + "ISOBAR_KERNEL_CACHE names another directory";
+                + "set ISOBAR_KERNEL_CACHE to another directory";
         }
     }
 

@@ -28,63 +28,63 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code isobar doctor}: what this machine has, what will work on it, and what will not, why, and what to do. Asks
- * nothing of the machine but to run Java, and waits for nothing without end.
+ * {@code isobar doctor}: prints the hardware and software of this machine, whether training works on its CPU and GPUs
+ * and, if not, why and what to do. It needs nothing but Java, and every query has a time limit.
  */
 @Command(name = "doctor", mixinStandardHelpOptions = true,
-    description = "Say what this machine has, what will work on it, and what will not, why, and what to do.")
+    description = "Print what this machine has, whether training works on its CPU and GPUs, and what to do if not.")
 public final class DoctorCommand implements Callable<Integer> {
-    private static final Duration PROGRAMS = Duration.ofSeconds(5);
-    private static final Duration DRIVER = Duration.ofSeconds(30);
-    private static final Duration DEVICE = Duration.ofSeconds(60);
-    private static final RankEnvironment ALONE = RankEnvironment.of(Map.of());
-    /** What of the processor's features makes training on it fast, by the kernel's names. */
+    private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);
+    private static final Duration DRIVER_LIMIT = Duration.ofSeconds(30);
+    private static final Duration DEVICE_LIMIT = Duration.ofSeconds(60);
+    private static final RankEnvironment SINGLE_PROCESS = RankEnvironment.of(Map.of());
+    /** Processor features that speed up training, by their names in /proc/cpuinfo. */
     private static final Map<String, String> FEATURES = features();
-    /** Variables that change what the program does or finds. */
+    /** Environment variables that change what the program does or finds. */
     private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
         "LD_LIBRARY_PATH", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID", "SLURM_JOB_PARTITION",
         "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
         "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
 
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
 
-    public DoctorCommand(ProgramContext launch) {
-        this.launch = launch;
+    public DoctorCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public Integer call() {
-        FactTable sheet = new FactTable(spec.commandLine().getOut());
-        program(sheet);
-        machine(sheet);
-        Obstacles obstacles = gpus(sheet);
-        tools(sheet);
-        variables(sheet);
-        summary(sheet, obstacles);
+        FactTable facts = new FactTable(spec.commandLine().getOut());
+        program(facts);
+        machine(facts);
+        Obstacles obstacles = gpus(facts);
+        tools(facts);
+        variables(facts);
+        summary(facts, obstacles);
         spec.commandLine().getOut().flush();
         return 0;
     }
 
-    private static void program(FactTable sheet) {
+    private static void program(FactTable facts) {
         String[] version = new Version().getVersion();
-        sheet.line("Isobar", version[0].substring("isobar ".length()));
-        sheet.line("Java", version[1].substring("Java ".length()) + ", " + System.getProperty("java.home"));
+        facts.line("Isobar", version[0].substring("isobar ".length()));
+        facts.line("Java", version[1].substring("Java ".length()) + ", " + System.getProperty("java.home"));
     }
 
-    private static void machine(FactTable sheet) {
-        sheet.line("System", String.join(" ", System.getProperty("os.name"), System.getProperty("os.version"),
+    private static void machine(FactTable facts) {
+        facts.line("System", String.join(" ", System.getProperty("os.name"), System.getProperty("os.version"),
             System.getProperty("os.arch")));
-        sheet.line("Processor", () -> HostMachine.processor() + "; cores for this process: "
+        facts.line("Processor", () -> HostMachine.processor() + "; cores for this process: "
             + Runtime.getRuntime().availableProcessors());
-        sheet.line("  knows", () -> {
+        facts.line("  supports", () -> {
             Set<String> features = HostMachine.processorFeatures();
             return FEATURES.entrySet().stream()
                 .map(entry -> entry.getValue() + (features.contains(entry.getKey()) ? " yes" : " no"))
                 .reduce((one, other) -> one + ", " + other).orElseThrow();
         });
-        sheet.line("Memory", () -> FactTable.gibibytes(HostMachine.totalMemory()) + ", "
+        facts.line("Memory", () -> FactTable.gibibytes(HostMachine.totalMemory()) + ", "
             + FactTable.gibibytes(HostMachine.availableMemory()) + " of it available");
     }
 
@@ -97,70 +97,70 @@ public final class DoctorCommand implements Callable<Integer> {
         return features;
     }
 
-    /** What keeps this machine from training on one GPU, and what else from training on several. */
+    /** What prevents training on one GPU, and what else prevents training on several. */
     private record Obstacles(List<String> one, List<String> several) { }
 
-    private Obstacles gpus(FactTable sheet) {
+    private Obstacles gpus(FactTable facts) {
         CudaReport report;
         try {
-            report = TimeLimited.call("asking NVIDIA's libraries", DRIVER, CudaReport::make);
+            report = TimeLimited.call("querying NVIDIA's libraries", DRIVER_LIMIT, CudaReport::make);
         } catch (UserException failure) {
-            sheet.line("NVIDIA driver", failure.getMessage());
+            facts.line("NVIDIA driver", failure.getMessage());
             return new Obstacles(List.of(failure.getMessage()), List.of());
         }
-        CudaFacts.print(report, KernelCache.directory(launch.environment()), sheet);
+        CudaFacts.print(report, KernelCache.directory(context.environment()), facts);
         List<String> one = obstacles(report, CudaReport.Reach.ONE_GPU);
         return new Obstacles(one, obstacles(report, CudaReport.Reach.SEVERAL_GPUS).stream()
             .filter(obstacle -> !one.contains(obstacle)).toList());
     }
 
     private List<String> obstacles(CudaReport report, CudaReport.Reach reach) {
-        return report.obstacles(reach, launch.environment()).stream().map(CudaObstacle::toString).toList();
+        return report.obstacles(reach, context.environment()).stream().map(CudaObstacle::toString).toList();
     }
 
-    private static void tools(FactTable sheet) {
-        sheet.heading("Tools");
-        sheet.table(Stream.of("srun", "sinfo", "nsys")
-            .map(program -> List.of(program, TimeLimited.firstLine(PROGRAMS, program, "--version"))).toList());
+    private static void tools(FactTable facts) {
+        facts.heading("Tools");
+        facts.table(Stream.of("srun", "sinfo", "nsys")
+            .map(program -> List.of(program, TimeLimited.firstLine(PROGRAM_LIMIT, program, "--version"))).toList());
     }
 
-    private void variables(FactTable sheet) {
-        List<List<String>> set = VARIABLES.stream().filter(launch.environment()::containsKey)
-            .map(name -> List.of(name, "'" + launch.environment().get(name) + "'")).toList();
+    private void variables(FactTable facts) {
+        List<List<String>> set = VARIABLES.stream().filter(context.environment()::containsKey)
+            .map(name -> List.of(name, "'" + context.environment().get(name) + "'")).toList();
         if (!set.isEmpty()) {
-            sheet.heading("Environment");
-            sheet.table(set);
+            facts.heading("Environment");
+            facts.table(set);
         }
     }
 
-    private void summary(FactTable sheet, Obstacles obstacles) {
-        sheet.heading("What works");
-        sheet.line("CPU training:", opens(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
+    private void summary(FactTable facts, Obstacles obstacles) {
+        facts.heading("What works");
+        facts.line("CPU training:", failureToOpen(Backend.CPU).map(DoctorCommand::no).orElse("yes."));
         if (obstacles.one().isEmpty()) {
-            Optional<String> closed = opens(Backend.CUDA);
-            sheet.line("GPU training:", closed.map(DoctorCommand::no).orElse("yes."));
-            if (closed.isEmpty()) {
-                sheet.line("On several GPUs:", obstacles.several().stream().findFirst().map(DoctorCommand::no)
+            Optional<String> failure = failureToOpen(Backend.CUDA);
+            facts.line("GPU training:", failure.map(DoctorCommand::no).orElse("yes."));
+            if (failure.isEmpty()) {
+                facts.line("On several GPUs:", obstacles.several().stream().findFirst().map(DoctorCommand::no)
                     .orElse("yes."));
             }
         } else {
-            sheet.line("GPU training:", no(obstacles.one().getFirst()));
-            obstacles.one().stream().skip(1).forEach(other -> sheet.line("", "and " + other + "."));
+            facts.line("GPU training:", no(obstacles.one().getFirst()));
+            obstacles.one().stream().skip(1).forEach(other -> facts.line("", "and " + other + "."));
         }
     }
 
-    /** What the device answers where it cannot be opened. */
-    private Optional<String> opens(Backend backend) {
-        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), ALONE, CommBackend.AUTO,
-            launch.environment());
+    /** Why the device cannot be opened; empty if it can. */
+    private Optional<String> failureToOpen(Backend backend) {
+        DeviceOptions options = DeviceOptions.of(OptionalInt.of(1), SINGLE_PROCESS, CommBackend.AUTO,
+            context.environment());
         try {
-            return TimeLimited.call("opening the device", DEVICE, () -> {
+            return TimeLimited.call("opening the device", DEVICE_LIMIT, () -> {
                 try (Device _ = backend.open(options, line -> { })) {
                     return Optional.empty();
                 }
             });
-        } catch (UserException closed) {
-            return closed.getMessage().lines().findFirst(); // what follows is a compiler's log
+        } catch (UserException failure) {
+            return failure.getMessage().lines().findFirst(); // further lines are a compiler's log
         }
     }
 

@@ -10,23 +10,23 @@ import java.util.concurrent.TimeoutException;
 
 import org.isobar.fault.UserException;
 
-/** What may hang, done within a time limit. */
+/** Runs work that may hang, such as calls of a driver, within a time limit. */
 final class TimeLimited {
     private TimeLimited() { }
 
     /**
-     * The result of some work that may call a driver, on a thread that does not keep the program from ending.
+     * Runs {@code work} in a daemon thread, which does not keep the program from exiting, and returns its result.
      *
-     * @param what names the work
-     * @throws UserException that of the work, or if it was not done in time
+     * @param what the work's name, for the message
+     * @throws UserException if the work fails or does not end within {@code limit}
      */
     static <T> T call(String what, Duration limit, Callable<T> work) {
         FutureTask<T> task = new FutureTask<>(work);
         Thread.ofPlatform().daemon().name(what).start(task);
         try {
             return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException late) {
-            throw new UserException(what + " did not end within " + limit.toSeconds() + " s", late);
+        } catch (TimeoutException timeout) {
+            throw new UserException(what + " did not end within " + limit.toSeconds() + " s", timeout);
         } catch (ExecutionException failure) {
             if (failure.getCause() instanceof UserException mistake) {
                 throw mistake;
@@ -38,27 +38,27 @@ final class TimeLimited {
         }
     }
 
-    /** The first line that a command prints, and whether it failed; or that there is none. */
+    /** The first line that a command prints, or a text that says why there is none. */
     static String firstLine(Duration limit, String... command) {
         Process process;
         try {
             process = new ProcessBuilder(command).redirectErrorStream(true).start();
         } catch (IOException absent) {
-            return "not here";
+            return "not found";
         }
         try {
             process.getOutputStream().close();
             String line = call(command[0], limit, process.inputReader()::readLine);
             if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-                return "here, but does not end";
+                return "found, but does not end";
             }
-            String said = line == null ? "" : line;
-            return process.exitValue() == 0 ? said : "here, but fails: " + said;
-        } catch (IOException | UserException mute) {
-            return "here, but does not answer: " + mute.getMessage();
+            String output = line == null ? "" : line;
+            return process.exitValue() == 0 ? output : "found, but fails: " + output;
+        } catch (IOException | UserException failed) {
+            return "found, but does not answer: " + failed.getMessage();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            return "not known";
+            return "unknown";
         } finally {
             process.destroyForcibly();
         }

@@ -6,11 +6,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How to start another process like this one: with the same Java, the same options for it and the same class path. */
+/** The command that starts another process with the Java, the JVM options and the class path of this one. */
 public final class JavaCommand {
     private JavaCommand() { }
 
-    /** The command line, to which the arguments of {@code main} are yet to be added. */
+    /** The command line without the arguments of {@code main}. */
     public static List<String> command(Class<?> main) {
         RuntimeMXBean runtime = ManagementFactory.getRuntimeMXBean();
         List<String> command = new ArrayList<>();

@@ -23,32 +23,33 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code isobar launch}: what srun does on a cluster, on this machine: starts several processes of this program as the
- * ranks of one job. The environment tells each which it is, where they meet and the job's secret.
+ * {@code isobar launch}: starts several processes of this program on this machine as the ranks of one job, as torchrun
+ * does. Environment variables tell each process its rank, the rendezvous address and the job's secret.
  */
-@Command(name = "launch", description = "Run a command in several processes on this machine.", sortOptions = false,
+@Command(name = "launch", description = "Run a command in several processes on this machine, as the ranks of one job.",
+    sortOptions = false,
     mixinStandardHelpOptions = true, footer = "Example: isobar launch --nproc_per_node=2 train --config=demo")
 public final class LaunchCommand implements Callable<Integer> {
     private static final String LOOPBACK = "127.0.0.1";
 
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
     @Option(names = "--nproc_per_node", paramLabel = "N", required = true, description = "Number of processes.")
     private int processes;
     @Option(names = "--master_port", paramLabel = "PORT",
-        description = "Port on which rank 0 awaits the others (default: a free one).")
+        description = "Port on which rank 0 listens for the other ranks (default: a free one).")
     private Integer port;
-    @Parameters(arity = "1..*", paramLabel = "COMMAND", description = "The command of isobar, and its options.")
+    @Parameters(arity = "1..*", paramLabel = "COMMAND", description = "The isobar command to run, with its options.")
     private List<String> command;
 
-    private LaunchCommand(ProgramContext launch) {
-        this.launch = launch;
+    private LaunchCommand(ProgramContext context) {
+        this.context = context;
     }
 
-    /** Options behind the command to run are that command's. */
-    public static CommandLine commandLine(ProgramContext launch) {
-        return new CommandLine(new LaunchCommand(launch)).setStopAtPositional(true);
+    /** The parsed command line. Options after COMMAND belong to COMMAND. */
+    public static CommandLine commandLine(ProgramContext context) {
+        return new CommandLine(new LaunchCommand(context)).setStopAtPositional(true);
     }
 
     @Override
@@ -56,9 +57,9 @@ public final class LaunchCommand implements Callable<Integer> {
         validate();
         List<String> line = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
         line.addAll(command);
-        CommandLine here = spec.commandLine();
-        try (LocalJob job = new LocalJob(here.getOut(), here.getErr(), LocalJob.Limits.DEFAULT)) {
-            job.start(line, environment(launch.environment(), processes, port == null ? freePort() : port), processes);
+        CommandLine self = spec.commandLine();
+        try (LocalJob job = new LocalJob(self.getOut(), self.getErr(), LocalJob.Limits.DEFAULT)) {
+            job.start(line, environment(context.environment(), processes, port == null ? freePort() : port), processes);
             return job.await();
         }
     }
@@ -72,22 +73,22 @@ public final class LaunchCommand implements Callable<Integer> {
         }
         Set<String> known = spec.root().subcommands().keySet();
         if (!known.contains(command.getFirst())) {
-            throw new ParameterException(spec.commandLine(), "'" + command.getFirst() + "' is not a command to launch."
-                + SpellingSuggestion.hint(command.getFirst(), known) + " There are " + String.join(", ", known));
+            throw new ParameterException(spec.commandLine(), "'" + command.getFirst() + "' is not a command of isobar."
+                + SpellingSuggestion.hint(command.getFirst(), known) + " Commands: " + String.join(", ", known));
         }
     }
 
-    /** What all ranks are told: {@code own}, this process's environment, and the job's. */
+    /** The environment of all ranks: this process's own, and the job's variables. */
     static Map<String, String> environment(Map<String, String> own, int processes, int port) {
         Map<String, String> environment = new HashMap<>(own);
-        // In a Slurm job's shell, this would make each rank take itself for that shell.
+        // With it, RankEnvironment would take each rank for the shell of a Slurm job.
         environment.remove("SLURM_PROCID");
         environment.remove(JobSecret.FILE_VARIABLE);
         environment.put(JobSecret.VARIABLE, JobSecret.random());
         environment.put("WORLD_SIZE", String.valueOf(processes));
         environment.put("MASTER_ADDR", LOOPBACK);
         environment.put("MASTER_PORT", String.valueOf(port));
-        // The cores are shared out; the user's own number, by environment or --threads, goes before.
+        // Each rank gets an equal share of the cores, unless ISOBAR_THREADS or --threads says otherwise.
         environment.putIfAbsent("ISOBAR_THREADS",
             String.valueOf(Math.max(1, Runtime.getRuntime().availableProcessors() / processes)));
         return environment;
@@ -96,8 +97,9 @@ public final class LaunchCommand implements Callable<Integer> {
     private static int freePort() {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getByName(LOOPBACK))) {
             return socket.getLocalPort();
-        } catch (IOException none) {
-            throw new UserException("this machine has no free port on " + LOOPBACK + ": " + none.getMessage(), none);
+        } catch (IOException failure) {
+            throw new UserException("this machine has no free port on " + LOOPBACK + ": " + failure.getMessage(),
+                failure);
         }
     }
 }

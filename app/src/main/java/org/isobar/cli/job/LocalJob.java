@@ -21,10 +21,10 @@ import org.isobar.fault.UserException;
 import org.isobar.train.RunContext;
 
 /**
- * Processes on this machine that live and die together. Rank 0 writes where this process writes; the lines of the
- * others pass through it and are marked with their rank. If one fails, the others have some time to say what they saw,
- * then they are asked to end (SIGTERM), then made to (SIGKILL). When this process itself is asked to end, it asks them
- * to, and waits: they may have a checkpoint to save. Asked again, it kills them.
+ * The processes of one job on this machine. Rank 0 inherits this process's output. The output of the other ranks is
+ * copied line by line, with the rank in front. If a rank fails, the others get some time to report, then SIGTERM, then
+ * SIGKILL. A signal to stop this process is forwarded as SIGTERM; then the job waits, because ranks may be saving a
+ * checkpoint. A second signal kills the ranks.
  */
 final class LocalJob implements AutoCloseable {
     private static final int KILLED = ProcessSignal.BASE + 9;
@@ -32,42 +32,42 @@ final class LocalJob implements AutoCloseable {
     private final PrintWriter out;
     private final PrintWriter err;
     private final Limits limits;
-    private final List<Process> processes = new CopyOnWriteArrayList<>(); // signals walk it at any time
+    private final List<Process> processes = new CopyOnWriteArrayList<>(); // read by signal handlers at any time
     private final List<Thread> relays = new CopyOnWriteArrayList<>();
-    private final BlockingQueue<End> ends = new LinkedBlockingQueue<>();
-    private final Thread hook = new Thread(this::end, "end of the job");
+    private final BlockingQueue<RankExit> exits = new LinkedBlockingQueue<>();
+    private final Thread hook = new Thread(this::stopAll, "end of the job");
     private final RepeatedSignal requests = new RepeatedSignal();
-    private volatile ProcessSignal request; // by which this process was asked to end, or null
-    private volatile boolean killed; // ranks, upon the request
-    private boolean complete; // all ranks have been started
+    private volatile ProcessSignal request; // the signal that asked this process to stop, or null
+    private volatile boolean killed; // ranks were killed after the request
+    private boolean complete; // all ranks were started
 
     /**
      * How long a job waits for its ranks.
      *
-     * @param report when one has ended before the others: for these to say what they saw; and again, for them to end
-     * @param save   when all were asked to end
+     * @param report after a rank has failed: for the others to report, and then again for them to exit
+     * @param save   after all ranks were asked to stop
      */
     record Limits(Duration report, Duration save) {
-        /** A rank notices at once that another has died; saving is bounded by the ranks themselves. */
+        /** Short for reports, because a rank notices at once that another has died; ranks limit saving themselves. */
         static final Limits DEFAULT = new Limits(Duration.ofSeconds(5), Duration.ofMinutes(10));
     }
 
-    /** A job without processes, whose ranks but the first write to {@code out} and {@code err}. */
+    /** A job without processes yet. Ranks other than 0 write to {@code out} and {@code err}. */
     LocalJob(PrintWriter out, PrintWriter err, Limits limits) {
         this.out = out;
         this.err = err;
         this.limits = limits;
         Runtime.getRuntime().addShutdownHook(hook);
         for (ProcessSignal signal : ProcessSignal.values()) {
-            signal.handle(() -> askedToEnd(signal));
+            signal.handle(() -> onSignal(signal));
         }
     }
 
     /**
-     * Starts {@code count} processes of the same command line.
+     * Starts {@code count} processes of one command.
      *
-     * @param environment theirs, but for RANK, LOCAL_RANK and LOCAL_WORLD_SIZE
-     * @throws UserException if there cannot be as many
+     * @param environment the environment of all, without RANK, LOCAL_RANK and LOCAL_WORLD_SIZE
+     * @throws UserException if a process cannot be started
      */
     void start(List<String> command, Map<String, String> environment, int count) {
         Map<String, String> each = new HashMap<>(environment);
@@ -95,9 +95,9 @@ final class LocalJob implements AutoCloseable {
         Process process = builder.start();
         processes.add(process);
         if (request != null) {
-            process.toHandle().destroy(); // the request may have come before there was this process
+            process.toHandle().destroy(); // the request may have arrived before this process existed
         }
-        process.onExit().thenAccept(ended -> ends.add(new End(rank, ended.exitValue())));
+        process.onExit().thenAccept(exited -> exits.add(new RankExit(rank, exited.exitValue())));
         if (rank > 0) {
             relay(rank, process.inputReader(), out);
             relay(rank, process.errorReader(), err);
@@ -111,61 +111,62 @@ final class LocalJob implements AutoCloseable {
                     to.println("[rank " + rank + "] " + line);
                     to.flush();
                 }
-            } catch (IOException | UncheckedIOException ended) {
-                // The process is gone, and so is what it had not written.
+            } catch (IOException | UncheckedIOException closed) {
+                // The process has exited; there is no more output.
             }
         }));
     }
 
     /**
-     * Waits for all processes to end well, or one not to; returns 0, or the exit code of the first that did not. If
-     * that comes of a request to end, and not of what the rank made of it, the code is that of the signal.
+     * Waits until all processes have exited with 0 or one has failed. Returns 0, or the exit code of the first that
+     * failed. If a stop request terminated that process, the code is that of the request's signal.
      */
     int await() throws InterruptedException {
         int code = 0;
         for (int running = processes.size(); running > 0 && code == 0; running--) {
-            End end = ends.take();
-            code = end.code();
+            RankExit exit = exits.take();
+            code = exit.code();
             if (code != 0) {
-                if (code != RunContext.INTERRUPTED && !isOfRequest(code)) {
-                    err.println("isobar launch: " + end + (running > 1 ? "; ending the others" : ""));
+                if (code != RunContext.INTERRUPTED && !isCausedByRequest(code)) {
+                    err.println("isobar launch: " + exit + (running > 1 ? "; stopping the others" : ""));
                     err.flush();
                 }
-                ended(limits.report());
+                awaitExit(limits.report());
             }
         }
-        return isOfRequest(code) ? request.exitCode() : code;
+        return isCausedByRequest(code) ? request.exitCode() : code;
     }
 
-    /** Whether a rank ended so because the request left it no choice. With any other code, the rank had its own say. */
-    private boolean isOfRequest(int code) {
+    /** Whether a rank exited with {@code code} because the stop request terminated it. */
+    private boolean isCausedByRequest(int code) {
         return request != null && (!complete || killed && code == KILLED || code == ProcessSignal.TERM.exitCode()
             || code == request.exitCode());
     }
 
-    /** Ends what still runs. */
+    /** Stops the processes that still run. */
     @Override
     public void close() {
-        end();
+        stopAll();
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
-        } catch (IllegalStateException endingAlready) {
-            // The hook does what has just been done.
+        } catch (IllegalStateException shuttingDown) {
+            // The JVM is exiting and runs the hook, which finds nothing left to stop.
         }
     }
 
-    /** Runs in a thread of its own for each signal. */
-    private void askedToEnd(ProcessSignal signal) {
+    /** Forwards a signal to the ranks. Each signal runs this in its own thread. */
+    private void onSignal(ProcessSignal signal) {
         try {
             RepeatedSignal.Place place = place(signal);
             if (place == RepeatedSignal.Place.FIRST) {
                 processes.forEach(process -> process.toHandle().destroy());
             }
-            if (place == RepeatedSignal.Place.AGAIN || place == RepeatedSignal.Place.FIRST && !ended(limits.save())) {
+            if (place == RepeatedSignal.Place.REPEATED || place == RepeatedSignal.Place.FIRST
+                && !awaitExit(limits.save())) {
                 killed = true;
                 processes.forEach(process -> process.toHandle().destroyForcibly());
             }
-        } catch (InterruptedException stop) {
+        } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
     }
@@ -174,30 +175,33 @@ final class LocalJob implements AutoCloseable {
         if (request == null) {
             request = signal;
         } else if (signal == ProcessSignal.USR1) {
-            return RepeatedSignal.Place.ECHO; // Slurm never means to kill by it
+            return RepeatedSignal.Place.DUPLICATE; // Slurm never sends it to kill
         }
         return requests.next();
     }
 
-    /** Ends all processes, and waits for their last lines: a handle's destroy, unlike a process's, leaves them be. */
-    private void end() {
+    /**
+     * Stops all processes and waits for their last output. {@link ProcessHandle#destroy}, unlike
+     * {@link Process#destroy}, leaves their output streams open.
+     */
+    private void stopAll() {
         try {
             processes.forEach(process -> process.toHandle().destroy());
-            if (!ended(limits.report())) {
+            if (!awaitExit(limits.report())) {
                 processes.forEach(process -> process.toHandle().destroyForcibly());
             }
             long deadline = System.nanoTime() + limits.report().toNanos();
             for (Thread relay : relays) {
                 relay.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())));
             }
-        } catch (InterruptedException stop) {
+        } catch (InterruptedException interrupted) {
             processes.forEach(Process::destroyForcibly);
             Thread.currentThread().interrupt();
         }
     }
 
-    /** Whether all have ended within {@code limit}. */
-    private boolean ended(Duration limit) throws InterruptedException {
+    /** Waits for all processes to exit; false if one still runs after {@code limit}. */
+    private boolean awaitExit(Duration limit) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
         boolean all = true;
         for (Process process : processes) {
@@ -206,12 +210,12 @@ final class LocalJob implements AutoCloseable {
         return all;
     }
 
-    /** How a rank ended. */
-    private record End(int rank, int code) {
+    /** The exit of a rank. */
+    private record RankExit(int rank, int code) {
         @Override
         public String toString() {
-            return code > ProcessSignal.BASE ? "rank %d was ended by signal %d (exit code %d)".formatted(rank,
-                code - ProcessSignal.BASE, code) : "rank %d ended with exit code %d".formatted(rank, code);
+            return code > ProcessSignal.BASE ? "rank %d was terminated by signal %d (exit code %d)".formatted(rank,
+                code - ProcessSignal.BASE, code) : "rank %d exited with code %d".formatted(rank, code);
         }
     }
 }

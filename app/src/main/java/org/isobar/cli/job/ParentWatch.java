@@ -3,18 +3,18 @@ package org.isobar.cli.job;
 import java.util.Map;
 
 /**
- * Ends a process that {@link LocalJob} has started when the one that started it is no more. That one ends its processes
- * itself, unless it is killed by a signal that nobody can handle.
+ * Ends a process that {@link LocalJob} started when its launcher exits. A launcher stops its processes itself, unless
+ * it is killed by SIGKILL.
  */
 public final class ParentWatch {
-    /** The process that started this one, by its number. */
+    /** Environment variable with the launcher's process id. */
     static final String VARIABLE = "ISOBAR_LAUNCHER";
-    /** As if ended by SIGTERM. */
+    /** The exit code of a process that SIGTERM terminated. */
     private static final int TERMINATED = 143;
 
     private ParentWatch() { }
 
-    /** Watches from now on, if the environment names a launcher. */
+    /** Starts watching, if the environment names a launcher. */
     public static void begin(Map<String, String> environment) {
         String launcher = environment.get(VARIABLE);
         if (launcher != null) {

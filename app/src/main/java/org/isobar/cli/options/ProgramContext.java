@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What the program was started with besides its arguments.
+ * The directory and the environment that the program was started with.
  *
  * @param home the directory of the launcher
  * @param environment the environment variables
@@ -13,7 +13,7 @@ import java.util.Map;
 public record ProgramContext(Path home, Map<String, String> environment) {
     private static final Path PRESETS = Path.of("config", "ViT.yaml");
 
-    /** The presets of the current directory or, where there are none, those beside the launcher. */
+    /** The preset file of the current directory if there is one, else the one beside the launcher. */
     Path defaultPresets() {
         return Files.exists(PRESETS) ? PRESETS : home.resolve(PRESETS);
     }

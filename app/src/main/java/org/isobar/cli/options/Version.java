@@ -4,9 +4,9 @@ import java.util.Objects;
 
 import picocli.CommandLine.IVersionProvider;
 
-/** The version in the jar's manifest, and that of the Java that runs it. */
+/** The version of the program, from the jar's manifest, and that of the running Java. */
 public final class Version implements IVersionProvider {
-    /** "0.1.0", say. */
+    /** The program's version, such as {@code 0.1.0}. */
     public static String ofProgram() {
         return Objects.requireNonNullElse(Version.class.getPackage().getImplementationVersion(), "(not packaged)");
     }

@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 
 import org.isobar.fault.UserException;
 
-/** Prints what is known, names on the left. */
+/** Prints lines of a name and a value, and tables. */
 public final class FactTable {
     private static final String LAYOUT = "%-16s  %s%n";
 
@@ -17,13 +17,13 @@ public final class FactTable {
         this.out = out;
     }
 
-    /** A line {@code name  value}; what cannot be found out says why. */
+    /** A line {@code name  value}. If the value cannot be determined, the line says why. */
     public void line(String name, Supplier<String> value) {
         String text;
         try {
             text = value.get();
-        } catch (UserException unknown) {
-            text = "not known: " + unknown.getMessage();
+        } catch (UserException failure) {
+            text = "unknown: " + failure.getMessage();
         }
         line(name, text);
     }
@@ -31,10 +31,10 @@ public final class FactTable {
     /** A line {@code name  value}. */
     public void line(String name, String value) {
         out.printf(LAYOUT, name, value);
-        out.flush(); // what is asked next may take a while
+        out.flush(); // the next value may take a while
     }
 
-    /** Lines without names, in columns as wide as their widest cell. */
+    /** Rows in columns that are as wide as their widest cell. */
     public void table(List<List<String>> rows) {
         int columns = rows.stream().mapToInt(List::size).max().orElse(0);
         int[] widths = new int[columns];
@@ -52,17 +52,17 @@ public final class FactTable {
         }
     }
 
-    /** A size of memory: "79.6 GiB". */
+    /** A size of memory, such as "79.6 GiB". */
     public static String gibibytes(long bytes) {
         return String.format(Locale.ROOT, "%.1f GiB", bytes / 0x1p30);
     }
 
-    /** A size of files: "13.40 MB". */
+    /** A size of a file, such as "13.40 MB". */
     public static String bytes(long bytes) {
         return bytes < 1_000_000 ? bytes + " bytes" : String.format(Locale.ROOT, "%.2f MB", bytes / 1e6);
     }
 
-    /** A line by itself, after an empty one. */
+    /** An empty line and a title. */
     public void heading(String text) {
         out.println();
         out.println(text);

@@ -5,19 +5,18 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Proxy;
 
 /**
- * A signal by which a process is asked to end. Java has no public way to hear one; module jdk.unsupported has
- * {@code sun.misc.Signal}, which is reached by its name here, for the compiler warns of it in a way that cannot be
- * switched off.
+ * A POSIX signal that asks a process to stop. Java has no public API for signals. {@code sun.misc.Signal} of module
+ * jdk.unsupported is called by reflection, because the compiler's warning about it cannot be switched off.
  */
 public enum ProcessSignal {
-    /** Of {@code kill}, and of Slurm when it cancels or preempts a job. */
+    /** Sent by {@code kill}, and by Slurm when it cancels or preempts a job. */
     TERM(15),
-    /** Of Ctrl-C. */
+    /** Sent by Ctrl-C. */
     INT(2),
-    /** Of Slurm some time before a job's limit, as the submit scripts ask. */
+    /** Sent by Slurm before a job's time limit, as the submit scripts ask. */
     USR1(10);
 
-    /** What a shell adds to a signal's number for the code of a process that it has ended. */
+    /** A process terminated by a signal has, for a shell, this number plus the signal's as its exit code. */
     public static final int BASE = 128;
     private final int number;
 
@@ -25,15 +24,15 @@ public enum ProcessSignal {
         this.number = number;
     }
 
-    /** The exit code of a process that this signal has ended. */
+    /** The exit code of a process that this signal has terminated. */
     public int exitCode() {
         return BASE + number;
     }
 
     /**
-     * Has {@code action} run, in a new thread, each time that this signal arrives from now on, instead of what was done
-     * before. A process that was started with TERM or INT ignored, as a shell starts a script's background commands
-     * with INT, goes on ignoring it.
+     * Runs {@code action} in a new thread whenever this signal arrives. It replaces the previous handler. A process
+     * that was started with TERM or INT ignored keeps ignoring it; a shell starts background commands of a script with
+     * INT ignored.
      */
     public void handle(Runnable action) {
         try {
@@ -47,8 +46,8 @@ public enum ProcessSignal {
                 });
             lookup.findStatic(signal, "handle", MethodType.methodType(handler, signal, handler)).invoke(
                 lookup.findConstructor(signal, MethodType.methodType(void.class, String.class)).invoke(name()), proxy);
-        } catch (Throwable unheard) { // what a method handle declares
-            throw new IllegalStateException("cannot handle " + this, unheard);
+        } catch (Throwable failure) { // method handles declare Throwable
+            throw new IllegalStateException("cannot handle " + this, failure);
         }
     }
 

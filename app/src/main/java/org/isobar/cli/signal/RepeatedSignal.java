@@ -3,26 +3,29 @@ package org.isobar.cli.signal;
 import java.time.Duration;
 
 /**
- * Tells a signal that is sent again, because somebody has lost patience, from one that comes in several ways:
- * timeout(1), for one, sends its own to its child and to the child's group.
+ * Distinguishes a signal that the user sends a second time from duplicates of the first. Duplicates arrive because, for
+ * example, timeout(1) signals its child and also the child's process group.
  */
 public final class RepeatedSignal {
-    private static final Duration ECHO = Duration.ofSeconds(1);
+    private static final Duration DUPLICATES = Duration.ofSeconds(1);
 
     private Place last; // or null
     private long first;
 
-    /** What a signal is among those that ask for the same: within a second of the first, no other request. */
-    public enum Place { FIRST, ECHO, AGAIN }
+    /**
+     * The first request; a duplicate of it, which arrives within a second of the first; or a repeated request, which
+     * arrives later.
+     */
+    public enum Place { FIRST, DUPLICATE, REPEATED }
 
-    /** The place of the signal that has arrived now. */
+    /** Classifies a signal that has just arrived. */
     public synchronized Place next() {
         long now = System.nanoTime();
         if (last == null) {
             first = now;
             last = Place.FIRST;
         } else {
-            last = now - first < ECHO.toNanos() ? Place.ECHO : Place.AGAIN;
+            last = now - first < DUPLICATES.toNanos() ? Place.DUPLICATE : Place.REPEATED;
         }
         return last;
     }

@@ -5,19 +5,19 @@ import java.util.function.Consumer;
 import org.isobar.train.saving.StopRequest;
 
 /**
- * Signals to this process as requests to save a checkpoint and end. Until it is armed they end the process, as they
- * end any. Then the first is a request, and those that follow are ignored, for one request may come in several ways: a
- * terminal sends its Ctrl-C to all processes, and {@code isobar launch} passes it on besides. A second Ctrl-C, a second
- * later or more, is meant, and ends the process at once.
+ * Turns signals into requests to save a checkpoint and stop. Before {@link #arm} a signal terminates the process, as
+ * usual. After it, the first signal is a request and later ones are ignored, because one request may arrive more than
+ * once: a terminal sends Ctrl-C to all processes, and {@code isobar launch} forwards it as well. A second Ctrl-C at
+ * least one second after the first terminates the process at once.
  */
 public final class StopSignals implements StopRequest {
-    private final Consumer<String> voice;
+    private final Consumer<String> message;
     private final RepeatedSignal ctrlC = new RepeatedSignal();
     private volatile boolean requested;
 
-    /** Signals of which {@code voice} tells the user. */
-    public StopSignals(Consumer<String> voice) {
-        this.voice = voice;
+    /** {@code message} receives a line for the user when a stop is requested. */
+    public StopSignals(Consumer<String> message) {
+        this.message = message;
     }
 
     @Override
@@ -34,13 +34,13 @@ public final class StopSignals implements StopRequest {
 
     private synchronized void receive(ProcessSignal signal) {
         boolean byUser = signal == ProcessSignal.INT;
-        if (byUser && ctrlC.next() == RepeatedSignal.Place.AGAIN) {
+        if (byUser && ctrlC.next() == RepeatedSignal.Place.REPEATED) {
             System.exit(signal.exitCode());
         }
         if (!requested) {
             requested = true;
-            voice.accept("isobar: " + signal + ": saving a checkpoint, then ending"
-                + (byUser ? "; Ctrl-C again ends at once" : ""));
+            message.accept("isobar: " + signal + ": saving a checkpoint, then stopping"
+                + (byUser ? "; press Ctrl-C again to stop at once" : ""));
         }
     }
 }

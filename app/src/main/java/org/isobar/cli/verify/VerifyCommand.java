@@ -41,32 +41,34 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * {@code isobar verify}: the checks that ship. One process checks the machine at hand; several check that the model
- * which they share is the one that each of them computes alone. Exits with 1, at every rank, if a check fails.
+ * {@code isobar verify}: the checks that ship with the program. One process checks the arithmetic of its device.
+ * Several processes check that the sharded model computes what one process computes. If a check fails, every rank exits
+ * with 1.
  */
 @Command(name = "verify", mixinStandardHelpOptions = true, showDefaultValues = true, sortOptions = false,
     abbreviateSynopsis = true,
-    description = {"Check this machine's arithmetic: every operation, and the whole model against PyTorch.",
-        "Started as several processes, by srun or isobar launch: check that the layers and the model which they "
-            + "share yield what each process computes alone."})
+    description =
+    {"Check every operation on this machine against double precision, and the whole model against PyTorch.",
+        "In several processes, started by srun or isobar launch: check that the sharded layers and model compute what "
+            + "one process computes."})
 public final class VerifyCommand implements Callable<Integer> {
-    /** Samples of each replica: several, for those of one lie differently in what is sent. */
+    /** Samples per replica. More than one, because the layout of messages depends on the batch index. */
     private static final int BATCH = 2;
-    /** The other way of a GPU: nothing of it is as {@link DeviceOptions#of} has it. */
-    private static final CudaOptions EAGER =
+    /** Every option of a GPU set unlike the defaults of {@link DeviceOptions#of}. */
+    private static final CudaOptions OPPOSITE =
         new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC);
-    /** Of a GPU: what a cut changes would drown in the rounding of TF32. */
+    /** GPU options of the layout check: rounding to TF32 would hide errors of sharding. */
     private static final CudaOptions EXACT =
         new CudaOptions(Fusion.FUSED, SinglePrecision.FULL, QueryGradient.DETERMINISTIC);
 
-    private final ProgramContext launch;
+    private final ProgramContext context;
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto", description = "What to check.")
+    @Option(names = "--device", paramLabel = "auto|cpu|cuda", defaultValue = "auto", description = "Device to check.")
     private Backend backend;
     @Option(names = "--threads", paramLabel = "N",
-        description = "Compute threads (default: ISOBAR_THREADS, else all cores).")
+        description = "Compute threads of the CPU (default: ISOBAR_THREADS, else all cores).")
     private Integer threads;
     @Option(names = "--tensor_parallel", paramLabel = "N", defaultValue = "1",
         description = "Processes that share each layer's weights.")
@@ -75,37 +77,37 @@ public final class VerifyCommand implements Callable<Integer> {
         description = "Processes that share each image's tokens.")
     private int contextParallel;
     @Option(names = "--parallel_order", paramLabel = "AXES", defaultValue = ProcessGrid.DEFAULT_ORDER,
-        description = "Order of processes, fastest first.")
+        description = "Order in which ranks fill the process grid, fastest axis first.")
     private String order;
     @Option(names = "--comm_backend", paramLabel = "auto|nccl|host", defaultValue = "auto",
         description = "What carries collectives.")
     private CommBackend carrier;
     @Option(names = "--dropout", paramLabel = "P", defaultValue = "0.1",
-        description = "Probability of dropout and drop-path in the layers and the model that are compared.")
+        description = "Probability of dropout and drop-path in the compared layers and model.")
     private double dropout;
     @Option(names = "--steps", paramLabel = "N", defaultValue = "3",
         description = "Optimizer steps after which the model's weights are compared.")
     private int steps;
 
-    public VerifyCommand(ProgramContext launch) {
-        this.launch = launch;
+    public VerifyCommand(ProgramContext context) {
+        this.context = context;
     }
 
     @Override
     public Integer call() {
-        RankEnvironment ranks = RankEnvironment.of(launch.environment());
+        RankEnvironment ranks = RankEnvironment.of(context.environment());
         check();
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);
         PrintWriter out = ranks.rank() == 0 ? spec.commandLine().getOut() : new PrintWriter(Writer.nullWriter());
-        OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), launch.environment());
-        DeviceOptions options = DeviceOptions.of(count, ranks, carrier, launch.environment());
+        OptionalInt count = ThreadCount.of(Optional.ofNullable(threads), context.environment());
+        DeviceOptions options = DeviceOptions.of(count, ranks, carrier, context.environment());
         try {
             boolean holds = ranks.worldSize() == 1 ? arithmetic(options, out) : layout(options, grid, out);
-            out.println(holds ? "Everything holds." : "Something does not hold: see FAILED above.");
+            out.println(holds ? "All checks passed." : "Some checks failed: see FAILED above.");
             out.flush();
             return holds ? 0 : 1;
-        } catch (CommunicationException lost) {
-            spec.commandLine().getErr().println("isobar: " + lost.getMessage()); // names the rank itself
+        } catch (CommunicationException failure) {
+            spec.commandLine().getErr().println("isobar: " + failure.getMessage()); // it names the rank
             return 1;
         }
     }
@@ -122,7 +124,7 @@ public final class VerifyCommand implements Callable<Integer> {
     private boolean layout(DeviceOptions options, ProcessGrid grid, PrintWriter out) {
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
-        JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(launch.environment()), facts,
+        JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(context.environment()), facts,
             TimeLimits.DEFAULT, carrier);
         List<LayoutDeviation> results;
         try (JobDevice device = backend.open(options.with(EXACT), out::println)) {
@@ -135,29 +137,29 @@ public final class VerifyCommand implements Callable<Integer> {
         return table.holds();
     }
 
-    /** A GPU does things in two ways. */
+    /** Checks a CPU once, and a GPU with two sets of options. */
     private boolean arithmetic(DeviceOptions options, PrintWriter out) {
         boolean holds;
         try (Device device = backend.open(options, out::println)) {
             if (Backend.of(device) == Backend.CPU) {
                 return arithmetic(device, out);
             }
-            out.println(words(options.cuda()));
+            out.println(describe(options.cuda()));
             holds = arithmetic(device, out);
         }
-        try (Device device = backend.open(options.with(EAGER), line -> { })) {
-            out.println(words(EAGER));
+        try (Device device = backend.open(options.with(OPPOSITE), line -> { })) {
+            out.println(describe(OPPOSITE));
             return arithmetic(device, out) && holds;
         }
     }
 
-    private static String words(CudaOptions options) {
+    private static String describe(CudaOptions options) {
         return switch (options.fusion()) {
-            case FUSED -> "Operations that follow one another share a kernel";
-            case SEPARATE -> "A kernel for each operation";
+            case FUSED -> "Fused kernels";
+            case SEPARATE -> "One kernel per operation";
         } + switch (options.single()) {
-            case TF32 -> ", products of F32 in TF32:";
-            case FULL -> ", products of F32 in full single precision:";
+            case TF32 -> ", fp32 products in TF32:";
+            case FULL -> ", fp32 products in full precision:";
         };
     }
 
@@ -205,7 +207,8 @@ public final class VerifyCommand implements Callable<Integer> {
                 worst = deviation.fractionOfTolerance() > worst.fractionOfTolerance() ? deviation : worst;
             }
         }
-        out.printf("Golden cases in %-4s %4d comparisons, %d failed; nearest to its bound: %s, error %.1e of %.1e%n",
+        out.printf(
+            "Golden cases in %-4s %4d comparisons, %d failed; closest to its tolerance: %s, error %.1e of %.1e%n",
             compute, comparisons, failed, worst.what(), worst.error(), worst.tolerance());
         out.flush();
         return failed == 0;

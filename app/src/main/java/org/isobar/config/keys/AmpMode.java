@@ -2,11 +2,11 @@ package org.isobar.config.keys;
 
 import org.isobar.tensor.DType;
 
-/** Automatic mixed precision: the type of matrix products, while master weights stay in fp32. */
+/** Automatic mixed precision: the type of matrix products. Master weights are fp32 in each mode. */
 public enum AmpMode {
     /** Everything in fp32. */
     NONE(DType.F32),
-    /** fp16, with scaled losses. */
+    /** fp16, with loss scaling. */
     FP16(DType.F16),
     /** bfloat16. */
     BF16(DType.BF16);
@@ -17,7 +17,7 @@ public enum AmpMode {
         this.compute = compute;
     }
 
-    /** The type that products are computed in. */
+    /** The type of the operands of matrix products. */
     public DType compute() {
         return compute;
     }

@@ -1,4 +1,4 @@
 package org.isobar.config.keys;
 
-/** How the learning rate changes over a run: half a cosine down to zero, or not at all. */
+/** The learning rate over a run: half a cosine down to zero, or constant. */
 public enum LrSchedule { COSINE, NONE }

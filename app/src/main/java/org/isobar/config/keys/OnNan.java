@@ -1,9 +1,9 @@
 package org.isobar.config.keys;
 
-/** What becomes of a step whose loss is not finite ({@code --on_nan}). */
+/** What to do after a step whose loss is not finite ({@code --on_nan}). Such a step updates no weights. */
 public enum OnNan {
-    /** It moves nothing, and the run ends. */
+    /** End the run. */
     STOP,
-    /** It moves nothing, and the run goes on. */
+    /** Continue with the next step. */
     SKIP
 }

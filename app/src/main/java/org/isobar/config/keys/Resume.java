@@ -2,9 +2,9 @@ package org.isobar.config.keys;
 
 import java.nio.file.Path;
 
-/** Where a run begins ({@code --resume}). */
+/** The checkpoint that a run starts from ({@code --resume}). */
 public sealed interface Resume {
-    /** With the first step, whatever is there. */
+    /** None: the run starts with the first step. */
     record Never() implements Resume {
         @Override
         public String toString() {
@@ -12,7 +12,7 @@ public sealed interface Resume {
         }
     }
 
-    /** Where the newest sound checkpoint of the run's own directory was made; with the first step if there is none. */
+    /** The newest intact checkpoint of the run's own directory; none if there is none. */
     record Auto() implements Resume {
         @Override
         public String toString() {
@@ -21,9 +21,9 @@ public sealed interface Resume {
     }
 
     /**
-     * Where that checkpoint was made.
+     * A given checkpoint.
      *
-     * @param path a checkpoint, or a directory of some, of which the newest sound one counts
+     * @param path a checkpoint, or a directory of checkpoints, of which the newest intact one is used
      */
     record From(Path path) implements Resume {
         @Override

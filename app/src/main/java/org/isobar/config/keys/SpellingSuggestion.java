@@ -5,16 +5,16 @@ import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Finds the word that a misspelt one was probably meant to be. */
+/** Suggests the known word that is most similar to a misspelt one. */
 public final class SpellingSuggestion {
     private SpellingSuggestion() { }
 
-    /** {@code " Did you mean 'x'?"} for the nearest of the {@code known} words, or nothing if none is near. */
+    /** {@code " Did you mean 'x'?"} with the most similar of the {@code known} words; empty if none is similar. */
     public static String hint(String word, Collection<String> known) {
         return of(word, known).map(near -> " Did you mean '" + near + "'?").orElse("");
     }
 
-    /** The nearest of the {@code known} words, if no more than about a third of the letters differ. */
+    /** The most similar of the {@code known} words, if at most about a third of the letters differ. */
     static Optional<String> of(String word, Collection<String> known) {
         String wanted = fold(word);
         return known.stream()
@@ -26,7 +26,7 @@ public final class SpellingSuggestion {
         return word.toLowerCase(Locale.ROOT).replace('-', '_');
     }
 
-    /** Levenshtein's distance: the fewest insertions, deletions and substitutions that turn one word into another. */
+    /** Levenshtein distance: the fewest insertions, deletions and substitutions that turn {@code a} into {@code b}. */
     private static int distance(String a, String b) {
         int[] row = new int[b.length() + 1];
         for (int j = 0; j <= b.length(); j++) {

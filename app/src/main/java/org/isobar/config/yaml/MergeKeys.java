@@ -12,7 +12,9 @@ import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
-/** SnakeYAML's resolution of merge keys ({@code <<: *base}) and its refusal of duplicate keys, on nodes. */
+/**
+ * Resolves merge keys ({@code <<: *base}) and rejects duplicate keys in YAML nodes, as SnakeYAML's constructor does.
+ */
 final class MergeKeys extends SafeConstructor {
     private final Set<Node> seen = Collections.newSetFromMap(new IdentityHashMap<>());
 
@@ -21,14 +23,14 @@ final class MergeKeys extends SafeConstructor {
         setAllowDuplicateKeys(false);
     }
 
-    /** The document's root, null where there is none; its maps hold what their merge keys stand for. */
+    /** The document's root node with all merge keys resolved; null if the document is empty. */
     static Node compose(Reader document) {
         Node root = new Yaml(options()).compose(document);
         new MergeKeys().merge(root);
         return root;
     }
 
-    /** In the document's order, so that what a map merges is itself merged already. */
+    /** Resolves in document order, so that an anchor is resolved before the maps that merge it. */
     private void merge(Node node) {
         if (!seen.add(node)) {
             return;

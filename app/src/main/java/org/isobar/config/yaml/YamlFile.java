@@ -23,8 +23,8 @@ import org.yaml.snakeyaml.nodes.ScalarNode;
 import org.yaml.snakeyaml.nodes.SequenceNode;
 
 /**
- * Reads a file of presets, with anchors and merge keys resolved. It stops at YAML's nodes, which know their lines, and
- * leaves every scalar the text it is.
+ * Reads presets from a YAML file and resolves anchors and merge keys. Scalars stay text: it reads YAML nodes, which
+ * have line numbers, and does not construct YAML's types.
  */
 public final class YamlFile {
     private final Path file;
@@ -34,7 +34,11 @@ public final class YamlFile {
         this.file = file;
     }
 
-    /** The settings of one preset; those of nested maps under dotted names, such as {@code synthetic.seed}. */
+    /**
+     * The settings of one preset. Keys of nested maps have dotted names, such as {@code synthetic.seed}.
+     *
+     * @throws UserException if the file cannot be read, is not valid YAML, or has no such preset
+     */
     public Map<String, Setting> preset(String name) {
         Map<String, Node> presets = new LinkedHashMap<>();
         try {
@@ -57,12 +61,12 @@ public final class YamlFile {
         }
     }
 
-    /** A value as YAML has it, for {@code --set KEY=VALUE}. */
+    /** The raw value of a YAML text, for {@code --set KEY=VALUE}. */
     public static Object value(String text, String origin) {
         try {
             return raw(MergeKeys.compose(new StringReader(text)));
         } catch (YAMLException e) {
-            throw new UserException(origin + " is not valid YAML; write it as it would stand in the file.", e);
+            throw new UserException(origin + " is not valid YAML; write the value as in the preset file.", e);
         }
     }
 

@@ -48,7 +48,7 @@ class DoctorCommandTest {
     @Test
     void aBareMachineTrainsOnItsProcessor() throws Exception {
         String output = run();
-        for (String name : List.of("Isobar ", "Java ", "System ", "Processor ", "  knows ", "Memory ",
+        for (String name : List.of("Isobar ", "Java ", "System ", "Processor ", "  supports ", "Memory ",
                 "NVIDIA driver ")) {
             assertEquals(1, output.lines().filter(line -> line.startsWith(name)).count(), name + " in " + output);
         }
@@ -56,7 +56,7 @@ class DoctorCommandTest {
             assertEquals(1, output.lines().filter(line -> line.startsWith("  " + component.fileName() + " ")).count(),
                 component + " in " + output);
         }
-        assertTrue(output.contains("  srun   not here\n  sinfo  not here\n  nsys   not here\n"), output);
+        assertTrue(output.contains("  srun   not found\n  sinfo  not found\n  nsys   not found\n"), output);
         assertTrue(output.contains("\nCPU training:     yes.\n"), output);
         assertTrue(output.contains("\nGPU training:     "), output);
     }
@@ -69,9 +69,9 @@ class DoctorCommandTest {
         environment.put("SLURM_JOB_ID", "4711");
         String output = run();
         assertTrue(output.contains("""
-              srun   here, but does not answer: srun did not end within 5 s
+              srun   found, but does not answer: srun did not end within 5 s
               sinfo  slurm 22.05.8
-              nsys   here, but fails: no licence
+              nsys   found, but fails: no licence
             """), output);
         assertTrue(output.lines().anyMatch(line -> line.matches("  SLURM_JOB_ID +'4711'")), output);
     }

@@ -37,7 +37,7 @@ class LaunchCommandTest {
         launch --nproc_per_node=many train                 | 'many' is not an int
         launch --nproc_per_node=0 train                    | --nproc_per_node=0: a job has at least one process
         launch --nproc_per_node=2 --master_port=70000 train| --master_port=70000 must lie between 1 and 65535
-        launch --nproc_per_node=2 trian                    | 'trian' is not a command to launch. Did you mean 'train'?
+        launch --nproc_per_node=2 trian                    | 'trian' is not a command of isobar. Did you mean 'train'?
         """)
     void whatTheUserCanMendExitsWithTwo(String line, String expected) {
         StringWriter err = new StringWriter();

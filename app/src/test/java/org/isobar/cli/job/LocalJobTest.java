@@ -56,7 +56,7 @@ class LocalJobTest {
     void theCodeIsThatOfTheFirstToFail() throws Exception {
         start(3, 300, "[ $RANK = 1 ] && exit 7; exec sleep 60");
         assertEquals(7, code());
-        assertEquals(List.of("isobar launch: rank 1 ended with exit code 7; ending the others"), lines("err"));
+        assertEquals(List.of("isobar launch: rank 1 exited with code 7; stopping the others"), lines("err"));
     }
 
     @Test
@@ -66,7 +66,7 @@ class LocalJobTest {
             while [ ! -e gone ]; do sleep 0.05; done
             sleep 0.3; echo rank 1 has died >&2; exit 3""");
         assertEquals(128 + 9, code());
-        assertEquals(List.of("isobar launch: rank 1 was ended by signal 9 (exit code 137); ending the others",
+        assertEquals(List.of("isobar launch: rank 1 was terminated by signal 9 (exit code 137); stopping the others",
             "rank 1 has died"), lines("err"));
     }
 
@@ -99,15 +99,15 @@ class LocalJobTest {
 
     /** A checkpoint that could not be saved, a loss that is not finite, a rank that ran out of memory. */
     @ParameterizedTest
-    @CsvSource({"1, ended with exit code 1", "2, ended with exit code 2",
-        "137, was ended by signal 9 (exit code 137)"})
+    @CsvSource({"1, exited with code 1", "2, exited with code 2",
+        "137, was terminated by signal 9 (exit code 137)"})
     void aFailureAfterTheSignalIsTold(int code, String said) throws Exception {
         start(2, PATIENT, "trap '[ $RANK = 0 ] && sleep 0.5; exit " + code + "' TERM; echo $$ >pid$RANK; "
             + "while :; do sleep 0.1; done");
         await(() -> started("pid0") && started("pid1"));
         signal("TERM");
         assertEquals(code, code());
-        assertEquals(List.of("isobar launch: rank 1 " + said + "; ending the others"), lines("err"));
+        assertEquals(List.of("isobar launch: rank 1 " + said + "; stopping the others"), lines("err"));
     }
 
     /** For longer than others have to report a failure. */

@@ -39,7 +39,7 @@ class StopSignalsTest {
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "USR1"})
     void theFirstIsARequestAndTheOthersAreIgnored(String signal) throws Exception {
-        String said = "isobar: SIG" + signal + ": saving a checkpoint, then ending";
+        String said = "isobar: SIG" + signal + ": saving a checkpoint, then stopping";
         assertEquals(List.of(said), run(SAVED, ARMED, signal, signal, "USR1", "TERM"));
     }
 
@@ -47,8 +47,8 @@ class StopSignalsTest {
     @CsvSource({"INT TERM, INT", "TERM INT, TERM", "INT INT, INT", "TERM INT INT, TERM"})
     void oneCtrlCIsOneRequestHoweverItComes(String signals, String heard) throws Exception {
         List<String> said = run(SAVED, ARMED, signals.split(" "));
-        assertEquals("isobar: SIG" + heard + ": saving a checkpoint, then ending"
-            + (heard.equals("INT") ? "; Ctrl-C again ends at once" : ""), String.join("\n", said));
+        assertEquals("isobar: SIG" + heard + ": saving a checkpoint, then stopping"
+            + (heard.equals("INT") ? "; press Ctrl-C again to stop at once" : ""), String.join("\n", said));
     }
 
     @ParameterizedTest

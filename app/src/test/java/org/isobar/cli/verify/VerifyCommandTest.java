@@ -51,7 +51,7 @@ class VerifyCommandTest {
         assertEquals("", text("out", 1));
         assertTrue(text("out", 0).contains("Layout: tp 2 x cp 1 x dp 1 x pp 1"), text("out", 0));
         for (String line : List.of("attention\n", "  gradient of block.attn.q.weight ", "  loss of step 0 ",
-            " comparisons, 0 failed\nEverything holds.\n")) {
+            " comparisons, 0 failed\nAll checks passed.\n")) {
             assertTrue(text("out", 0).contains(line), text("out", 0));
         }
     }
@@ -69,7 +69,7 @@ class VerifyCommandTest {
             assertEquals(0, code(rank), text("err", rank) + text("out", 0));
         }
         for (String line : List.of("Layout: tp 2 x cp 2 x dp 1 x pp 1", "  replicas differ after step 0 ",
-            " comparisons, 0 failed\nEverything holds.\n")) {
+            " comparisons, 0 failed\nAll checks passed.\n")) {
             assertTrue(text("out", 0).contains(line), text("out", 0));
         }
     }
