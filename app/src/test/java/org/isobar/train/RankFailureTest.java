@@ -45,9 +45,9 @@ class RankFailureTest {
         FORWARD("Trainer.step VisionTransformer.forward"),
         BACKWARD("Trainer.step VisionTransformer.backward"),
         BUCKETS("Trainer.step GradientBuckets.await"),
-        VALIDATION("Trainer.validate Replica.evaluate"),
+        VALIDATION("Trainer.validate Evaluator.evaluate"),
         GRAPH("Trainer.step CudaGraph.launch"),
-        GPU("Trainer.train HostWait.until");
+        GPU("Trainer.trainEpoch HostWait.until");
 
         private final String stack;
 
