@@ -1,12 +1,12 @@
-// What the other libraries of the simulated machine ask of its core. The core is libcuda.so.1, which exports these
-// functions beside the driver's; the others are linked with it. Results are codes of the driver (CUresult).
+// The interface of the simulated driver for the other simulated libraries. libcuda.so.1 exports these functions beside
+// the driver's; the others are linked with it. Results are codes of the driver (CUresult).
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
 
-// Device memory that an operation touches: `rows` rows of `bytes` bytes, their starts `pitch` bytes apart.
+// Device memory that an operation accesses: `rows` rows of `bytes` bytes, their starts `pitch` bytes apart.
 struct SimRange {
     const void* address;
     size_t bytes;
@@ -19,30 +19,29 @@ struct SimRange {
 typedef void (*SimWork)(void* context);
 
 // Puts an operation on a stream (a CUstream), in order with its kernels and copies. When it runs, every byte of `reads`
-// must be live, written and ordered after its writer, and every byte of `writes` live and ordered after all who touched
-// it; afterwards those count as written. A violation is an error of the device that names the operation by `name`
+// must be live, written and ordered after its writer, and every byte of `writes` live and ordered after all earlier
+// accesses; afterwards they count as written. A violation is an error of the device that names the operation by `name`
 // (copied): "cublasLtMatmul 32 x 48 x 192 bf16", say. Ranges are copied. What is in both lists is updated in place.
 // `release`, if given, frees the context when the operation has run or will never run.
 int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
 
-// Whether an operation can run now; asked again until it says so, or the device has failed. Must not block:
+// Whether an operation can run now; called again until it returns true or the device has failed. Must not block:
 // the machine is locked meanwhile, as it is while an operation runs or is released.
 typedef int (*SimReady)(void* context);
 
-// sim_enqueue of an operation that takes part in something with other processes. Its stream stands still until it is
-// ready, while the thread that waits for the stream looks at it again and again; cuEventQuery looks once, and a thread
-// of the machine's own looks when the host has not called for a while. The others of its streams go on.
-// Captured into a graph, an operation (of either kind) is asked and run once for each launch of the graph, and released
-// with the last graph that has it.
+// sim_enqueue of an operation that depends on other processes. Its stream is blocked until it is ready; other streams
+// go on. A thread that waits for the stream polls it; cuEventQuery polls once; a background thread polls when the host
+// has not called for a while. In a graph, an operation (of either kind) is polled and run once for each launch, and
+// released with the last graph that holds it.
 int sim_enqueue_when(void* stream, const char* name, SimReady ready, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount);
 
 // Refuses a call: prints "cuda-sim: " and the message, which cuGetErrorString(code) then gives, and returns the code.
 int sim_refuse(int code, const char* message);
 
-// Ends the device, for an operation that finds on the way that it cannot go on: prints the message, which
-// cuGetErrorString(code) then gives. To be called by a SimReady or SimWork alone; it does not return.
+// Fails the device, for an operation that cannot go on: prints the message, which cuGetErrorString(code) then returns.
+// Only for use in a SimReady or SimWork; does not return.
 [[noreturn]] void sim_fail(int code, const char* message);
 
 // Whether `bytes` bytes at the address are all inside one live allocation of a device.

@@ -1,4 +1,4 @@
-// A product by cuBLASLt's functions, with all that a test may want to spoil. Columns-first matrices.
+// A product by cuBLASLt, with everything that a test may set wrongly. Column-major matrices.
 #pragma once
 
 #include <cstddef>

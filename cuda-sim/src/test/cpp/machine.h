@@ -114,7 +114,7 @@ void* compile(const std::string& source, const char* name, int bug = 0);
 
 Address allocate(size_t bytes);
 
-// Waits for all that is queued: what the machine finds wrong comes to light.
+// Waits for all queued work, and ends the test if the machine reports an error.
 void finish();
 
 template <typename... P>

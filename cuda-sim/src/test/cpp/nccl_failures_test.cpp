@@ -19,7 +19,7 @@ void sleep(int milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-// Raised by one process, seen by all.
+// A flag shared by all processes.
 class Flag {
 public:
     Flag() : raised(static_cast<std::atomic<bool>*>(mmap(nullptr, sizeof *raised, PROT_READ | PROT_WRITE,
@@ -77,7 +77,7 @@ void withoutContext() {
     });
 }
 
-// Rank 1 never comes to the collective. Another thread of rank 0 aborts, which ends the wait of the first.
+// Rank 1 never calls the collective. Another thread of rank 0 aborts, which ends the wait of the first thread.
 void abortEndsAWait() {
     Flag done;
     ranks(2, [&](Rank& rank) {
@@ -99,7 +99,7 @@ void abortEndsAWait() {
     });
 }
 
-// Rank 1 never comes to the collective, which is the first: rank 0 is kept in the call.
+// Rank 1 never calls the collective, which is the first, so rank 0 is blocked in the call.
 void abortWhileConnecting() {
     Flag done;
     ranks(2, [&](Rank& rank) {
@@ -118,7 +118,7 @@ void abortWhileConnecting() {
     });
 }
 
-// A communicator lives until no graph can use it any more.
+// An abort waits until no graph can use the communicator.
 void abortWaitsForGraphs() {
     ranks(2, [](Rank& rank) {
         std::atomic<bool> aborted = false;
@@ -141,7 +141,7 @@ void abortWaitsForGraphs() {
     });
 }
 
-// A send that nobody receives blocks its stream, and no other.
+// A send without a receive blocks its stream, and no other.
 void unmatchedSend() {
     Flag done;
     ranks(2, [&](Rank& rank) {
@@ -162,7 +162,7 @@ void unmatchedSend() {
     });
 }
 
-// The error comes through the communicator; the stream stands still until somebody aborts.
+// The communicator reports the error; the stream is blocked until the abort.
 void deadPeer() {
     ranks(2, [](Rank& rank) {
         if (rank.number == 1) {
@@ -178,7 +178,7 @@ void deadPeer() {
     });
 }
 
-// Once all are there the memory has no name.
+// The shared memory is unlinked once all ranks have opened it.
 void nothingIsLeft() {
     ranks(2, [](Rank& rank) {
         std::string path = "/dev/shm/isobar-nccl-";

@@ -48,17 +48,17 @@ struct Rank {
 // Ends the test if a call of NCCL failed, with its error's text.
 void needNccl(int result, const char* call);
 
-// Runs the body in a process for each rank, and waits for all; before it nothing may have called cuInit. If some do not
-// end well, the test ends like the first of those.
+// Runs the body in a process for each rank, and waits for all. cuInit must not have been called before. If processes
+// fail, the test ends with the status of the first of them.
 void processes(int size, const std::function<void(Rank&)>& body);
 
-// The same, with a device, a stream and a communicator, which is destroyed at the end.
+// Like processes(), with a device, a stream and a communicator, which is destroyed at the end.
 void ranks(int size, const std::function<void(Rank&)>& body);
 
-// Makes those of a rank.
+// Creates the device context, stream and communicator of a rank.
 void connect(Rank& rank, int device);
 
-// Numbers as they lie in memory, and back.
+// Converts numbers to their bytes in memory, and back.
 std::vector<char> encode(int type, const std::vector<double>& values);
 std::vector<double> decode(int type, const std::vector<char>& bytes);
 

@@ -1,4 +1,4 @@
-// Streams and events: what nothing orders is found, whatever the order in which it happens to run.
+// Streams and events: unordered accesses are found, in whatever order they run.
 #include <cstring>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The tests of the simulated machine. Each runs in a process of its own, for an error of the device lasts.
+// The tests of the simulated machine. Each runs in a process of its own, because an error of the device is sticky.
 #pragma once
 
 #include <functional>
@@ -11,31 +11,31 @@ namespace test {
 using Environment = std::map<std::string, std::string>;
 using Texts = std::vector<std::string>;
 
-// A program as it is meant, or with a bug planted.
+// The correct program, or the one with a planted bug.
 enum Program { RIGHT = 0, WRONG = 1 };
 
 struct Case {
     std::string name;
-    Texts expected;  // in what the machine says of the refused call; empty: nothing is refused
+    Texts expected;  // in the message of the refused call; empty: no call is refused
     std::function<void()> body;
     Environment environment;
 };
 
 class Suite {
 public:
-    // A program that runs without complaint.
+    // A program that runs without errors.
     void clean(const std::string& name, std::function<void()> body, const Environment& environment = {});
 
     // A program that the machine refuses, with a message that has all these texts.
     void caught(const std::string& name, const Texts& expected, std::function<void()> body,
         const Environment& environment = {});
 
-    // A program with a bug, which is caught, and its correct twin, which runs without complaint.
+    // A program with a planted bug, which is caught, and the correct program, which runs without errors.
     void planted(const std::string& name, const Texts& expected, std::function<void(Program)> body,
         const Environment& environment = {});
 
-    // Runs the tests with this text in their names; how many failed. With a text, all say what was printed; without
-    // one, those that fail.
+    // Runs the tests with this text in their names, and returns how many failed. With a text, the output of all tests
+    // is printed; without one, only that of failed tests.
     int run(const std::string& only) const;
 
 private:

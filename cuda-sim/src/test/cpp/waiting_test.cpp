@@ -1,4 +1,4 @@
-// Operations that wait until they are ready: what goes on meanwhile, and who is kept.
+// Operations that wait until they are ready, and what runs meanwhile.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -100,7 +100,7 @@ void othersGoOn() {
     check(download<float>(x, N)[0] == 1, "the follower ran last");
 }
 
-// The readiness of one stream can depend on another's work, of which nobody asks.
+// The readiness of an operation can depend on a stream that no call waits for.
 void waitingRunsOthers() {
     start();
     void* first = stream();
@@ -161,7 +161,7 @@ void unwritten() {
     finish();
 }
 
-// Whoever waits gives up when another thread finds that the device has failed.
+// A waiting call returns when another thread finds that the device has failed.
 void failureEndsTheWait() {
     start();
     void* add = compile(KERNELS, "add");

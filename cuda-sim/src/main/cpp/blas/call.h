@@ -1,4 +1,4 @@
-// One call of cublasLtMatmul, checked: what the real library refuses is refused here, with a reason.
+// Checks of a cublasLtMatmul call: refuses what the real library refuses, with a reason.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace blas {
 
-// How a product is described, before any memory is named.
+// The description of a product, without its memory.
 struct Problem {
     const MatmulDesc* desc;
     const Layout* a;
@@ -33,13 +33,13 @@ struct Buffers {
 // "cublasLtMatmul 32 x 48 x 192 bf16": m, n, k and the operands' type.
 std::string nameOf(const Problem& problem);
 
-// Whether there is such a product at all.
+// Checks that such a product is supported.
 Status check(const Problem& problem);
 
-// Whether it can be carried out on these buffers with this algorithm (null: any that needs no workspace).
+// Checks that it can run on these buffers with this algorithm (null: any that needs no workspace).
 Status check(const Problem& problem, const Buffers& buffers, const Algo* algo);
 
-// What is to be computed, of a call that has been checked.
+// The product of a checked call.
 Product product(const Problem& problem, const Buffers& buffers);
 
 // The memory of a matrix that a layout describes.

@@ -59,7 +59,7 @@ struct Preference {
     uint32_t alignments[4];  // of A, B, C and D, bytes
 };
 
-// cublasLtMatmulAlgo_t: what the heuristic was promised and asks for. The mark tells it from memory that nobody set.
+// cublasLtMatmulAlgo_t: what the heuristic was told and what it needs. The mark tells it from uninitialized memory.
 struct Algo {
     uint64_t mark;
     uint64_t workspace;      // bytes

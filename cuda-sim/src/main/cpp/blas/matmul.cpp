@@ -19,8 +19,8 @@ struct Handle {
     int made;
 };
 
-// An algorithm that cuts long sums in two keeps the parts in the workspace. The machine adds up in one piece all the
-// same, but holds the caller to the workspace that such an algorithm needs.
+// An algorithm that splits long sums keeps the parts in the workspace. The simulation does not split, but requires the
+// workspace that such an algorithm needs.
 size_t splitWorkspace(const Problem& problem, size_t k) {
     size_t m = problem.d->rows;
     size_t n = problem.d->cols;

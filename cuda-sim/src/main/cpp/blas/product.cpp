@@ -5,8 +5,8 @@
 
 #include "numbers.h"
 
-// The same source for several widths of vectors, the best of which is chosen when the library is loaded. The sums do
-// not depend on it: each element of the result has its own lane.
+// Compiled for several vector widths; the best is chosen when the library is loaded. The sums do not depend on the
+// width, because each element of the result has its own lane.
 #ifdef __x86_64__
 #define ALL_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -1,4 +1,4 @@
-// Checks of what kernels, copies and products of matrices do to memory of the device.
+// Checks of accesses to device memory by kernels, copies and matrix products.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace sim {
 
-// A launch begins: what was remembered of allocations may no longer hold.
+// Call at the start of a launch: clears the cache of allocations, which may have changed.
 void forgetAllocations();
 
 enum class Direction { READ, WRITE };
 
-// An access of the running thread of a kernel, anywhere in memory. Fails the thread if it may not be.
+// Checks an access of the running kernel thread to any memory. Fails the thread if the access is not allowed.
 void noteAccess(Address a, size_t bytes, Direction direction, const void* programCounter);
 
-// The same of an atomic operation.
+// Checks an atomic access of the running kernel thread.
 void noteAtomic(Address a, size_t bytes, const void* programCounter);
 
-// An access of the running operation as a whole. Throws a Failure, an error of the device.
+// Checks an access of the running operation as a whole. Throws a Failure, which is an error of the device.
 void noteRange(Address a, size_t bytes, Direction direction);
 
 }  // namespace sim

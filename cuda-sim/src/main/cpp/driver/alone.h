@@ -1,13 +1,15 @@
-// A device goes on while the host does something else. Here work waits until it is asked for, so that what is missing
-// shows; but other processes may wait for an operation that is ready at some time only, while this one waits for them.
+// Background progress. A real device works while the host does something else. The simulated one runs work only when
+// it is needed, so that missing synchronization shows. But other processes may wait for an operation of this one, so a
+// background thread runs operations that depend on other processes.
 #pragma once
 
 namespace sim {
 
-// From now on, when no call has come for a while, operations with `ready` are run, and what comes before them.
+// Starts the background thread: when no call has come for a while, it runs operations with `ready` and those before
+// them.
 void goOnAlone();
 
-// Notes that a call has come.
+// Tells the background thread that a call has come.
 void noteCall();
 
 }  // namespace sim

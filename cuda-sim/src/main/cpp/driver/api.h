@@ -1,4 +1,4 @@
-// What every function that the library exports goes through.
+// The entry of every exported function: lock, error handling.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@
 
 namespace sim {
 
-// One call at a time. A call holds it once, so that one which waits can let the others in.
+// Serializes calls. It is not recursive, so that a waiting call can release it for other threads.
 inline std::recursive_mutex& machineLock() {
     static std::recursive_mutex* lock = new std::recursive_mutex;
     return *lock;

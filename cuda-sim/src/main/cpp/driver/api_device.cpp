@@ -195,8 +195,8 @@ SIM_API int cuDevicePrimaryCtxRelease_v2(int device) {
     });
 }
 
-// What was queued is dropped and all memory of the device is free. Unlike a real device's, its error is gone too: a
-// process that tests errors can go on.
+// Drops the queued work and frees all memory of the device. Unlike on a real device, this also clears its error, so
+// that a process that tests errors can go on.
 SIM_API int cuDevicePrimaryCtxReset_v2(int device) {
     std::lock_guard<std::recursive_mutex> hold(machineLock());
     healDevice();
@@ -267,7 +267,7 @@ SIM_API int cuCtxSynchronize() {
 SIM_API int cuProfilerStart() { return SUCCESS; }
 SIM_API int cuProfilerStop() { return SUCCESS; }
 
-// The real NVRTC asks for a table of the driver's cache, and crashes where the driver lacks even the function.
+// The real NVRTC asks for a table of the driver's cache, and crashes if the driver lacks the function.
 SIM_API int cuGetExportTable(const void** table, const void*) {
     *table = nullptr;
     return NOT_FOUND;

@@ -12,7 +12,7 @@ namespace {
 enum CaptureStatus { NONE = 0, ACTIVE = 1, INVALIDATED = 2 };
 
 CaptureStatus statusOf(const Stream& stream) {
-    return stream.capture == nullptr ? NONE : stream.capture->spoilt.empty() ? ACTIVE : INVALIDATED;
+    return stream.capture == nullptr ? NONE : stream.capture->invalid.empty() ? ACTIVE : INVALIDATED;
 }
 
 CaptureMode checkedMode(int mode) {
@@ -22,7 +22,7 @@ CaptureMode checkedMode(int mode) {
     return static_cast<CaptureMode>(mode);
 }
 
-// Capture information of the stream: its nodes to depend on, good until the thread's next call.
+// Capture information of a stream: the nodes that its next node depends on; valid until the next call of this thread.
 const void* const* tipsOf(const Stream& stream) {
     static thread_local std::vector<const void*> tips;
     tips.clear();
@@ -124,7 +124,7 @@ SIM_API int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned
     });
 }
 
-// Nothing to do here, as there is nothing to set up on the device.
+// Does nothing, because graphs need no setup on the simulated device.
 SIM_API int cuGraphUpload(void* executable, void* stream) {
     return guarded([&] {
         checkedExecutable(executable);

@@ -45,7 +45,7 @@ uint64_t checksum(const void* p, size_t bytes) {
     return sum;
 }
 
-// From pageable memory: CUDA takes a copy before the call returns, and so does this.
+// Pageable memory is copied before the call returns, as in CUDA.
 void issueStaged(Stream* stream, Address to, const void* from, size_t bytes) {
     auto start = static_cast<const char*>(from);
     auto staged = std::make_shared<std::vector<char>>(start, start + bytes);
@@ -64,7 +64,7 @@ void needPinned(const void* p, size_t bytes) {
     }
 }
 
-// What is at `from` now has to be there still when the copy runs, unless another copy is bringing it.
+// The bytes at `from` must be the same when the copy runs, unless another pending copy writes them.
 Work copyUnchanged(Address to, const void* from, size_t bytes) {
     needPinned(from, bytes);
     const Operation* pending = pendingOn(from, bytes);
@@ -90,7 +90,7 @@ void issuePinned(Stream* stream, Address to, const void* from, size_t bytes) {
     issue(stream, std::move(task));
 }
 
-// Until the copy runs, memory of the host holds nothing of use, so that reading it too early shows.
+// Fills the host memory with garbage until the copy runs, so that an early read shows.
 Work copyToHost(void* to, Address from, size_t bytes) {
     constexpr int JUNK = 0xcb;
     if (pendingOn(to, bytes) == nullptr) {

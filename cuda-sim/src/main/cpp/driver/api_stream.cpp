@@ -24,7 +24,7 @@ Event* eventOf(void* handle) {
     return event;
 }
 
-// Of which the host may ask now how far it is.
+// A stream that the host may query now.
 Stream* waitable(void* handle, const char* call) {
     Stream* stream = usableStream(handle);
     needNotCapturing(stream, call);

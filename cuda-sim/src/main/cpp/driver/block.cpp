@@ -53,7 +53,7 @@ void becomeSelf(Thread* thread) {
     actor.thread = static_cast<uint32_t>(launch.blockNumber * launch.threads + thread->number);
 }
 
-// Goes on with the next thread that can, or with the scheduler if there is none.
+// Switches to the next ready thread, or to the scheduler if there is none.
 void yield() {
     Thread* from = self;
     if (readyHead == readyTail) {
@@ -92,7 +92,7 @@ void finish(Meeting& meeting, int warp) {
     }
 }
 
-// A thread that ends lets those go on that wait for it in a warp; at a barrier they would wait for ever.
+// When a thread ends, lanes that wait for it in a warp go on; at a block barrier they would wait for ever.
 void leave() {
     int warp = self->warp();
     present[warp] &= ~(1u << self->lane());
@@ -176,7 +176,7 @@ void prepare() {
         text.c_str()));
 }
 
-// The meeting of these lanes, as far as it has come; the thread fails if others of them are at another.
+// The synchronization of these lanes. Fails the thread if some of these lanes are at another one.
 Meeting* meetingOf(uint32_t mask, Compute compute, const char* name, const Place& place) {
     Meeting* meeting = nullptr;
     for (Meeting& candidate : meetings[self->warp()]) {

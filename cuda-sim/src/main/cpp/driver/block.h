@@ -1,4 +1,4 @@
-// A block of a kernel's grid: its threads take turns, each until it waits for others.
+// Runs a block of a grid. Its threads are fibers: one runs until it waits for others, then the next one runs.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct Place {
     int line;
 };
 
-// 16 bytes on their way to shared memory; `bytes` are what they will hold.
+// An asynchronous copy to shared memory that has not arrived, with its content.
 struct AsyncCopy {
     char* to;
     unsigned char bytes[16];
 };
 
 struct Thread {
-    void* stack = nullptr;  // saved while it does not run
-    int number = 0;         // linear in the block
+    void* stack = nullptr;  // stack pointer while it does not run
+    int number = 0;         // linear index in the block
     Index index{};
     bool exited = false;
-    Place waiting{};        // where it waits for others; line 0: it does not
+    Place waiting{};        // where it waits for others; line 0: it does not wait
     const char* waitingFor = "";
-    std::vector<std::vector<AsyncCopy>> groups;  // of asynchronous copies: committed, then the open one
+    std::vector<std::vector<AsyncCopy>> groups;  // groups of asynchronous copies: the committed ones, then the open one
     int warp() const { return number / WARP; }
     int lane() const { return number % WARP; }
 };
@@ -46,39 +46,39 @@ struct Launch {
     Index grid{}, block{};
     size_t dynamicShared = 0;
     void** parameters = nullptr;
-    int threads = 0;         // of a block
+    int threads = 0;         // in a block
     uint64_t blockNumber = 0;
     Index blockIndex{};
     std::vector<uint8_t> fenced;  // blocks that passed a fence
-    bool fence = false;      // any of them
+    bool fence = false;      // whether any block passed a fence
 };
 extern Launch launch;
 
-extern Thread* self;      // the thread that runs
-extern Actor actor;       // the same, for the records of device memory
+extern Thread* self;      // the running thread
+extern Actor actor;       // the running thread, as recorded for device memory
 
-// Runs the block launch.blockIndex to its end. Throws a Failure, an error of the device, if it went wrong.
+// Runs the block launch.blockIndex to its end. Throws a Failure, which is an error of the device.
 void runBlock();
 
-// The running thread fails: its block ends here.
+// Fails the running thread and ends its block.
 [[noreturn]] void failThread(Code code, const std::string& what, const Place& place);
 [[noreturn]] void failThreadAt(Code code, const std::string& what, const void* programCounter);
 
-// The same in parts: what will be said of the running thread, and the end of the block.
+// The two parts of fail(): the message for the running thread, and the end of the block.
 Failure failureAt(Code code, const std::string& what, const void* programCounter);
 [[noreturn]] void failBlock(const Failure& failure);
 
 // A barrier of the block. The result is the number of threads whose predicate holds.
 int barrier(bool predicate, const char* name, const Place& place);
 
-// The lanes of `mask` of a warp meet. When the last one has come, `compute` gets what each gave, null for lanes that
-// are not there, and all go on.
+// Synchronizes the lanes of `mask` of a warp. When the last one arrives, `compute` gets the value of each lane, null
+// for absent lanes, and all go on.
 using Compute = void (*)(void** arguments, uint32_t lanes);
 void meet(uint32_t mask, Compute compute, void* argument, const char* name, const Place& place);
 
 std::string threadName(uint32_t threadInGrid);
 
-// A fence of the running thread; and whether what another block wrote may have been handed over by a fence.
+// Executes a fence of the running thread; and whether a fence may order the writes of another block before this one.
 void fence();
 bool handedOver(uint32_t block);
 

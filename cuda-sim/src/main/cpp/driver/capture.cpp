@@ -6,14 +6,14 @@
 namespace sim {
 namespace {
 
-std::vector<std::unique_ptr<Capture>> captures;  // under way
+std::vector<std::unique_ptr<Capture>> captures;  // in progress
 uint64_t latest = 0;
 thread_local CaptureMode threadMode = CaptureMode::GLOBAL;
 
-// Refuses a call, which spoils the capture.
-[[noreturn]] void spoil(Capture& capture, Code code, const std::string& message) {
-    if (capture.spoilt.empty()) {
-        capture.spoilt = message;
+// Refuses a call, which invalidates the capture.
+[[noreturn]] void invalidate(Capture& capture, Code code, const std::string& message) {
+    if (capture.invalid.empty()) {
+        capture.invalid = message;
     }
     refuse(code, message);
 }
@@ -27,7 +27,7 @@ Capture* captureOf(const Event& event) {
     return nullptr;
 }
 
-// The capture that forbids this thread what is unsafe, or null.
+// The capture whose mode forbids unsafe calls on this thread, or null.
 Capture* forbidding() {
     for (auto& capture : captures) {
         bool own = capture->thread == std::this_thread::get_id() && capture->mode != CaptureMode::RELAXED;
@@ -49,7 +49,8 @@ void add(std::vector<size_t>& nodes, const std::vector<size_t>& others) {
 
 void join(Stream* stream, Capture& capture) {
     if (isDefault(stream)) {
-        spoil(capture, CAPTURE_IMPLICIT, "the default stream waits for an event of a capture: it cannot be captured");
+        invalidate(capture, CAPTURE_IMPLICIT,
+            "the default stream waits for an event of a capture: it cannot be captured");
     }
     stream->capture = &capture;
     capture.members.push_back(stream);
@@ -60,7 +61,7 @@ void leave(Stream* stream) {
     stream->tips.clear();
 }
 
-// A node that nothing follows and that the origin does not wait for, or null.
+// A node without successors that the origin stream does not wait for, or null.
 const Node* unjoined(const Capture& capture) {
     const auto& nodes = capture.graph->nodes;
     std::vector<bool> followed(nodes.size());
@@ -100,15 +101,15 @@ std::unique_ptr<Capture> take(Capture* capture) {
 
 Stream* usableStream(void* handle) {
     Stream* stream = streamOf(handle);
-    if (stream->capture != nullptr && !stream->capture->spoilt.empty()) {
+    if (stream->capture != nullptr && !stream->capture->invalid.empty()) {
         refuse(CAPTURE_INVALIDATED, format("the capture on %s is invalid: %s", stream->title.c_str(),
-            stream->capture->spoilt.c_str()));
+            stream->capture->invalid.c_str()));
     }
     for (auto& capture : captures) {
         for (Stream* member : capture->members) {
             if (isDefault(stream) && member->device == stream->device && member->order == Order::WITH_DEFAULT) {
-                spoil(*capture, CAPTURE_IMPLICIT, format("the default stream is used while %s is captured, which is "
-                    "not a non-blocking stream and waits for it", member->title.c_str()));
+                invalidate(*capture, CAPTURE_IMPLICIT, format("the default stream is used while %s is captured, "
+                    "which is not a non-blocking stream and waits for it", member->title.c_str()));
             }
         }
     }
@@ -138,8 +139,8 @@ void recordEvent(Event& event, Stream* stream) {
 void waitForEvent(Stream* stream, const Event& event) {
     if (event.capture == 0) {
         if (stream->capture != nullptr && event.stream != nullptr) {
-            spoil(*stream->capture, CAPTURE_ISOLATION, format("%s is captured and waits for an event that was recorded "
-                "on %s outside of the capture", stream->title.c_str(), event.stream->title.c_str()));
+            invalidate(*stream->capture, CAPTURE_ISOLATION, format("%s is captured and waits for an event that was "
+                "recorded on %s outside of the capture", stream->title.c_str(), event.stream->title.c_str()));
         }
         wait(stream, event);
         return;
@@ -152,7 +153,7 @@ void waitForEvent(Stream* stream, const Event& event) {
     if (stream->capture == nullptr) {
         join(stream, *capture);
     } else if (stream->capture != capture) {
-        spoil(*stream->capture, CAPTURE_MERGE, stream->title
+        invalidate(*stream->capture, CAPTURE_MERGE, stream->title
             + " is captured and waits for an event of another capture");
     }
     add(stream->tips, event.tips);
@@ -180,9 +181,9 @@ std::unique_ptr<Graph> endCapture(Stream* stream) {
     for (Stream* member : capture->members) {
         leave(member);
     }
-    if (!capture->spoilt.empty()) {
+    if (!capture->invalid.empty()) {
         refuse(CAPTURE_INVALIDATED, format("the capture on %s is invalid: %s", stream->title.c_str(),
-            capture->spoilt.c_str()));
+            capture->invalid.c_str()));
     }
     if (open != nullptr) {
         refuse(CAPTURE_UNJOINED, format("the capture on %s ends, which waits for no event after %s (operation %s)",
@@ -197,7 +198,7 @@ CaptureMode exchangeCaptureMode(CaptureMode mode) {
 
 void needSafe(const char* call) {
     if (Capture* capture = forbidding()) {
-        spoil(*capture, CAPTURE_UNSUPPORTED, format("%s is unsafe while %s is captured%s", call,
+        invalidate(*capture, CAPTURE_UNSUPPORTED, format("%s is unsafe while %s is captured%s", call,
             capture->origin->title.c_str(), capture->thread == std::this_thread::get_id() ? ""
             : " by another thread, in global mode"));
     }
@@ -205,7 +206,7 @@ void needSafe(const char* call) {
 
 void needNotCapturing(Stream* stream, const char* call) {
     if (stream->capture != nullptr) {
-        spoil(*stream->capture, CAPTURE_UNSUPPORTED, format("%s: %s is captured", call, stream->title.c_str()));
+        invalidate(*stream->capture, CAPTURE_UNSUPPORTED, format("%s: %s is captured", call, stream->title.c_str()));
     }
 }
 
@@ -215,7 +216,7 @@ void needNotCaptured(const Event& event, const char* call) {
     }
     std::string message = format("%s: the event was last recorded in a capture", call);
     if (Capture* capture = captureOf(event)) {
-        spoil(*capture, CAPTURED_EVENT, message);
+        invalidate(*capture, CAPTURED_EVENT, message);
     }
     refuse(CAPTURED_EVENT, message);
 }
@@ -224,7 +225,8 @@ void needNoCapture(int device, const char* call) {
     for (auto& capture : captures) {
         for (Stream* member : capture->members) {
             if (member->device == device) {
-                spoil(*capture, CAPTURE_UNSUPPORTED, format("%s while %s is captured", call, member->title.c_str()));
+                invalidate(*capture, CAPTURE_UNSUPPORTED, format("%s while %s is captured", call,
+                    member->title.c_str()));
             }
         }
     }

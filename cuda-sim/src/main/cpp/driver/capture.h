@@ -1,6 +1,6 @@
-// Streams that are captured: their operations become nodes of a graph instead of being queued. A stream joins a capture
-// when it waits for an event that was recorded in it. What is not allowed meanwhile is refused and, as on CUDA, spoils
-// the capture: its streams take nothing more until cuStreamEndCapture, which then has no graph.
+// Stream capture: operations become nodes of a graph instead of being queued. A stream joins a capture when it waits
+// for an event that was recorded in it. Calls that are not allowed during capture are refused and, as in CUDA,
+// invalidate it: its streams refuse further work until cuStreamEndCapture, which then returns no graph.
 #pragma once
 
 #include <deque>
@@ -14,13 +14,13 @@ namespace sim {
 
 struct Node {
     Task task;
-    Stream* stream;            // on which it was captured
-    std::vector<size_t> after; // numbers of nodes; always the previous one of its stream, if there is one
+    Stream* stream;            // the captured stream
+    std::vector<size_t> after; // indices of the nodes it depends on, including the previous one of its stream
 };
 
 struct Graph {
     int device = 0;
-    std::deque<Node> nodes;  // in the order of their capture: each after those that it depends on
+    std::deque<Node> nodes;  // in the order of capture, so each comes after its dependencies
 };
 
 // Values of CUstreamCaptureMode.
@@ -33,11 +33,11 @@ struct Capture {
     Stream* origin;
     std::vector<Stream*> members;
     std::unique_ptr<Graph> graph;
-    std::string spoilt;      // why; empty: it is not
+    std::string invalid;     // why it was invalidated; empty while it is valid
 };
 
-// The stream of a handle, for whatever uses the stream. Throws a Failure if its capture is spoilt, or if it is the
-// default stream, for which a capturing stream would wait.
+// The stream of a handle, for any use of the stream. Throws a Failure if its capture is invalidated, or if it is the
+// default stream and a capturing stream would wait for it.
 Stream* usableStream(void* handle);
 
 // Puts an operation on a stream, or into its capture.
@@ -48,16 +48,16 @@ void waitForEvent(Stream* stream, const Event& event);
 void beginCapture(Stream* stream, CaptureMode mode);
 std::unique_ptr<Graph> endCapture(Stream* stream);
 
-// How this thread's calls bear with captures; returns how they did before.
+// Sets the capture mode of the calling thread; returns the previous one.
 CaptureMode exchangeCaptureMode(CaptureMode mode);
 
-// These throw a Failure where a capture does not allow a call.
-void needSafe(const char* call);                        // what may synchronize or allocate
-void needNotCapturing(Stream* stream, const char* call);  // what asks how far the stream is, or ends it
+// These throw a Failure if a capture does not allow the call.
+void needSafe(const char* call);                        // calls that may synchronize or allocate
+void needNotCapturing(Stream* stream, const char* call);  // queries, synchronization or destruction of the stream
 void needNotCaptured(const Event& event, const char* call);
-void needNoCapture(int device, const char* call);       // what waits for the device
+void needNoCapture(int device, const char* call);       // calls that wait for the device
 
-// Forgets the captures on a device.
+// Drops the captures on a device.
 void dropCaptures(int device);
 
 }  // namespace sim

@@ -1,6 +1,6 @@
-// What the compiler puts into kernels: a call before each load and store (-fsanitize=thread), and calls where an
-// address is not aligned, an index is outside its array or an integer division has no result (-fsanitize=...). No
-// library of the compiler's is linked: these are the callbacks.
+// Callbacks that the compiler inserts into kernels: before each load and store (-fsanitize=thread), and for misaligned
+// addresses, indices outside of arrays and undefined integer divisions (-fsanitize=...). They replace the compiler's
+// own runtime library.
 #include "access.h"
 #include "api.h"
 #include "block.h"

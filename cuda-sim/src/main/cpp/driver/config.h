@@ -1,4 +1,4 @@
-// What the environment says about the machine.
+// The configuration of the machine, from environment variables.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct Config {
     int capability = 90;         // 10 major + minor: ISOBAR_SIM_CAPABILITY
     int driver = 13010;          // ISOBAR_SIM_DRIVER
     long failingLaunch = 0;      // ISOBAR_SIM_FAIL=launch:N, N from 1; 0: none
-    std::string failingKernel;   // ISOBAR_SIM_FAIL=launch:KERNEL:N counts launches of that one alone
+    std::string failingKernel;   // ISOBAR_SIM_FAIL=launch:KERNEL:N counts launches of this kernel only
     long failingAllocation = 0;  // ISOBAR_SIM_FAIL=alloc:N
 };
 
@@ -22,11 +22,11 @@ const Config& config();
 constexpr int MULTIPROCESSORS = 132;
 constexpr int WARP = 32;
 constexpr int MOST_THREADS = 1024;
-constexpr int USUAL_SHARED = 48 << 10;  // bytes of a block, without asking
-constexpr int MOST_SHARED = 227 << 10;  // having asked, on any device
+constexpr int USUAL_SHARED = 48 << 10;  // bytes of shared memory in a block, without an attribute
+constexpr int MOST_SHARED = 227 << 10;  // the most with an attribute, on any device
 
-// Having asked, on a device of this capability (CUDA C++ Programming Guide, "Technical Specifications per Compute
-// Capability"); a multiprocessor has 1 KB more.
+// The most with an attribute, on a device of this capability (CUDA C++ Programming Guide, "Technical Specifications per
+// Compute Capability"); a multiprocessor has 1 KB more.
 int mostShared();
 
 }  // namespace sim

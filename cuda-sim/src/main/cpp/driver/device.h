@@ -1,4 +1,4 @@
-// The devices that the process sees, and which of them is current on the calling thread.
+// The devices that the process sees, and the current device of the calling thread.
 #pragma once
 
 namespace sim {
@@ -7,7 +7,7 @@ struct Context {
     int device;
 };
 
-// Numbers are those of the process, from 0.
+// Device numbers are those that the process sees, from 0.
 int checkedDevice(int device);
 Context* contextOf(int device);
 

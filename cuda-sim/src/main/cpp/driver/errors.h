@@ -1,5 +1,5 @@
-// Errors of calls and of the device, with messages. A call that is refused leaves the machine as it was; an error of
-// the device stays: every later call returns it too, as on CUDA.
+// Errors of calls and of the device, with messages. A refused call changes nothing. An error of the device is sticky:
+// every later call returns it too, as in CUDA.
 #pragma once
 
 #include <string>
@@ -47,22 +47,22 @@ struct Failure {
     Lasting lasting;
 };
 
-// The device failed while a call waited: the call returns its error, which has been reported.
+// Thrown when the device failed while a call waited. The call returns the device's error, which is already reported.
 struct DeviceFailed { };
 
-// This call is refused.
+// Refuses the call.
 [[noreturn]] void refuse(Code code, const std::string& message);
 
-// The device fails, for good.
+// Fails the device.
 [[noreturn]] void breakDevice(Code code, const std::string& message);
 
-// Prints a failure, remembers its message for its code, and remembers an error of the device.
+// Prints a failure, stores its message for its code, and sets the error of the device if it is one.
 void report(const Failure& failure);
 
-// The error that the device has, or SUCCESS.
+// The error of the device, or SUCCESS.
 Code deviceError();
 
-// Forgets it.
+// Clears the error of the device.
 void healDevice();
 
 }  // namespace sim

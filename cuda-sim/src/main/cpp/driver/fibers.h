@@ -1,4 +1,4 @@
-// Threads of a block as fibers: a stack each, and a switch from one to another that saves what a call preserves.
+// Fibers, one for each thread of a block. Each has its own stack; a switch saves the callee-saved registers.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace sim {
 
-// All stacks lie in one range, so that an access of a thread's own variables is told at once.
+// All stacks are in one range, so that accesses to local variables are recognized quickly.
 struct Stacks {
     uintptr_t base = 0;
     size_t bytes = 0;
@@ -15,10 +15,10 @@ extern Stacks stacks;
 
 void reserveStacks();
 
-// A fiber that, switched to, calls `entry`, which must not return; the number says which stack it takes.
+// Creates a fiber that runs `entry`, which must not return, on the stack with this number.
 void* newFiber(int number, void (*entry)());
 
-// Saves the running fiber at `from` and goes on with `to`.
+// Saves the running fiber in `from` and switches to `to`.
 extern "C" void sim_switch(void** from, void* to);
 
 }  // namespace sim

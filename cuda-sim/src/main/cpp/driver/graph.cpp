@@ -15,7 +15,7 @@ void mark(Stream* stream, const char* name) {
     enqueue(stream, task);
 }
 
-// What cannot be launched fails the device: the nodes before it are queued.
+// A node that cannot be launched fails the device, because the nodes before it are queued already.
 void put(Stream* lane, const Task& task) {
     try {
         enqueue(lane, task);

@@ -1,5 +1,5 @@
-// Graphs and their launches. A launch puts the nodes on streams of the graph's own, one for each stream that was
-// captured: what orders them is what was captured, and the checks are those of all streams.
+// Graphs and their launches. A launch queues the nodes on internal streams, one for each captured stream, with the
+// captured order between them. The checks are those of all streams.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ Executable* instantiate(const Graph& graph);
 Executable* checkedExecutable(void* handle);
 void destroyExecutable(Executable* executable);
 
-// Puts all of a graph on a stream, as one operation, after the graph's previous launch.
+// Queues a whole graph on a stream as one operation, after the graph's previous launch.
 void launchGraph(Executable& executable, Stream* stream);
 
 // Destroys the graphs of a device.

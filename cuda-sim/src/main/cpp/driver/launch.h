@@ -6,7 +6,7 @@
 
 namespace sim {
 
-// Throws a Failure if a kernel cannot be launched so.
+// Throws a Failure if the kernel cannot be launched with this configuration.
 void checkLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShared);
 
 // Puts a launch on a stream; the parameters are copied.

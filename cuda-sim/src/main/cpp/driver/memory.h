@@ -1,5 +1,5 @@
-// Memory of the devices: one reserved range of addresses for all of them, allocations in it fenced on both sides and
-// not used again while there are fresh addresses; and the pinned memory of the host.
+// Memory of the devices and pinned host memory. All devices share one reserved address range. Allocations in it have
+// guard zones on both sides, and addresses are reused only when no new ones are left.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Allocation {
     bool live;
 };
 
-// The range of addresses in which all memory of devices lies; fixed at cuInit.
+// The address range of all device memory; fixed at cuInit.
 struct Arena {
     Address base = 0;
     size_t bytes = 0;
@@ -34,7 +34,7 @@ size_t usedMemory(int device);
 // The allocation whose bytes include the address, or null.
 const Allocation* allocationAt(Address a);
 
-// Where an address is, for messages: "byte 400 of an allocation of 400 bytes", "memory of the host", ...
+// Describes an address, for messages: "byte 400 of an allocation of 400 bytes", "memory of the host", ...
 std::string describe(Address a);
 
 // The allocation that holds [a, a + bytes) whole.

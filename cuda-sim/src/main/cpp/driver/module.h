@@ -1,4 +1,4 @@
-// Programs that our NVRTC compiled: shared objects of the host, and the kernels in them.
+// Programs compiled by the simulated NVRTC: shared objects of the host, with their kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace sim {
 struct Place;
 struct Module;
 
-// What the compiled program says of a kernel; twin of SimKernel in device/entry.h.
+// The description of a kernel in a compiled program; must match SimKernel in device/entry.h.
 struct KernelEntry {
     void (*call)(void** parameters);
     const size_t* sizes;  // of the parameters
@@ -25,7 +25,7 @@ struct Kernel {
     const size_t* sizes;
     int parameters;
     int mostThreads;
-    size_t mostDynamicShared;  // that it may ask for
+    size_t mostDynamicShared;  // the most dynamic shared memory that it may use
 };
 
 Module* loadModule(const void* image);
@@ -41,13 +41,13 @@ struct StaticShared {
 StaticShared staticShared(const Kernel& kernel);
 size_t staticSharedBytes(const Kernel& kernel);
 
-// A byte of it, for messages: "byte 4 of sum::parts".
+// Describes a byte of static shared memory, for messages: "byte 4 of sum::parts".
 std::string staticSharedName(const Kernel& kernel, size_t offset);
 
 // Whether the address is a constant or a variable of the kernel's module.
 bool inModule(const Kernel& kernel, uintptr_t address);
 
-// Where in the source an instruction is; the result refers to `file`.
+// The source line of an instruction; the result points into `file`.
 Place placeOf(const Kernel& kernel, const void* programCounter, std::string& file);
 
 }  // namespace sim

@@ -16,7 +16,7 @@ inline float fromBf16(uint16_t bits) {
     return asFloat(static_cast<uint32_t>(bits) << 16);
 }
 
-// Tensor cores look at the first 10 bits of the fraction only.
+// Tensor cores use only the first 10 bits of the fraction.
 inline float fromTf32(uint32_t bits) {
     return asFloat(bits & 0xffffe000u);
 }

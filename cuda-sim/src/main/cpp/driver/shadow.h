@@ -1,5 +1,4 @@
-// What the machine knows of each four bytes of device memory: what was written, and by whom it was last written and
-// read.
+// Shadow memory: for each four bytes of device memory, which bytes were written, and the last writer and reader.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +8,14 @@
 
 namespace sim {
 
-// Who touches memory: an operation, and the thread of a kernel's grid if it is a kernel.
+// The origin of a memory access: an operation and, for kernels, the thread in the grid.
 struct Actor {
     static constexpr uint32_t NO_THREAD = UINT32_MAX;
 
     uint32_t operation = 0;
-    uint32_t thread = NO_THREAD;  // linear in the grid
+    uint32_t thread = NO_THREAD;  // linear index in the grid
     uint32_t blockThreads = 1;
-    uint32_t interval = 0;        // how many barriers its block has passed
+    uint32_t interval = 0;        // number of barriers that its block has passed
     bool atomic = false;
 };
 
@@ -24,19 +23,18 @@ enum class Trouble { NONE, UNWRITTEN, UNORDERED, RACE };
 
 struct Finding {
     Trouble trouble = Trouble::NONE;
-    Address address = 0;   // the first byte concerned, to four bytes
+    Address address = 0;   // address of the first affected word
     uint32_t other = 0;    // UNORDERED: the operation; RACE: the thread
 };
 
 void reserveShadow(const Arena& arena);
 void forgetShadow(Address base, size_t bytes);
 
-// These check an access of live memory and note it.
+// Check an access to live memory and record it.
 Finding noteRead(Address a, size_t bytes, const Actor& actor);
 Finding noteWrite(Address a, size_t bytes, const Actor& actor);
 
-// For copies within device memory: what was not written at the source counts as not written at the target, whether or
-// not something writes it later. Alignment to four bytes is lost where the two differ in it.
+// For copies within device memory: bytes that are unwritten at the source become unwritten at the target.
 void copyWritten(Address to, Address from, size_t bytes);
 
 }  // namespace sim

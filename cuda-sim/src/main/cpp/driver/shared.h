@@ -1,5 +1,5 @@
-// Shared memory of the running block, and what is known of each of its bytes: whether it was written, and who touched
-// it since the last barrier.
+// Shared memory of the running block. Each byte has a record of whether it was written, and of the threads that
+// accessed it since the last barrier.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-// Where the two kinds of it lie: variables of the program, and what the launch asked for.
+// The addresses of static shared memory (variables of the program) and of dynamic shared memory (sized by the launch).
 struct SharedRange {
     uintptr_t base = 0;
     size_t bytes = 0;
@@ -19,25 +19,25 @@ extern SharedRange dynamicRange;
 
 void reserveShared();
 
-// For the running launch: its sizes are known.
+// Prepares for the running launch, whose sizes are known.
 void openShared();
 
-// A block begins: nothing is written.
+// Starts a block: no byte is written.
 void beginShared();
 
-// What an asynchronous copy was to fill, it never will.
+// Drops the records of pending asynchronous copies to these bytes, which will not arrive.
 void forgetShared(uintptr_t a, size_t bytes);
 
-// The block, or a warp, has met: what was done before is ordered before what follows.
+// The block, or a warp, has passed a barrier: earlier accesses are ordered before later ones.
 void blockMet();
 void warpMet(int warp);
 
-// A read of what nothing wrote fails the block no sooner than at its next barrier, for a write that comes before that
-// shows it to be a race. This is what is to be reported, or null.
+// A read of unwritten memory fails the block only at its next barrier, because a write before the barrier makes it a
+// race. This is the message to report, or null.
 const Failure* unwrittenRead();
 
-// Whether the address is in or near shared memory; noteShared then checks an access of the running thread and fails it
-// if it may not be.
+// Whether the address is in or near shared memory. If so, noteShared checks an access of the running thread, and fails
+// the thread if the access is not allowed.
 bool nearShared(uintptr_t a);
 
 enum class Use { READ, WRITE, ATOMIC, ASYNC_BEGIN, ASYNC_END };

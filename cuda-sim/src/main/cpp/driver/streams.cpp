@@ -30,7 +30,7 @@ void runFirst(Stream* stream) {
     stream->done = operation.sequence;
 }
 
-// Runs one operation, the first of the stream or one that this waits for; false if none of these is ready.
+// Runs one operation: the first of the stream, or one that it waits for; false if none of these is ready.
 bool advance(Stream* stream) {
     if (stream->queue.empty()) {
         return false;

@@ -79,7 +79,7 @@ Status flush(const Comm& comm) {
 }
 
 // NCCL frees a communicator when all that was issued has ended, and all graphs in which it was captured are gone. A
-// device that has failed is not waited for; it is asked seldom, as the machine works by itself while nobody calls it.
+// device that has failed is not waited for; it is polled rarely, because the background thread works meanwhile.
 void awaitEnd(const Comm& comm) {
     int device = 0;
     for (int look = 1; comm.pending != 0; ++look) {

@@ -1,4 +1,4 @@
-// One call of a collective, a send or a receive, checked.
+// A checked call of a collective, a send or a receive.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ enum class Kind { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SEN
 
 struct Call {
     Kind kind;
-    const void* send;   // null where this rank gives nothing
-    void* receive;      // null where this rank gets nothing
+    const void* send;   // null if this rank sends nothing
+    void* receive;      // null if this rank receives nothing
     uint64_t count;     // of numbers, as in the call: for ALL_GATHER and REDUCE_SCATTER those of one rank
     int type;
     int op = SUM;       // PREMUL_SUM: with this factor
@@ -28,10 +28,10 @@ bool isReduction(Kind kind);
 // "all-reduce of 500 float32 sum"
 std::string describe(Kind kind, uint64_t count, int type, int op, int root);
 
-// Checks a call as its caller made it, and leaves out what this rank does not use.
+// Checks a call, and clears the buffers that this rank does not use.
 Status check(const Comm& comm, Call& call);
 
-// What it reads and writes.
+// The memory that it reads and writes.
 std::vector<SimRange> reads(const Comm& comm, const Call& call);
 std::vector<SimRange> writes(const Comm& comm, const Call& call);
 

@@ -1,4 +1,4 @@
-// Communicators, and the handles by which callers know them.
+// Communicators and their handles.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,13 @@ struct Comm {
     std::mutex lock;
 };
 
-// A handle is never given twice, so that one of a communicator that is gone is known as such.
+// Handles are never reused, so that the handle of a destroyed communicator is recognized.
 void* keep(std::shared_ptr<Comm> comm);
 
-// The communicator of a handle. Otherwise null, and the status says why not, for this call.
+// The communicator of a handle. Null if there is none; the status of this call then says why.
 std::shared_ptr<Comm> find(void* handle, const char* call, Status& status);
 
-// The handle is no longer good for anything.
+// Invalidates the handle.
 void forget(void* handle);
 
 }  // namespace nccl

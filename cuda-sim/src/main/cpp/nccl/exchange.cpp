@@ -165,7 +165,7 @@ void checkMail(Comm& comm, const Call& call, const Mail& mail) {
     }
 }
 
-// A send has ended when all has been taken: the real one may end earlier, but nobody can rely on that.
+// A send ends when all data has been received. The real one may end earlier, but programs cannot rely on that.
 Advance advanceSend(Comm& comm, const Call& call, Progress& progress) {
     Mail& mail = comm.segment->mail(comm.rank, call.root);
     if (!progress.begun) {

@@ -1,11 +1,11 @@
-// How a call's data goes from rank to rank: piece by piece through the shared memory, never waiting.
+// The data exchange of a call: piece by piece through shared memory, without blocking.
 #pragma once
 
 #include "call.h"
 
 namespace nccl {
 
-// How far a call has come.
+// The progress of a call.
 struct Progress {
     bool begun = false;
     uint64_t number = 0;  // of the communicator's collectives, from 1
@@ -17,7 +17,7 @@ struct Progress {
 
 enum class Advance { STANDS, MOVED, DONE };
 
-// Does what can be done now. Where the ranks' calls do not match, the device fails.
+// Does what can be done now. Fails the device if the calls of the ranks do not match.
 Advance advance(Comm& comm, const Call& call, Progress& progress);
 
 }  // namespace nccl

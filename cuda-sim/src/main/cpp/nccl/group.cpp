@@ -77,7 +77,7 @@ bool allDone(const Unit& unit) {
     return true;
 }
 
-// A rank that has ended is an asynchronous error; the operation stands still until somebody aborts, as in NCCL.
+// A rank that has ended is an asynchronous error; the operation is blocked until an abort, as in NCCL.
 int ready(void* context) {
     Unit& unit = *static_cast<Unit*>(context);
     Comm& comm = *unit.comm;

@@ -1,4 +1,4 @@
-// Groups of calls. The calls of a group on one communicator are one operation of its stream, and go on side by side.
+// Groups of calls. The calls of a group on one communicator are one operation of its stream, and run concurrently.
 #pragma once
 
 #include "call.h"
@@ -11,7 +11,7 @@ Status issue(std::shared_ptr<Comm> comm, const Call& call, void* stream);
 // Whether a group is open on this thread.
 bool inGroup();
 
-// A call of the open group has failed: the whole group will.
+// Notes that a call of the open group has failed, which fails the whole group.
 Status failGroup(Status status);
 
 Status startGroup();

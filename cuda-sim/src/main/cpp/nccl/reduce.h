@@ -13,7 +13,7 @@ struct Contribution {
 
 // Reduces `count` numbers of `ranks` contributions to `result`. Narrow floating-point numbers are widened to single
 // precision, which rounds after each addition, and narrowed once, at the end. AVG multiplies each by 1 / ranks before
-// the sum; of integers it divides the sum. MAX and MIN pass over NaN, as fmaxf and fminf do.
+// the sum; of integers it divides the sum. MAX and MIN ignore NaN, as fmaxf and fminf do.
 void reduce(int type, int op, const Contribution* contributions, int ranks, void* result, size_t count);
 
 }  // namespace nccl

@@ -62,7 +62,7 @@ std::unique_ptr<Segment> Segment::attach(const UniqueId& id, int size, int rank,
     return status == SUCCESS ? std::move(segment) : nullptr;
 }
 
-// The file only ever grows here, so it does not matter who comes first.
+// The file only grows here, so the order of the ranks does not matter.
 Status Segment::open(const std::string& path) {
     auto ranks = static_cast<size_t>(size);
     bytes = PAGE + ranks * sizeof(Board) + ranks * ranks * sizeof(Mail);
@@ -93,9 +93,9 @@ Status Segment::enter(int rank, int gpu) {
         return refuse(INVALID_ARGUMENT, format("ncclCommInitRank: rank %d says there are %d ranks, and another rank "
             "%d", rank, size, agreed));
     }
-    int32_t nobody = 0;
-    if (!front->members[rank].pid.compare_exchange_strong(nobody, getpid())) {
-        return refuse(INVALID_USAGE, format("ncclCommInitRank: processes %d and %d are both rank %d", nobody, getpid(),
+    int32_t holder = 0;
+    if (!front->members[rank].pid.compare_exchange_strong(holder, getpid())) {
+        return refuse(INVALID_USAGE, format("ncclCommInitRank: processes %d and %d are both rank %d", holder, getpid(),
             rank));
     }
     front->members[rank].gpu = gpu + 1;

@@ -1,4 +1,4 @@
-// The memory that the ranks of one communicator share: a file of /dev/shm, which loses its name as soon as all have it.
+// Memory shared by the ranks of one communicator: a file in /dev/shm, unlinked as soon as all ranks have opened it.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ constexpr size_t SLOT_BYTES = 256 << 10;
 constexpr size_t MAIL_BYTES = 32 << 10;
 constexpr uint64_t SLOTS = 2;
 
-// What a rank is about to do; that of all ranks must agree but for the factor.
+// The next call of a rank. The calls of all ranks must agree, except for the factor.
 struct Header {
     uint64_t number;  // of the communicator's collective operations, from 1
     uint64_t count;
@@ -33,8 +33,8 @@ struct Slot {
     alignas(64) unsigned char data[SLOT_BYTES];
 };
 
-// One rank's part in the collectives, which go in rounds: it posts a piece in each, and then takes what it needs of
-// the others' pieces. Piece i of all rounds lies in slot i % SLOTS until all have taken it.
+// One rank's part of the collectives, which run in rounds: in each it posts a piece, and then takes what it needs from
+// the pieces of the others. Piece i of all rounds is in slot i % SLOTS until all ranks have taken it.
 struct Board {
     alignas(64) std::atomic<uint64_t> posted;
     alignas(64) std::atomic<uint64_t> taken;
@@ -50,9 +50,9 @@ struct Mail {
     alignas(64) unsigned char data[MAIL_BYTES];
 };
 
-// A rank's process, as the others need to know it.
+// The process of a rank.
 struct Member {
-    std::atomic<int32_t> pid;   // 0: it has not come yet
+    std::atomic<int32_t> pid;   // 0: not started yet
     std::atomic<int32_t> gpu;   // number on the machine, from 1
 };
 
@@ -60,13 +60,13 @@ struct Member {
 struct Front {
     std::atomic<int32_t> size;
     std::atomic<int32_t> attached;
-    std::atomic<int32_t> connecting;  // ranks that have come to their first collective
+    std::atomic<int32_t> connecting;  // ranks that have called their first collective
     Member members[MOST_RANKS];
 };
 
 class Segment {
 public:
-    // Waits for all ranks; what failed is said and the status set, and the result null.
+    // Waits for all ranks. On a failure, prints it, sets the status and returns null.
     static std::unique_ptr<Segment> attach(const UniqueId& id, int size, int rank, int gpu, Status& status);
     ~Segment();
 
@@ -77,9 +77,9 @@ public:
     int gpu(int rank) const { return front->members[rank].gpu - 1; }
     pid_t pid(int rank) const { return front->members[rank].pid; }
 
-    // This rank has come to its first collective.
+    // Notes that this rank has called its first collective.
     void connect() { ++front->connecting; }
-    // Whether all have.
+    // Whether all ranks have.
     bool connected() const { return front->connecting >= size; }
 
     // The first rank whose process has ended, or -1.
@@ -103,7 +103,7 @@ private:
     std::vector<int> processes;  // descriptors that are readable once the process has ended
 };
 
-// A new one; empty if the machine gives no random numbers.
+// A new unique id; empty if the machine has no random numbers.
 bool newId(UniqueId& id);
 
 }  // namespace nccl
