@@ -32,7 +32,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The rooms of {@code docs/architecture.md}, as rules. */
 class ArchitectureTest {
     /** Every package, from the bottom: one may use those before it and none of those after it. */
-    private static final List<String> ROOMS = List.of("fault", "os", "tensor", "random", "device.ops", "device",
+    private static final List<String> ROOMS =
+        List.of("fault", "os", "tensor", "random", "device.ops", "device.checks", "device",
         "distributed", "distributed.job", "backend.host", "backend.dryrun",
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",

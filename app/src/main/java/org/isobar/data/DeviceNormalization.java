@@ -42,7 +42,7 @@ final class DeviceNormalization implements BatchPipeline {
     public Tensor deliver(HostBuffer slot) {
         Tensor images = slot.toDevice();
         long channels = images.shape().extent(1);
-        ops.normalize(images, images, means.slice(0, channels), spreads.slice(0, channels));
+        ops.images().normalize(images, images, means.slice(0, channels), spreads.slice(0, channels));
         return images;
     }
 

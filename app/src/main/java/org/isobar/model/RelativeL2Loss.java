@@ -10,12 +10,12 @@ import org.isobar.tensor.Tensor;
 public record RelativeL2Loss() implements Loss {
     @Override
     public void forward(Tensor loss, Tensor terms, Tensor prediction, Tensor target, TensorOps ops) {
-        ops.relativeL2Loss(loss, terms, prediction, target);
+        ops.losses().relativeL2Loss(loss, terms, prediction, target);
     }
 
     @Override
     public void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, Tensor scale,
         TensorOps ops) {
-        ops.relativeL2LossBackward(dPrediction, prediction, target, terms, scale);
+        ops.losses().relativeL2LossBackward(dPrediction, prediction, target, terms, scale);
     }
 }

@@ -20,7 +20,7 @@ record DropPath(String name, double probability) {
 
     /** {@code y = x + mask * branch}, all (B, T, C); the branch is of the type of products, the stream F32. */
     void forward(Tensor y, Tensor x, Tensor branch, Pass pass) {
-        pass.ops().residual(y, x, branch, mask(pass));
+        pass.ops().residuals().residual(y, x, branch, mask(pass));
     }
 
     /**
@@ -33,7 +33,7 @@ record DropPath(String name, double probability) {
             return dy;
         }
         Tensor dBranch = scratch.allocate(pass.compute(), dy.shape().extents());
-        pass.ops().residualBackward(dBranch, dy, mask);
+        pass.ops().residuals().residualBackward(dBranch, dy, mask);
         return dBranch;
     }
 }

@@ -20,7 +20,7 @@ public record DropoutLayer(String name, double probability, IndexSpan tokens, In
     public void apply(Tensor x, Pass pass) {
         Dropout mask = pass.mask(name, probability, tokens, channels);
         if (!mask.isNone()) {
-            pass.ops().dropout(x, x, mask);
+            pass.ops().residuals().dropout(x, x, mask);
         }
     }
 
@@ -31,7 +31,7 @@ public record DropoutLayer(String name, double probability, IndexSpan tokens, In
             return dy;
         }
         Tensor dx = scratch.allocate(dy.dtype(), dy.shape().extents());
-        pass.ops().dropout(dx, dy, mask);
+        pass.ops().residuals().dropout(dx, dy, mask);
         return dx;
     }
 }

@@ -42,7 +42,8 @@ public final class LayerNorm {
     /** {@code y = norm(x)}, both (B, T, C); the statistics are kept until the end of the pass. */
     public Statistics forward(Tensor y, Tensor x, Pass pass) {
         Statistics statistics = statistics(x, pass);
-        pass.ops().layerNorm(y, statistics.mean(), statistics.invStd(), x, gamma.value(), beta.value(), EPSILON);
+        pass.ops().norms()
+            .layerNorm(y, statistics.mean(), statistics.invStd(), x, gamma.value(), beta.value(), EPSILON);
         pass.output(modules, y);
         return statistics;
     }
@@ -50,7 +51,8 @@ public final class LayerNorm {
     /** {@code z = x + mask * branch}, {@code y = norm(z)}, in one operation; the statistics are kept likewise. */
     Statistics forwardResidual(Tensor y, Tensor z, Tensor x, Tensor branch, Dropout mask, Pass pass) {
         Statistics statistics = statistics(x, pass);
-        pass.ops().residualLayerNorm(y, z, statistics.mean(), statistics.invStd(), x, branch, mask, gamma.value(),
+        pass.ops().norms()
+            .residualLayerNorm(y, z, statistics.mean(), statistics.invStd(), x, branch, mask, gamma.value(),
             beta.value(), EPSILON);
         pass.output(modules, y);
         return statistics;
@@ -64,12 +66,13 @@ public final class LayerNorm {
 
     /** {@code y = norm(x)} again. */
     public void recompute(Tensor y, Tensor x, Statistics statistics, Pass pass) {
-        pass.ops().layerNormRecompute(y, x, statistics.mean(), statistics.invStd(), gamma.value(), beta.value());
+        pass.ops().norms()
+            .layerNormRecompute(y, x, statistics.mean(), statistics.invStd(), gamma.value(), beta.value());
     }
 
     /** {@code dx} from {@code dy}, overwriting or adding; adds to the gradients of gamma and beta. */
     public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write, Pass pass) {
-        pass.ops().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
+        pass.ops().norms().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
             statistics.invStd(), gamma.value(), write);
         pass.complete(gamma);
         pass.complete(beta);

@@ -11,8 +11,8 @@ import org.isobar.tensor.Tensor;
  * {@code y = x W^T + b} (PyTorch's {@code nn.Linear}) on one rank: x (.., K), W (N, K), b (N), y (.., N), or slices of
  * these. All activations are of the type that products are computed in; without a bias, y may be F32 besides.
  *
- * <p>Backward: {@code dx = dy W}, {@code dW += dy^T x}, {@code db += sum of dy over rows}. The two halves can be
- * called apart.
+ * <p>Backward: {@code dx = dy W}, {@code dW += dy^T x}, {@code db += sum of dy over rows}. Layers that overlap these
+ * with communication call them one by one.
  */
 public final class Linear implements Layer {
     /** Standard deviation of initial weights. */
@@ -27,7 +27,7 @@ public final class Linear implements Layer {
     public enum Bias {
         /** Forward adds it. */
         ADDED,
-        /** There is one, with its gradient, but somebody else adds it. */
+        /** There is one, with its gradient, but forward does not add it. */
         LEFT,
         /** There is none. */
         NONE
@@ -82,62 +82,48 @@ public final class Linear implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        multiply(y, x, use, pass);
-        putOut(y, pass);
+        multiply(y, x, use == Bias.ADDED ? addBias() : Epilogue.NONE, pass);
+        report(y, pass);
     }
 
-    /** What {@link #forward} computes, but not yet this layer's output: {@code x W^T}, with the bias or without it. */
-    void multiply(Tensor y, Tensor x, Bias what, Pass pass) {
-        pass.ops().linear(y, x, weight.compute(),
-            what == Bias.ADDED ? new Epilogue.Bias(bias.compute()) : Epilogue.NONE);
+    /** The epilogue that adds this layer's bias. */
+    Epilogue addBias() {
+        return new Epilogue.Bias(bias.compute());
     }
 
-    /** {@code y} is this layer's output. */
-    void putOut(Tensor y, Pass pass) {
+    /** {@code y = x W^T} and what follows; the caller reports the layer's output: see {@link #report}. */
+    void multiply(Tensor y, Tensor x, Epilogue epilogue, Pass pass) {
+        pass.ops().products().linear(y, x, weight.compute(), epilogue);
+    }
+
+    /** Shows {@code y}, this layer's output, to the inspector of the pass. */
+    void report(Tensor y, Pass pass) {
         pass.output(modules, y);
-    }
-
-    /** {@code preActivation = x W^T + b}, {@code y = GELU(preActivation)}. */
-    void forwardGelu(Tensor y, Tensor preActivation, Tensor x, Pass pass) {
-        pass.ops().linear(y, x, weight.compute(), new Epilogue.BiasGelu(bias.compute(), preActivation));
-        putOut(preActivation, pass);
-    }
-
-    /**
-     * Backward through the GELU of {@link #forwardGelu} and the bias, whose gradient is complete then;
-     * {@link #backwardInput} and {@link #backwardWeightAlone} are to follow.
-     *
-     * @param dPreActivation written; may be {@code dy}
-     * @param y              written: the activation again
-     */
-    void backwardGelu(Tensor dPreActivation, Tensor y, Tensor dy, Tensor preActivation, Pass pass) {
-        pass.ops().biasGeluBackward(dPreActivation, y, bias.gradient(), dy, preActivation);
-        pass.complete(bias);
     }
 
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        backwardWeight(dy, x, pass);
+        backwardParameters(dy, x, pass);
         backwardInput(dx, dy, WriteMode.OVERWRITE, pass);
     }
 
-    /** The half of backward that yields the gradient of the input. */
-    public void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
-        pass.ops().linearBackwardInput(dx, dy, weight.compute(), write);
+    /** The gradient of the input. */
+    void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
+        pass.ops().products().linearBackwardInput(dx, dy, weight.compute(), write);
     }
 
-    /** The half of backward that adds to the gradients of weight and bias. */
-    public void backwardWeight(Tensor dy, Tensor x, Pass pass) {
-        backwardWeightAlone(dy, x, pass);
+    /** Adds to the gradients of weight and bias. */
+    void backwardParameters(Tensor dy, Tensor x, Pass pass) {
+        backwardWeight(dy, x, pass);
         if (bias != null) {
-            pass.ops().biasBackward(bias.gradient(), dy);
+            pass.ops().products().biasBackward(bias.gradient(), dy);
             pass.complete(bias);
         }
     }
 
-    /** Adds to the gradient of the weight, whatever becomes of that of the bias. */
-    void backwardWeightAlone(Tensor dy, Tensor x, Pass pass) {
-        pass.ops().linearBackwardWeight(weight.gradient(), dy, x);
+    /** Adds to the gradient of the weight alone: where another operation has computed that of the bias. */
+    void backwardWeight(Tensor dy, Tensor x, Pass pass) {
+        pass.ops().products().linearBackwardWeight(weight.gradient(), dy, x);
         pass.complete(weight);
     }
 }

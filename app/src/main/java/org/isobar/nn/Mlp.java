@@ -1,20 +1,24 @@
 package org.isobar.nn;
 
 import org.isobar.device.DeviceArena;
+import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.device.ops.WriteMode;
+import org.isobar.distributed.Reduction;
+import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
  * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, each half followed by dropout.
  *
- * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel. The sum of the gradient of the
- * input is under way while the gradients of both weights are computed.
+ * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel. The gradient of the
+ * input is summed over tp while the gradients of both weights are computed.
  *
- * <p>Kept: fc1's pre-activation, unless that is to be computed again. The GELU is computed again in backward, in the
- * same pass over memory as its derivative and the gradient of fc1's bias.
+ * <p>Kept: fc1's pre-activation, unless that is computed again. Backward computes the GELU again, in the same pass over
+ * memory as its derivative and the gradient of fc1's bias.
  */
 public final class Mlp implements Layer {
+    private final Layout layout;
     private final long hidden;
     private final ColumnParallelLinear fc1;
     private final RowParallelLinear fc2;
@@ -26,13 +30,11 @@ public final class Mlp implements Layer {
 
     /** Declares {@code fc1} and {@code fc2} at {@code here}. */
     public Mlp(ParameterScope here, long channels, long hidden, double dropout, Recompute recompute) {
-        Layout layout = here.layout();
+        layout = here.layout();
         this.recompute = recompute;
         this.hidden = layout.share(hidden);
-        fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden, ColumnParallelLinear.Output.CUT,
-            Linear.Bias.ADDED);
-        fc2 = new RowParallelLinear(here.child("fc2"), hidden, channels, RowParallelLinear.Input.CUT,
-            Linear.Bias.ADDED);
+        fc1 = new ColumnParallelLinear(here.child("fc1"), channels, hidden, Linear.Bias.ADDED);
+        fc2 = new RowParallelLinear(here.child("fc2"), hidden, channels, Linear.Bias.ADDED);
         hiddenDropout = new DropoutLayer(here.name("fc1.dropout"), dropout, layout.sequence().span(),
             layout.span(hidden));
         outputDropout = new DropoutLayer(here.name("fc2.dropout"), dropout, layout.sequence().span(),
@@ -44,7 +46,8 @@ public final class Mlp implements Layer {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor preActivation = room(x, scratch, pass);
             Tensor h = scratch.allocate(pass.compute(), extents(x));
-            fc1.forwardGelu(h, preActivation, x, pass);
+            fc1.multiply(h, x, new Epilogue.BiasGelu(fc1.bias().compute(), preActivation), pass);
+            fc1.report(preActivation, pass);
             hiddenDropout.apply(h, pass);
             fc2.forward(y, h, pass);
             outputDropout.apply(y, pass);
@@ -60,9 +63,15 @@ public final class Mlp implements Layer {
             Tensor dh = scratch.allocate(pass.compute(), extents(x));
             fc2.backwardInput(dh, dFc2, WriteMode.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
-            fc1.backwardGelu(dh, h, dh, preActivation, pass); // dh is now the gradient of preActivation
+            pass.ops().products().biasGeluBackward(dh, h, fc1.bias().gradient(), dh, preActivation);
+            pass.complete(fc1.bias());
+            // dh is now the gradient of preActivation.
             hiddenDropout.apply(h, pass);
-            fc1.backwardBeforeGelu(dx, dh, x, () -> fc2.backwardWeight(dFc2, h, pass), pass);
+            fc1.backwardInput(dx, dh, WriteMode.OVERWRITE, pass);
+            Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
+            fc2.backwardParameters(dFc2, h, pass);
+            fc1.backwardWeight(dh, x, pass);
+            sum.await();
         }
     }
 
@@ -82,7 +91,7 @@ public final class Mlp implements Layer {
             return pass.pop(this, Kept.class).preActivation();
         }
         Tensor again = scratch.allocate(pass.compute(), extents(x));
-        fc1.forwardAgain(again, x, pass);
+        fc1.multiply(again, x, new Epilogue.Bias(fc1.bias().compute()), pass);
         return again;
     }
 

@@ -81,7 +81,7 @@ public final class ParameterStore {
     /** Makes the copies anew: whoever writes values other than by the optimizer, which does so itself, calls it. */
     public void refresh(TensorOps ops) {
         if (!copies.aliases(values)) {
-            ops.cast(copies, values);
+            ops.memory().cast(copies, values);
         }
     }
 
@@ -150,8 +150,8 @@ public final class ParameterStore {
      * layout of ranks starts from the same bits.
      */
     public void initialize(Device device, long seed) {
-        device.ops().fill(values, 0);
-        device.ops().fill(gradients, 0);
+        device.ops().memory().fill(values, 0);
+        device.ops().memory().fill(gradients, 0);
         for (Parameter parameter : declared) {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment host = arena.allocate(parameter.value().bytes(), Long.BYTES);

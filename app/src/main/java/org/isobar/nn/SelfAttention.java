@@ -40,12 +40,9 @@ public final class SelfAttention implements Layer {
         this.name = here.name("dropout");
         this.heads = heads;
         this.dropout = dropout;
-        query = new ColumnParallelLinear(here, channels, channels, ColumnParallelLinear.Output.CUT, Linear.Bias.ADDED,
-            "q");
-        keyValue = new ColumnParallelLinear(here, channels, channels, ColumnParallelLinear.Output.CUT,
-            Linear.Bias.ADDED, "k", "v");
-        projection = new RowParallelLinear(here.child("proj"), channels, channels, RowParallelLinear.Input.CUT,
-            Linear.Bias.ADDED);
+        query = new ColumnParallelLinear(here, channels, channels, Linear.Bias.ADDED, "q");
+        keyValue = new ColumnParallelLinear(here, channels, channels, Linear.Bias.ADDED, "k", "v");
+        projection = new RowParallelLinear(here.child("proj"), channels, channels, Linear.Bias.ADDED);
         projectionDropout = new DropoutLayer(here.name("proj.dropout"), dropout, layout.sequence().span(),
             IndexSpan.whole(channels));
     }
@@ -63,7 +60,7 @@ public final class SelfAttention implements Layer {
             query.forward(tokens(q), x, pass);
             gather.await();
         }
-        pass.ops().attention(out, lse, q, kv, shape, mask(shape, pass));
+        pass.ops().attention().attention(out, lse, q, kv, shape, mask(shape, pass));
         projection.forward(y, tokens(out), pass);
         projectionDropout.apply(y, pass);
         pass.push(this, new Kept(q, kv, out, lse));
@@ -79,16 +76,16 @@ public final class SelfAttention implements Layer {
             Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
             Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
             projection.backwardInput(tokens(dOut), dProjection, WriteMode.OVERWRITE, pass);
-            pass.ops().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
+            pass.ops().attention().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
                 mask(shape, pass));
             Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
-            projection.backwardWeight(dProjection, tokens(kept.out()), pass);
+            projection.backwardParameters(dProjection, tokens(kept.out()), pass);
             query.backwardInput(dx, tokens(dq), WriteMode.OVERWRITE, pass);
             Tensor dkvHere = scatter.await();
             keyValue.backwardInput(dx, dkvHere, WriteMode.ADD, pass);
             Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
-            query.backwardWeight(tokens(dq), x, pass);
-            keyValue.backwardWeight(dkvHere, x, pass);
+            query.backwardParameters(tokens(dq), x, pass);
+            keyValue.backwardParameters(dkvHere, x, pass);
             sum.await();
         }
     }

@@ -130,7 +130,7 @@ public final class Sequence {
     public void scatter(Tensor part, Tensor whole, TensorOps ops) {
         if (!isAlone()) {
             for (long sample = 0; sample < batch(whole); sample++) {
-                ops.copy(part.slice(sample, 1), rows(whole, sample, index));
+                ops.memory().copy(part.slice(sample, 1), rows(whole, sample, index));
             }
         }
     }
@@ -144,7 +144,7 @@ public final class Sequence {
     public Tensor gathered(Tensor part, DeviceArena.Scope scratch, TensorOps ops) {
         Tensor whole = room(part, scratch);
         if (!isAlone()) {
-            gather(whole, place -> ops.copy(place, part), scratch, ops).await();
+            gather(whole, place -> ops.memory().copy(place, part), scratch, ops).await();
         }
         return whole;
     }
@@ -168,14 +168,14 @@ public final class Sequence {
     private void stage(Tensor staging, Tensor whole, TensorOps ops) {
         if (staging != whole) {
             eachPiece(whole, (sample, rank) ->
-                ops.copy(place(staging, whole, rank).slice(sample, 1), rows(whole, sample, rank)));
+                ops.memory().copy(place(staging, whole, rank).slice(sample, 1), rows(whole, sample, rank)));
         }
     }
 
     private void unstage(Tensor whole, Tensor staging, TensorOps ops) {
         if (staging != whole) {
             eachPiece(whole, (sample, rank) ->
-                ops.copy(rows(whole, sample, rank), place(staging, whole, rank).slice(sample, 1)));
+                ops.memory().copy(rows(whole, sample, rank), place(staging, whole, rank).slice(sample, 1)));
         }
     }
 

@@ -68,7 +68,7 @@ public final class TransformerBlock implements Layer {
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
         if (!dx.aliases(dy)) {
-            pass.ops().copy(dx, dy);
+            pass.ops().memory().copy(dx, dy);
         }
         branchBackward(dx, mlp, mlpPath, norm2, kept.z(), kept.statistics2(), pass);
         branchBackward(dx, attention, attentionPath, norm1, x, kept.statistics1(), pass);

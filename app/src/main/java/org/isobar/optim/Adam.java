@@ -98,8 +98,8 @@ public final class Adam {
             case PER_TENSOR -> parameters.ranges().stream()
                 .map(range -> whole.slice(range.offset(), range.length())).toList();
         };
-        device.ops().fill(whole.moment1(), 0);
-        device.ops().fill(whole.moment2(), 0);
+        device.ops().memory().fill(whole.moment1(), 0);
+        device.ops().memory().fill(whole.moment2(), 0);
         setControl(new double[StepControl.SIZE], options.scaler().start());
     }
 
@@ -151,7 +151,7 @@ public final class Adam {
      * are scaled, or steps skipped.
      */
     public void unscale() {
-        device.ops().fill(control.overflow(), 0);
+        device.ops().memory().fill(control.overflow(), 0);
         if (options.judgesGradients()) {
             GradScaler.unscale(device.ops(), gradients, control, ranks);
         }
@@ -164,9 +164,9 @@ public final class Adam {
      * @param loss (1), F64: of the step, the same on all ranks
      */
     public void step(Tensor loss) {
-        device.ops().advance(control.values(), loss, options.scaler().moves());
+        device.ops().updates().advance(control.values(), loss, options.scaler().moves());
         for (Piece piece : pieces) {
-            device.ops().adam(piece.value(), piece.copy(), piece.gradient(), piece.moment1(), piece.moment2(),
+            device.ops().updates().adam(piece.value(), piece.copy(), piece.gradient(), piece.moment1(), piece.moment2(),
                 control.values(), CONSTANTS);
         }
     }

@@ -39,7 +39,7 @@ public record GradScaler(double start, LossScaling moves) {
      * step, or none.
      */
     static void unscale(TensorOps ops, Tensor gradients, StepControl control, Communicator ranks) {
-        ops.unscale(gradients, control.overflow(), control.scale());
+        ops.updates().unscale(gradients, control.overflow(), control.scale());
         ranks.allReduce(control.overflow(), Reduction.MAX).await();
     }
 }

@@ -43,7 +43,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      */
     public <T> T run(JobDevice device, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
-            Communicators communicators = new Communicators(grid, job.rank(), device.ops()::copy,
+            Communicators communicators = new Communicators(grid, job.rank(), device.ops().memory()::copy,
                 group -> carrier.open(device, job, group), job.watch()::failure)) {
             try {
                 return work.apply(communicators);

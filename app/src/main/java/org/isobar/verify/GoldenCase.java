@@ -104,7 +104,8 @@ public final class GoldenCase {
             HostBuffer input = device.hostBuffer(DType.F32, inputs);
             HostBuffer target = device.hostBuffer(DType.F32, targets);
             SafeTensorsFile tensors = tensors(name)) {
-            Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
+            Replica replica =
+                new Replica(device, config, batch, memory, Communicators.alone(device.ops().memory()::copy),
                 StepOptions.of(compute, GradientSync.Options.DEFAULT));
             fill(input.segment(), i -> Math.sin(0.013 * i));
             fill(target.segment(), i -> Math.cos(0.017 * i + 0.5));

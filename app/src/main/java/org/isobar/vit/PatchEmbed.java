@@ -53,10 +53,10 @@ final class PatchEmbed {
     void forward(Tensor tokens, Tensor image, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
-            pass.ops().linear(tokens, patches, weight.compute(), new Epilogue.Bias(bias.value()));
+            pass.ops().products().linear(tokens, patches, weight.compute(), new Epilogue.Bias(bias.value()));
         }
         pass.output(projection, tokens);
-        pass.ops().addPositions(tokens, tokens, positions.value());
+        pass.ops().images().addPositions(tokens, tokens, positions.value());
         dropout.apply(tokens, pass);
         pass.output(sum, tokens);
     }
@@ -64,12 +64,12 @@ final class PatchEmbed {
     /** Adds to the gradients of positions, weight and bias. Overwrites {@code dTokens}. */
     void backward(Tensor dTokens, Tensor image, Pass pass) {
         dropout.apply(dTokens, pass);
-        pass.ops().addPositionsBackward(positions.gradient(), dTokens);
+        pass.ops().images().addPositionsBackward(positions.gradient(), dTokens);
         pass.complete(positions);
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor patches = patches(image, scratch, pass);
-            pass.ops().linearBackwardWeight(weight.gradient(), computed(dTokens, scratch, pass), patches);
-            pass.ops().biasBackward(bias.gradient(), dTokens);
+            pass.ops().products().linearBackwardWeight(weight.gradient(), computed(dTokens, scratch, pass), patches);
+            pass.ops().products().biasBackward(bias.gradient(), dTokens);
             pass.complete(weight);
             pass.complete(bias);
         }
@@ -81,14 +81,14 @@ final class PatchEmbed {
             return dTokens;
         }
         Tensor rounded = scratch.allocate(pass.compute(), dTokens.shape().extents());
-        pass.ops().cast(rounded, dTokens);
+        pass.ops().memory().cast(rounded, dTokens);
         return rounded;
     }
 
     private Tensor patches(Tensor image, DeviceArena.Scope scratch, Pass pass) {
         long batch = image.shape().extent(0);
         Tensor patches = scratch.allocate(pass.compute(), batch, config.tokens(), weight.shape().extent(1));
-        pass.ops().patchify(patches, image, config.inputPatches(batch));
+        pass.ops().images().patchify(patches, image, config.inputPatches(batch));
         return patches;
     }
 }

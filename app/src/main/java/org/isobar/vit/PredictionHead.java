@@ -42,7 +42,7 @@ final class PredictionHead {
             sequence.gather(normed, part -> pass.push(this, new Kept(norm.forward(part, tokens, pass))), scratch,
                 pass.ops()).await();
             head.forward(patches, normed, pass);
-            pass.ops().unpatchify(prediction, patches, config.outputPatches(batch));
+            pass.ops().images().unpatchify(prediction, patches, config.outputPatches(batch));
         }
     }
 
@@ -57,7 +57,7 @@ final class PredictionHead {
                 config.outputPatches(batch).tokenSize());
             Sequence.Gather gather = sequence.gather(normed,
                 part -> norm.recompute(part, tokens, statistics, pass), scratch, pass.ops());
-            pass.ops().patchify(dPatches, dPrediction, config.outputPatches(batch));
+            pass.ops().images().patchify(dPatches, dPrediction, config.outputPatches(batch));
             gather.await();
             head.backward(dNormed, dPatches, normed, pass);
             norm.backward(dTokens, sequence.part(dNormed, scratch, pass.ops()), tokens, statistics, WriteMode.OVERWRITE,

@@ -108,13 +108,13 @@ class LayerGradientTest {
     private record MaskLayer(DropoutLayer dropout) implements Layer {
         @Override
         public void forward(Tensor y, Tensor x, Pass pass) {
-            pass.ops().copy(y, x);
+            pass.ops().memory().copy(y, x);
             dropout.apply(y, pass);
         }
 
         @Override
         public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-            pass.ops().copy(dx, dy);
+            pass.ops().memory().copy(dx, dy);
             dropout.apply(dx, pass);
         }
     }
@@ -129,7 +129,7 @@ class LayerGradientTest {
         @Override
         public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
             inner.backward(dx, dy, x, pass);
-            pass.ops().copy(dx.slice(0, 1), dx.slice(1, 1));
+            pass.ops().memory().copy(dx.slice(0, 1), dx.slice(1, 1));
         }
     }
 }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Column- and row-parallel linear layers with all of Megatron's choices, and a whole one, against plain loops. */
+/** Column- and row-parallel linear layers, and one that is not cut, against plain loops. */
 class ParallelLinearTest {
     private static final int K = 12;
     private static final int N = 20;
@@ -35,28 +35,16 @@ class ParallelLinearTest {
                 return new Linear(here, K, N, bias);
             }
         },
-        COLUMNS_CUT(false, true) {
+        COLUMNS(false, true) {
             @Override
             Layer build(ParameterScope here, Linear.Bias bias) {
-                return new ColumnParallelLinear(here, K, N, ColumnParallelLinear.Output.CUT, bias);
+                return new ColumnParallelLinear(here, K, N, bias);
             }
         },
-        COLUMNS_GATHERED(false, false) {
+        ROWS(true, false) {
             @Override
             Layer build(ParameterScope here, Linear.Bias bias) {
-                return new ColumnParallelLinear(here, K, N, ColumnParallelLinear.Output.GATHERED, bias);
-            }
-        },
-        ROWS_CUT(true, false) {
-            @Override
-            Layer build(ParameterScope here, Linear.Bias bias) {
-                return new RowParallelLinear(here, K, N, RowParallelLinear.Input.CUT, bias);
-            }
-        },
-        ROWS_WHOLE(false, false) {
-            @Override
-            Layer build(ParameterScope here, Linear.Bias bias) {
-                return new RowParallelLinear(here, K, N, RowParallelLinear.Input.WHOLE, bias);
+                return new RowParallelLinear(here, K, N, bias);
             }
         };
 
@@ -131,7 +119,7 @@ class ParallelLinearTest {
         void bind(Map<String, float[]> weights) {
             Tensor values = state.f32(store.elements());
             store.bind(values, state.f32(store.elements()));
-            device.ops().fill(store.gradients(), 0);
+            device.ops().memory().fill(store.gradients(), 0);
             store.stateDict().forEach((name, tensor) -> write(tensor, weights.get(name)));
         }
 
@@ -211,13 +199,13 @@ class ParallelLinearTest {
     private static float[] cutWeight(Kind kind, float[] weight, int ranks, int rank) {
         return switch (kind) {
             case WHOLE -> weight;
-            case COLUMNS_CUT, COLUMNS_GATHERED -> columns(weight, N * K, ranks, rank);
-            case ROWS_CUT, ROWS_WHOLE -> columns(weight, K, ranks, rank);
+            case COLUMNS -> columns(weight, N * K, ranks, rank);
+            case ROWS -> columns(weight, K, ranks, rank);
         };
     }
 
     private static float[] cutBias(Kind kind, float[] bias, int ranks, int rank) {
-        return kind == Kind.COLUMNS_CUT || kind == Kind.COLUMNS_GATHERED ? columns(bias, N, ranks, rank) : bias;
+        return kind == Kind.COLUMNS ? columns(bias, N, ranks, rank) : bias;
     }
 
     /** A rank's slice of every row of {@code width} values. */

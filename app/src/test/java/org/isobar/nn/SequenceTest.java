@@ -70,7 +70,8 @@ class SequenceTest {
         float[] whole = random("whole", batch * tokens * WIDTH);
         for (float[] gathered : run(ranks, tokens, batch, rank -> {
             Tensor out = rank.whole(new float[whole.length]);
-            rank.sequence.gather(out, part -> rank.device.ops().copy(part, rank.part(cut(whole, rank))), rank.scratch,
+            rank.sequence.gather(out, part -> rank.device.ops().memory().copy(part, rank.part(cut(whole, rank))),
+                rank.scratch,
                 rank.device.ops()).await();
             return rank.read(out);
         })) {
@@ -103,7 +104,8 @@ class SequenceTest {
         List<double[]> products = run(ranks, tokens, batch, rank -> {
             float[] y = random("y of " + rank.index, x.length);
             Tensor out = rank.whole(new float[x.length]);
-            rank.sequence.gather(out, part -> rank.device.ops().copy(part, rank.part(cut(x, rank))), rank.scratch,
+            rank.sequence.gather(out, part -> rank.device.ops().memory().copy(part, rank.part(cut(x, rank))),
+                rank.scratch,
                 rank.device.ops()).await();
             float[] dx = rank.read(rank.sequence.reduceScatter(rank.whole(y), rank.scratch, rank.device.ops()).await());
             return new double[] {dot(rank.read(out), y), dot(cut(x, rank), dx)};

@@ -213,7 +213,7 @@ class AdamTest {
 
         Fixture(Device device, DeviceArena arena, Adam.Options options) {
             this.device = device;
-            Communicators alone = Communicators.alone(device.ops()::copy);
+            Communicators alone = Communicators.alone(device.ops().memory()::copy);
             ParameterScope root = ParameterScope.root(store, Layout.of(alone, 1));
             root.declare("weight", new Initializer.Normal(1), Shard.whole(), 37, 291);
             root.declare("bias", new Initializer.Normal(1), Shard.whole(), 5);

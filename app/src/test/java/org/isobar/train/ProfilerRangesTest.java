@@ -71,7 +71,8 @@ class ProfilerRangesTest {
             StepMemory memory = plan.allocate(device);
             RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
             device.reserve(plan.footprint());
-            Replica replica = new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops()::copy),
+            Replica replica =
+                new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops().memory()::copy),
                 GradientSync.Options.DEFAULT);
             replica.model().initialize(1);
             RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2);

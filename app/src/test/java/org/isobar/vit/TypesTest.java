@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.DeviceArena;
-import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.checks.CheckedTensorOps;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.device.ops.TensorOps;
@@ -92,7 +92,7 @@ class TypesTest {
     void productsReadTheComputeCopy() {
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("state", 0)) {
             ParameterStore store = new ParameterStore();
-            model(store, 0, Communicators.alone(device.ops()::copy));
+            model(store, 0, Communicators.alone(device.ops().memory()::copy));
             Tensor values = arena.f32(store.elements());
             Tensor copies = arena.allocate(DType.BF16, store.elements());
             Tensor gradients = arena.f32(store.elements());
@@ -121,8 +121,8 @@ class TypesTest {
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("all", 0);
             DeviceArena kept = device.arena("kept", 0); DeviceArena scratch = device.arena("scratch", 0);
             Communicators communicators = new Communicators(ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, grid), 0,
-                device.ops()::copy, DryRunCommunicator::new)) {
-            TensorOps ops = new CheckedTensorOps(recorder(device.ops(), types));
+                device.ops().memory()::copy, DryRunCommunicator::new)) {
+            TensorOps ops = CheckedTensorOps.of(recorder(device.ops(), types));
             ParameterStore store = new ParameterStore();
             VisionTransformer model = model(store, dropout, communicators);
             Tensor values = arena.f32(store.elements());
@@ -140,12 +140,17 @@ class TypesTest {
     }
 
     private static TensorOps recorder(TensorOps ops, Map<String, Set<String>> types) {
-        return (TensorOps) Proxy.newProxyInstance(TypesTest.class.getClassLoader(), new Class<?>[] {TensorOps.class},
-            (proxy, method, arguments) -> {
-                types.computeIfAbsent(method.getName(), name -> new TreeSet<>())
-                    .add(Arrays.stream(arguments).map(TypesTest::letter).collect(Collectors.joining()));
-                return method.invoke(ops, arguments);
-            });
+        return ops.wrapped(new TensorOps.FamilyWrapper() {
+            @Override
+            public <T> T wrap(Class<T> family, T wrapped) {
+                return family.cast(Proxy.newProxyInstance(TypesTest.class.getClassLoader(), new Class<?>[] {family},
+                    (proxy, method, arguments) -> {
+                        types.computeIfAbsent(method.getName(), name -> new TreeSet<>())
+                            .add(Arrays.stream(arguments).map(TypesTest::letter).collect(Collectors.joining()));
+                        return method.invoke(wrapped, arguments);
+                    }));
+            }
+        });
     }
 
     private static String letter(Object argument) {

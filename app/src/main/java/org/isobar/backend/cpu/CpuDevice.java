@@ -17,7 +17,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
-import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.checks.CheckedTensorOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGroup;
@@ -55,7 +55,7 @@ public final class CpuDevice implements JobDevice {
         OneDnn.load();
         matmuls = new MatmulCache(threads);
         pool = new WorkerPool(threads);
-        ops = new CheckedTensorOps(new CpuTensorOps(pool, workspace, matmuls));
+        ops = CheckedTensorOps.of(CpuTensorOps.of(pool, workspace, matmuls));
     }
 
     @Override

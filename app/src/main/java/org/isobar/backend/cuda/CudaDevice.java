@@ -30,7 +30,7 @@ import org.isobar.device.MemoryGauge;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.device.Readback;
 import org.isobar.device.Stopwatch;
-import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.checks.CheckedTensorOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGroup;
@@ -77,7 +77,7 @@ public final class CudaDevice implements JobDevice {
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
             operations = new CudaTensorOps(stack.context());
-            ops = new CheckedTensorOps(operations);
+            ops = CheckedTensorOps.of(operations.byFamily());
         } catch (RuntimeException failure) {
             stack.close(); // releases the context and everything allocated in it
             throw failure;

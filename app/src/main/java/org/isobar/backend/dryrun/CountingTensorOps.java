@@ -5,22 +5,31 @@ import java.util.Set;
 
 import org.isobar.device.Footprint;
 import org.isobar.device.ops.AdamConstants;
+import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.ImageOps;
+import org.isobar.device.ops.LossOps;
 import org.isobar.device.ops.LossScaling;
+import org.isobar.device.ops.MemoryOps;
+import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.PatchShape;
+import org.isobar.device.ops.ProductOps;
+import org.isobar.device.ops.ResidualOps;
 import org.isobar.device.ops.TensorOps;
+import org.isobar.device.ops.UpdateOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 
 /**
- * Counts what operations would do instead of doing it: the floating-point operations of matrix products and attention,
- * a multiplication and an addition being two, and the widest row. What attention computes again in its backward half is
- * not counted, nor is the rest of a step, which is small beside these. Bytes are those of each tensor read or written,
- * once each, whatever an implementation needs besides: the least that must move.
+ * Counts the work of operations instead of doing it: floating-point operations of matrix products and attention (a
+ * multiplication and an addition are two), bytes, and the largest extents. Not counted are what attention computes
+ * again in its backward pass, and the arithmetic of all other operations, which is small beside these. Bytes are those
+ * of each tensor that is read or written, once each: the least that any implementation must move.
  */
-final class CountingTensorOps implements TensorOps {
+final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, AttentionOps, ImageOps, ResidualOps, LossOps,
+    UpdateOps {
     private double flops;
     private double bytes;
     private long widestRow;
@@ -29,6 +38,11 @@ final class CountingTensorOps implements TensorOps {
     private long imagePlanes;
     private final Set<Long> normWidths = new HashSet<>();
     private final Set<AttentionShape> attention = new HashSet<>();
+
+    /** These operations by family: all of them count together. */
+    TensorOps byFamily() {
+        return new TensorOps(this, this, this, this, this, this, this, this);
+    }
 
     double flops() {
         return flops;
@@ -94,12 +108,6 @@ final class CountingTensorOps implements TensorOps {
     }
 
     @Override
-    public void transposeOuter(Tensor y, Tensor x) {
-        moves(y, x);
-        see(y, x);
-    }
-
-    @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         moves(y, x, weight);
         if (epilogue instanceof Epilogue.BiasGelu(Tensor _, Tensor preActivation)) {
@@ -154,12 +162,6 @@ final class CountingTensorOps implements TensorOps {
         moves(dBeta, WriteMode.ADD);
         moves(dy, x, mean, invStd, gamma);
         norm(gamma, dx, dGamma, dBeta, dy, x);
-    }
-
-    @Override
-    public void gelu(Tensor y, Tensor x) {
-        moves(y, x);
-        see(y, x);
     }
 
     @Override

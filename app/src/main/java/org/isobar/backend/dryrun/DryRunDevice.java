@@ -11,7 +11,7 @@ import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
-import org.isobar.device.ops.CheckedTensorOps;
+import org.isobar.device.checks.CheckedTensorOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
@@ -25,7 +25,7 @@ import org.isobar.tensor.Tensor;
  */
 public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
-    private final TensorOps ops = new CheckedTensorOps(counting);
+    private final TensorOps ops = CheckedTensorOps.of(counting.byFamily());
     private final List<DeviceArena> arenas = new ArrayList<>();
     private long hostBytes;
 

@@ -50,8 +50,8 @@ public final class CeilingsBenchmark {
         try (DeviceArena arena = device.arena("copies", 2 * align(bytes))) {
             Tensor from = arena.f32(bytes / Float.BYTES);
             Tensor to = arena.f32(bytes / Float.BYTES);
-            device.ops().fill(from, 1);
-            return repeat(() -> device.ops().copy(to, from), 2.0 * from.bytes());
+            device.ops().memory().fill(from, 1);
+            return repeat(() -> device.ops().memory().copy(to, from), 2.0 * from.bytes());
         }
     }
 
@@ -63,7 +63,7 @@ public final class CeilingsBenchmark {
             Tensor x = matrix(arena, dtype, size, "x");
             Tensor weight = matrix(arena, dtype, size, "weight");
             Tensor y = arena.allocate(dtype, size, size);
-            return repeat(() -> device.ops().linear(y, x, weight, Epilogue.NONE), 2.0 * size * size * size);
+            return repeat(() -> device.ops().products().linear(y, x, weight, Epilogue.NONE), 2.0 * size * size * size);
         }
     }
 
@@ -79,7 +79,7 @@ public final class CeilingsBenchmark {
             return single;
         }
         Tensor matrix = arena.allocate(dtype, size, size);
-        device.ops().cast(matrix, single);
+        device.ops().memory().cast(matrix, single);
         return matrix;
     }
 

@@ -36,15 +36,19 @@ final class ObservedDevice {
     /** Wraps {@code device}, which its owner closes; calls {@code observer} around every operation. */
     static Device of(Device device, Observer observer) {
         ObservedDevice observed = new ObservedDevice(observer);
-        TensorOps ops = device.ops();
-        TensorOps observedOps = proxy(TensorOps.class, (proxy, method, arguments) -> {
-            observer.beforeIssue(observed.operation(method, arguments));
+        TensorOps observedOps = device.ops().wrapped(observed::family);
+        return proxy(Device.class, (proxy, method, arguments) ->
+            method.getName().equals("ops") ? observedOps : call(device, method, arguments));
+    }
+
+    /** Operations of a family that call the observer. */
+    private <T> T family(Class<T> family, T ops) {
+        return proxy(family, (proxy, method, arguments) -> {
+            observer.beforeIssue(operation(method, arguments));
             Object result = call(ops, method, arguments);
             observer.afterIssue();
             return result;
         });
-        return proxy(Device.class, (proxy, method, arguments) ->
-            method.getName().equals("ops") ? observedOps : call(device, method, arguments));
     }
 
     private StepOperation operation(Method method, Object... arguments) {

@@ -173,7 +173,7 @@ public final class StepBenchmark {
     }
 
     private Replica replica(Device on, StepMemory memory, StepLaunch launch) {
-        return new Replica(on, model, batch, memory, Communicators.alone(on.ops()::copy),
+        return new Replica(on, model, batch, memory, Communicators.alone(on.ops().memory()::copy),
             options.with(launch));
     }
 
@@ -183,7 +183,7 @@ public final class StepBenchmark {
 
     /** Sets the weights that PyTorch uses. */
     private void load(Replica replica) {
-        device.ops().fill(replica.model().parameters().values(), 0); // padding included
+        device.ops().memory().fill(replica.model().parameters().values(), 0); // padding included
         replica.model().parameters().stateDict().forEach((name, weight) -> {
             try (Arena arena = Arena.ofShared()) {
                 MemorySegment host = arena.allocate(weight.bytes(), Float.BYTES);

@@ -1,2 +1,2 @@
-/** The operations that models are made of, by family, and the checks before each of them. */
+/** The operations that models are made of: an interface for each family, and the records that calls take. */
 package org.isobar.device.ops;

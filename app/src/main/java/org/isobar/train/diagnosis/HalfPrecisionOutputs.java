@@ -33,7 +33,8 @@ final class HalfPrecisionOutputs {
             DeviceArena kept = device.arena("activations", UNBOUNDED);
             DeviceArena scratch = device.arena("scratch", UNBOUNDED);
             DeviceArena images = device.arena("images", UNBOUNDED);
-            Communicators communicators = new Communicators(alone, 0, device.ops()::copy, DryRunCommunicator::new)) {
+            Communicators communicators =
+                new Communicators(alone, 0, device.ops().memory()::copy, DryRunCommunicator::new)) {
             Replica replica = new Replica(device, config, 1, new StepMemory(state, kept, scratch), communicators,
                 StepOptions.of(DType.F16, GradientSync.Options.DEFAULT));
             Tensor input = images.allocate(DType.F32, config.input(1).extents());

@@ -93,7 +93,7 @@ public final class StepReplay {
             MemoryPlan plan = plan(device);
             try (RunMemory memory = new RunMemory(device, plan);
                 Replica replica = new Replica(device, config.model(), 1, memory.take(),
-                    Communicators.alone(device.ops()::copy),
+                    Communicators.alone(device.ops().memory()::copy),
                     StepOptions.of(DType.F32, GradientSync.Options.DEFAULT))) {
                 replica.step().state().restore(checkpoint, state.control());
                 return run(new ReplayedStep(replica, dataset, config, checkpoint.iteration(), state));

@@ -81,7 +81,8 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             DeviceArena kept = device.arena("activations", UNBOUNDED);
             DeviceArena scratch = device.arena("scratch", UNBOUNDED);
             DeviceArena images = device.arena("images", UNBOUNDED);
-            Communicators communicators = new Communicators(grid, rank, device.ops()::copy, DryRunCommunicator::new)) {
+            Communicators communicators =
+                new Communicators(grid, rank, device.ops().memory()::copy, DryRunCommunicator::new)) {
             Replica replica = new Replica(device, config, batch, new StepMemory(state, kept, scratch),
                 communicators, StepOptions.of(compute, GradientSync.Options.DEFAULT));
             Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());

@@ -34,7 +34,7 @@ public final class Evaluator {
         Tensor prediction = model.prediction();
         model.forward(input, new Pass.None(), Pass.Inspector.NONE);
         model.model().loss().forward(scores.loss(), scores.terms(), prediction, target, device.ops());
-        device.ops().weightedRmse(scores.rmse(), prediction, target);
+        device.ops().losses().weightedRmse(scores.rmse(), prediction, target);
         average(scores.rmseAndLoss());
         double[] values = device.read(scores.all()).await();
         return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, scores.channels(), values.length)),
@@ -50,9 +50,9 @@ public final class Evaluator {
         Shape image = input.shape();
         for (long sample = 0; sample < image.extent(0); sample++) {
             Tensor channels = input.slice(sample, 1).reshape(image.extent(1), image.extent(2), image.extent(3));
-            device.ops().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
+            device.ops().memory().copy(prediction.slice(sample, 1), channels.slice(0, prediction.shape().extent(1)));
         }
-        device.ops().weightedRmse(scores.rmse(), prediction, target);
+        device.ops().losses().weightedRmse(scores.rmse(), prediction, target);
         average(scores.rmse());
         return device.read(scores.rmse()).await();
     }

@@ -98,7 +98,7 @@ public final class ModelState {
             throw new UserException("checkpoint " + checkpoint.path() + " has " + control.length + " numbers of control"
                 + " instead of " + StepControl.SIZE + "; give another one");
         }
-        device.ops().fill(parameters.values(), 0); // padding
+        device.ops().memory().fill(parameters.values(), 0); // padding
         long largest = slices.values().stream().mapToLong(slice -> slice.here().bytes()).max().orElse(0);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment room = arena.allocate(largest, Float.BYTES); // one for all: fresh memory is slow

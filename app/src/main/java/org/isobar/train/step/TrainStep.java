@@ -98,7 +98,7 @@ public final class TrainStep implements AutoCloseable {
     /** Computes the loss and the gradients of the scaled loss, reduced over the ranks that share each weight. */
     private void differentiate(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
         TensorOps ops = device.ops();
-        ops.fill(model.parameters().gradients(), 0);
+        ops.memory().fill(model.parameters().gradients(), 0);
         Tensor prediction = model.prediction();
         Pass pass = model.pass(randomness, inspector, sync::ready);
         try (ProfilerRanges.Range _ = device.ranges().open("forward")) {

@@ -64,7 +64,7 @@ final class AdamCases {
             GuardedTensor moment1 = bench.inOut(DType.F32, "moment1", m, n);
             GuardedTensor moment2 = bench.inOut(DType.F32, "moment2", v, n);
             GuardedTensor steering = bench.input(DType.F64, "control", control, StepControl.SIZE);
-            bench.ops().adam(parameter.tensor(), copy.tensor(), gradient.tensor(), moment1.tensor(),
+            bench.ops().updates().adam(parameter.tensor(), copy.tensor(), gradient.tensor(), moment1.tensor(),
                 moment2.tensor(), steering.tensor(), constants);
             ReferenceOps.AdamState expected = ReferenceOps.adam(parameter.values(), g, m, v, control, constants);
             bench.expect(moment1, expected.moment1());

@@ -75,7 +75,7 @@ final class AttentionCases {
             GuardedTensor kv = bench.input(a, "kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
             GuardedTensor out = bench.output(a, "out", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
             GuardedTensor lse = bench.output("lse", shape.batch(), shape.heads(), shape.queries());
-            bench.ops().attention(out.tensor(), lse.tensor(), q.tensor(), kv.tensor(), shape, dropout);
+            bench.ops().attention().attention(out.tensor(), lse.tensor(), q.tensor(), kv.tensor(), shape, dropout);
             ReferenceAttention reference = reference(a, bench, q, kv, shape, dropout);
             bench.expect(lse, reference.lse());
             bench.expect(out, reference.out());
@@ -96,7 +96,7 @@ final class AttentionCases {
             GuardedTensor dOut = bench.input(a, "dOut", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
             GuardedTensor dq = bench.output(a, "dq", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
             GuardedTensor dkv = bench.output(a, "dkv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
-            bench.ops().attentionBackward(dq.tensor(), dkv.tensor(), dOut.tensor(), q.tensor(), kv.tensor(),
+            bench.ops().attention().attentionBackward(dq.tensor(), dkv.tensor(), dOut.tensor(), q.tensor(), kv.tensor(),
                 out.tensor(), lse.tensor(), shape, dropout);
             ReferenceAttention.Gradients expected = reference.backward(dOut.values(), out.values());
             bench.expect(dq, expected.dq());

@@ -39,7 +39,7 @@ final class CastCases {
             double[] numbers = values.apply(bench);
             GuardedTensor x = bench.input(from, "x", numbers, numbers.length);
             GuardedTensor y = bench.output(to, "y", 1, numbers.length);
-            bench.ops().cast(y.tensor(), x.tensor());
+            bench.ops().memory().cast(y.tensor(), x.tensor());
             bench.expect(y, ExpectedTensor.exactly(x.values()));
         });
     }

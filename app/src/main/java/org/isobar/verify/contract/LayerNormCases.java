@@ -56,7 +56,8 @@ final class LayerNormCases {
         GuardedTensor y = bench.output(a, "y", 1, m, c);
         GuardedTensor mean = bench.output("mean", m);
         GuardedTensor invStd = bench.output("invStd", m);
-        bench.ops().layerNorm(y.tensor(), mean.tensor(), invStd.tensor(), x.tensor(), gamma.tensor(), beta.tensor(),
+        bench.ops().norms()
+            .layerNorm(y.tensor(), mean.tensor(), invStd.tensor(), x.tensor(), gamma.tensor(), beta.tensor(),
             EPSILON);
         ReferenceLayerNorm reference = new ReferenceLayerNorm(values, c, EPSILON);
         bench.expect(mean, reference.means());
@@ -74,7 +75,8 @@ final class LayerNormCases {
             GuardedTensor gamma = bench.input("gamma", c);
             GuardedTensor beta = bench.input("beta", c);
             GuardedTensor y = bench.output(a, "y", m, c);
-            bench.ops().layerNormRecompute(y.tensor(), x.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(),
+            bench.ops().norms()
+                .layerNormRecompute(y.tensor(), x.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(),
                 beta.tensor());
             bench.expect(y, new ReferenceLayerNorm(x.values(), c, mean.values(), invStd.values())
                 .forward(gamma.values(), beta.values()));
@@ -93,7 +95,7 @@ final class LayerNormCases {
             GuardedTensor dGamma = bench.inOut("dGamma", c);
             GuardedTensor dBeta = bench.inOut("dBeta", c);
             GuardedTensor dx = write == WriteMode.ADD ? bench.inOut("dx", m, c) : bench.output("dx", m, c);
-            bench.ops().layerNormBackward(dx.tensor(), dGamma.tensor(), dBeta.tensor(), dy.tensor(), x.tensor(),
+            bench.ops().norms().layerNormBackward(dx.tensor(), dGamma.tensor(), dBeta.tensor(), dy.tensor(), x.tensor(),
                 mean.tensor(), invStd.tensor(), gamma.tensor(), write);
             ReferenceLayerNorm reference = new ReferenceLayerNorm(values, c, mean.values(), invStd.values());
             double[] before = write == WriteMode.ADD ? dx.values() : new double[m * c];

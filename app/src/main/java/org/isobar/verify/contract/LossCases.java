@@ -33,7 +33,7 @@ final class LossCases {
             GuardedTensor target = bench.input("target", b, c, h, w);
             GuardedTensor loss = bench.output(DType.F64, "loss", 1);
             GuardedTensor norms = bench.output(DType.F64, "norms", b, 2);
-            bench.ops().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
+            bench.ops().losses().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
             ExpectedTensor expected = ReferenceImages.norms(prediction.values(), target.values(), b);
             bench.expect(norms, expected);
             bench.expect(loss, ReferenceImages.loss(expected.values(), c * h * w));
@@ -67,7 +67,7 @@ final class LossCases {
         double[] norms = ReferenceImages.norms(prediction.values(), target.values(), b).values();
         GuardedTensor normsProbe = bench.input(DType.F64, "norms", norms, b, 2);
         GuardedTensor scaleProbe = bench.input(DType.F64, "scale", new double[] {scale}, 1);
-        bench.ops().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
+        bench.ops().losses().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
             normsProbe.tensor(), scaleProbe.tensor());
         bench.expect(dPrediction,
             ReferenceImages.lossBackward(prediction.values(), target.values(), norms, scale));
@@ -78,7 +78,7 @@ final class LossCases {
             GuardedTensor prediction = bench.input("prediction", b, c, h, w);
             GuardedTensor target = bench.input("target", b, c, h, w);
             GuardedTensor rmse = bench.output(DType.F64, "rmse", c);
-            bench.ops().weightedRmse(rmse.tensor(), prediction.tensor(), target.tensor());
+            bench.ops().losses().weightedRmse(rmse.tensor(), prediction.tensor(), target.tensor());
             bench.expect(rmse, ReferenceImages.weightedRmse(prediction.values(), target.values(), b, c, h, w));
         });
     }

@@ -36,7 +36,7 @@ final class NormalizeCases {
         Arrays.setAll(deviations, c -> 0.1 + Math.abs(deviations[c]));
         GuardedTensor mean = bench.input("mean", channels);
         GuardedTensor std = bench.input("std", deviations, channels);
-        bench.ops().normalize(y.tensor(), x.tensor(), mean.tensor(), std.tensor());
+        bench.ops().images().normalize(y.tensor(), x.tensor(), mean.tensor(), std.tensor());
         bench.expect(y, ReferenceOps.normalized(x.values(), mean.values(), std.values(), plane));
     }
 }

@@ -46,7 +46,7 @@ final class PatchCases {
         return new ContractCase(a, "patchify", variant(shape), bench -> {
             GuardedTensor image = bench.input("image", shape.batch(), shape.channels(), shape.height(), shape.width());
             GuardedTensor tokens = bench.output(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
-            bench.ops().patchify(tokens.tensor(), image.tensor(), shape);
+            bench.ops().images().patchify(tokens.tensor(), image.tensor(), shape);
             bench.expect(tokens, ReferenceImages.patchify(image.values(), shape));
         });
     }
@@ -55,7 +55,7 @@ final class PatchCases {
         return new ContractCase(a, "unpatchify", variant(shape), bench -> {
             GuardedTensor tokens = bench.input(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
             GuardedTensor image = bench.output("image", shape.batch(), shape.channels(), shape.height(), shape.width());
-            bench.ops().unpatchify(image.tensor(), tokens.tensor(), shape);
+            bench.ops().images().unpatchify(image.tensor(), tokens.tensor(), shape);
             bench.expect(image, ReferenceImages.unpatchify(tokens.values(), shape));
         });
     }
@@ -65,7 +65,7 @@ final class PatchCases {
             GuardedTensor x = bench.input("x", b, t, c);
             GuardedTensor positions = bench.input("positions", t, c);
             GuardedTensor y = bench.output("y", b, t, c);
-            bench.ops().addPositions(y.tensor(), x.tensor(), positions.tensor());
+            bench.ops().images().addPositions(y.tensor(), x.tensor(), positions.tensor());
             bench.expect(y, ReferenceOps.addPositions(x.values(), positions.values()));
         });
     }
@@ -74,7 +74,7 @@ final class PatchCases {
         return new ContractCase(DType.F32, "addPositions", "in place", bench -> {
             GuardedTensor x = bench.inOut("x", 3, 50, 11);
             GuardedTensor positions = bench.input("positions", 50, 11);
-            bench.ops().addPositions(x.tensor(), x.tensor(), positions.tensor());
+            bench.ops().images().addPositions(x.tensor(), x.tensor(), positions.tensor());
             bench.expect(x, ReferenceOps.addPositions(x.values(), positions.values()));
         });
     }
@@ -83,7 +83,7 @@ final class PatchCases {
         return new ContractCase(DType.F32, "addPositionsBackward", b + " x " + t + " x " + c, bench -> {
             GuardedTensor dPositions = bench.inOut("dPositions", t, c);
             GuardedTensor dy = bench.input("dy", b, t, c);
-            bench.ops().addPositionsBackward(dPositions.tensor(), dy.tensor());
+            bench.ops().images().addPositionsBackward(dPositions.tensor(), dy.tensor());
             bench.expect(dPositions, ReferenceOps.addPositionsBackward(dPositions.values(), dy.values()));
         });
     }

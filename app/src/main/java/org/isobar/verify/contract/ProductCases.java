@@ -50,7 +50,7 @@ final class ProductCases {
             GuardedTensor x = bench.input(a, "x", m, k);
             GuardedTensor weight = bench.input(a, "weight", n, k);
             GuardedTensor y = bench.output(result, "y", m, n);
-            bench.ops().linear(y.tensor(), x.tensor(), weight.tensor(), Epilogue.NONE);
+            bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), Epilogue.NONE);
             bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), k, bench.operandRoundoff(a)));
         });
     }
@@ -61,7 +61,7 @@ final class ProductCases {
             GuardedTensor weight = bench.input(a, "weight", 40, 24);
             GuardedTensor bias = bench.input(a, "bias", 40);
             GuardedTensor y = bench.output(a, "y", 3, 11, 40);
-            bench.ops().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
+            bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
             bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), 24,
                 bench.operandRoundoff(a)));
         });
@@ -73,7 +73,7 @@ final class ProductCases {
             GuardedTensor weight = bench.input(a, "weight", n, k);
             GuardedTensor bias = bench.input(result, "bias", n);
             GuardedTensor y = bench.output(result, "y", m, n);
-            bench.ops().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
+            bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
             bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
                 bench.operandRoundoff(a)));
         });
@@ -86,7 +86,7 @@ final class ProductCases {
             GuardedTensor bias = bench.input(a, "bias", n);
             GuardedTensor u = bench.output(a, "preActivation", m, n);
             GuardedTensor y = bench.output(a, "y", m, n);
-            bench.ops().linear(y.tensor(), x.tensor(), weight.tensor(),
+            bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(),
                 new Epilogue.BiasGelu(bias.tensor(), u.tensor()));
             ExpectedTensor expected = ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
                 bench.operandRoundoff(a));
@@ -100,7 +100,7 @@ final class ProductCases {
             GuardedTensor dy = bench.input(a, "dy", m, n);
             GuardedTensor weight = bench.input(a, "weight", n, k);
             GuardedTensor dx = write == WriteMode.ADD ? bench.inOut(a, "dx", m, k) : bench.output(a, "dx", m, k);
-            bench.ops().linearBackwardInput(dx.tensor(), dy.tensor(), weight.tensor(), write);
+            bench.ops().products().linearBackwardInput(dx.tensor(), dy.tensor(), weight.tensor(), write);
             double[] before = write == WriteMode.ADD ? dx.values() : new double[m * k];
             bench.expect(dx, ReferenceProducts.backwardInput(before, dy.values(), weight.values(), k,
                 bench.operandRoundoff(a)));
@@ -112,7 +112,7 @@ final class ProductCases {
             GuardedTensor dy = bench.input(a, "dy", m, n);
             GuardedTensor x = bench.input(a, "x", m, k);
             GuardedTensor dWeight = bench.inOut("dWeight", n, k);
-            bench.ops().linearBackwardWeight(dWeight.tensor(), dy.tensor(), x.tensor());
+            bench.ops().products().linearBackwardWeight(dWeight.tensor(), dy.tensor(), x.tensor());
             bench.expect(dWeight, ReferenceProducts.backwardWeight(dWeight.values(), dy.values(), x.values(), k,
                 bench.operandRoundoff(a)));
         });
@@ -122,7 +122,7 @@ final class ProductCases {
         return new ContractCase(a, "biasBackward", "of " + m + " x " + n, bench -> {
             GuardedTensor dy = bench.input(a, "dy", 1, m, n);
             GuardedTensor dBias = bench.inOut("dBias", n);
-            bench.ops().biasBackward(dBias.tensor(), dy.tensor());
+            bench.ops().products().biasBackward(dBias.tensor(), dy.tensor());
             bench.expect(dBias, ReferenceProducts.columnSums(dBias.values(), dy.values()));
         });
     }

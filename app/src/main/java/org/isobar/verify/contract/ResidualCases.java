@@ -58,7 +58,7 @@ final class ResidualCases {
             GuardedTensor x = bench.input("x", b, t, c);
             GuardedTensor branch = bench.input(a, "branch", b, t, c);
             GuardedTensor y = bench.output("y", b, t, c);
-            bench.ops().residual(y.tensor(), x.tensor(), branch.tensor(), dropPath);
+            bench.ops().residuals().residual(y.tensor(), x.tensor(), branch.tensor(), dropPath);
             bench.expect(y, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(dropPath, b)));
         });
     }
@@ -67,7 +67,7 @@ final class ResidualCases {
         return new ContractCase(a, "residual", "over x", bench -> {
             GuardedTensor x = bench.inOut("x", 6, 9, 31);
             GuardedTensor branch = bench.input(a, "branch", 6, 9, 31);
-            bench.ops().residual(x.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
+            bench.ops().residuals().residual(x.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
             bench.expect(x, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
@@ -76,7 +76,7 @@ final class ResidualCases {
         return new ContractCase(DType.F32, "residual", "over branch", bench -> {
             GuardedTensor x = bench.input("x", 6, 9, 31);
             GuardedTensor branch = bench.inOut("branch", 6, 9, 31);
-            bench.ops().residual(branch.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
+            bench.ops().residuals().residual(branch.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
             bench.expect(branch, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
@@ -104,7 +104,7 @@ final class ResidualCases {
         GuardedTensor y = bench.output(branch.tensor().dtype(), "y", b, t, c);
         GuardedTensor mean = bench.output("mean", b * t);
         GuardedTensor invStd = bench.output("invStd", b * t);
-        bench.ops().residualLayerNorm(y.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), x.tensor(),
+        bench.ops().norms().residualLayerNorm(y.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), x.tensor(),
             branch.tensor(), dropPath, gamma.tensor(), beta.tensor(), EPSILON);
         ExpectedTensor sums = ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(dropPath, b));
         ReferenceLayerNorm reference = new ReferenceLayerNorm(sums, c, EPSILON);
@@ -118,7 +118,7 @@ final class ResidualCases {
         return new ContractCase(a, "residualBackward", variant, bench -> {
             GuardedTensor dy = bench.input("dy", b, t, c);
             GuardedTensor dBranch = bench.output(a, "dBranch", b, t, c);
-            bench.ops().residualBackward(dBranch.tensor(), dy.tensor(), dropPath);
+            bench.ops().residuals().residualBackward(dBranch.tensor(), dy.tensor(), dropPath);
             bench.expect(dBranch, ReferenceOps.masked(dy.values(), ReferenceOps.mask(dropPath, b)));
         });
     }
@@ -126,7 +126,7 @@ final class ResidualCases {
     private static ContractCase residualBackwardInPlace() {
         return new ContractCase(DType.F32, "residualBackward", "in place", bench -> {
             GuardedTensor dy = bench.inOut("dy", 6, 9, 31);
-            bench.ops().residualBackward(dy.tensor(), dy.tensor(), DROP_PATH);
+            bench.ops().residuals().residualBackward(dy.tensor(), dy.tensor(), DROP_PATH);
             bench.expect(dy, ReferenceOps.masked(dy.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
@@ -135,7 +135,7 @@ final class ResidualCases {
         return new ContractCase(a, "dropout", variant, bench -> {
             GuardedTensor x = bench.input(a, "x", b, t, c);
             GuardedTensor y = bench.output(a, "y", b, t, c);
-            bench.ops().dropout(y.tensor(), x.tensor(), dropout);
+            bench.ops().residuals().dropout(y.tensor(), x.tensor(), dropout);
             bench.expect(y, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, b, t, c)));
         });
     }
@@ -145,7 +145,7 @@ final class ResidualCases {
             Dropout dropout =
                 new Dropout(0.25, KEY, List.of(IndexSpan.whole(4), IndexSpan.whole(9), IndexSpan.whole(31)));
             GuardedTensor x = bench.inOut(a, "x", 4, 9, 31);
-            bench.ops().dropout(x.tensor(), x.tensor(), dropout);
+            bench.ops().residuals().dropout(x.tensor(), x.tensor(), dropout);
             bench.expect(x, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, 4, 9, 31)));
         });
     }

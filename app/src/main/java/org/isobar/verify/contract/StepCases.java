@@ -83,7 +83,7 @@ final class StepCases {
             GuardedTensor gradient = bench.inOut(DType.F32, "gradient", values, n);
             GuardedTensor overflow = bench.inOut(DType.F64, "overflow", new double[] {flag}, 1);
             GuardedTensor scaling = bench.input(DType.F64, "scale", new double[] {scale}, 1);
-            bench.ops().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
+            bench.ops().updates().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
             bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale));
             bench.expect(overflow, ExpectedTensor.exactly(new double[] {last.length == 0 ? flag : 1}));
         });
@@ -111,7 +111,7 @@ final class StepCases {
         return new ContractCase(DType.F32, "advance", variant, bench -> {
             GuardedTensor control = bench.inOut(DType.F64, "control", before, StepControl.SIZE);
             GuardedTensor losses = bench.input(DType.F64, "loss", new double[] {loss}, 1);
-            bench.ops().advance(control.tensor(), losses.tensor(), scaling);
+            bench.ops().updates().advance(control.tensor(), losses.tensor(), scaling);
             bench.expect(control, ExpectedTensor.exactly(after));
         });
     }

@@ -38,7 +38,7 @@ public final class TensorOpsContract {
         Stream.of(PatchCases.positions(), LossCases.cases(), NormalizeCases.cases(), StepCases.cases())
             .forEach(cases::addAll);
         for (DType a : types) {
-            Stream.of(MemoryCases.cases(a), CastCases.cases(a, types), ProductCases.cases(a), LayerNormCases.cases(a),
+            Stream.of(CastCases.cases(a, types), ProductCases.cases(a), LayerNormCases.cases(a),
                 GeluCases.cases(a), AttentionCases.cases(a), PatchCases.cases(a), ResidualCases.cases(a),
                 AdamCases.cases(a)).forEach(cases::addAll);
         }

@@ -55,7 +55,7 @@ final class LayerComparison implements AutoCloseable {
     /** Compares the output, the gradient of the input, and the gradients of all weights. */
     List<LayoutDeviation> compare(String name, Function<ParameterScope, Layer> build, double tolerance) {
         try (DeviceArena.Scope scope = state.scope()) {
-            Communicators alone = Communicators.alone(device.ops()::copy);
+            Communicators alone = Communicators.alone(device.ops().memory()::copy);
             LayerResult whole = run(build, alone, scope);
             LayerResult partitioned = run(build, communicators, scope);
             List<LayoutDeviation> results = new ArrayList<>();
@@ -81,8 +81,8 @@ final class LayerComparison implements AutoCloseable {
         Layer layer = build.apply(ParameterScope.root(parameters, layout).onSequenceShard());
         Tensor values = scope.f32(parameters.elements());
         parameters.bind(values, scope.f32(parameters.elements()));
-        device.ops().fill(parameters.values(), 0);
-        device.ops().fill(parameters.gradients(), 0);
+        device.ops().memory().fill(parameters.values(), 0);
+        device.ops().memory().fill(parameters.gradients(), 0);
         slices.fill(parameters);
         long elements = BATCH * config.tokens() * config.embed();
         long localTokens = layout.sequence().here();

@@ -55,7 +55,7 @@ final class ModelComparison implements AutoCloseable {
         globalBatch = batch * replicas;
         images = device.arena("images", 4 * globalBatch * imageBytes(config) + SCALARS);
         int samples = isFirst() ? globalBatch : 1; // other ranks need the weights and gradients of the whole model only
-        whole = variant(config, Communicators.alone(device.ops()::copy), MemoryPlan.of(config, samples),
+        whole = variant(config, Communicators.alone(device.ops().memory()::copy), MemoryPlan.of(config, samples),
             new IndexSpan(0, globalBatch / samples, globalBatch));
         partitioned = variant(config, communicators,
             MemoryPlan.of(config, batch, communicators.grid(), allRanks.group().rank()),

@@ -46,7 +46,9 @@ public final class NumberFormats {
 
     /** {@code x} rounded to the nearest number of the type, ties to even, beyond the largest to infinity. */
     public static double round(double x, DType dtype) {
-        if (dtype == DType.F64) {
+        // Compiled arithmetic keeps the sign of a NaN and interpreted Math.rint clears it, so the bits would depend on
+        // when this method was compiled.
+        if (dtype == DType.F64 || Double.isNaN(x)) {
             return x;
         }
         int exponent = Math.max(Math.getExponent(x), smallestExponent(dtype));

@@ -26,17 +26,6 @@ public final class ReferenceOps {
         return y;
     }
 
-    /** (rows, columns, width) with its two outer dimensions exchanged. */
-    public static double[] transposed(double[] x, int rows, int columns, int width) {
-        double[] y = new double[x.length];
-        for (int i = 0; i < x.length; i++) {
-            int row = i / (columns * width);
-            int column = i / width % columns;
-            y[(column * rows + row) * width + i % width] = x[i];
-        }
-        return y;
-    }
-
     /** In the negative tail 1 + erf cancels, hence the magnitude. */
     public static ExpectedTensor gelu(double[] x) {
         ExpectedTensor y = ExpectedTensor.sums(x.length, FUNCTION_TERMS);

@@ -58,7 +58,7 @@ final class CpuDeviceTest {
     @Test
     void theGaugeSeesMemoryThatIsUsed() {
         try (CpuDevice device = new CpuDevice(1); DeviceArena arena = device.arena("test", 64 * MIB)) {
-            device.ops().fill(arena.f32(16 * MIB), 1);
+            device.ops().memory().fill(arena.f32(16 * MIB), 1);
             assertTrue(device.memory().highWatermark() > 64 * MIB);
             assertTrue(HostMachine.availableMemory() > 0);
         }

@@ -73,8 +73,8 @@ class CudaDeviceTest {
         try (DeviceArena arena = device.arena("values", 4096)) {
             Tensor x = arena.f32(8);
             Tensor y = arena.f32(8);
-            device.ops().fill(x, 2);
-            device.ops().copy(y, x);
+            device.ops().memory().fill(x, 2);
+            device.ops().memory().copy(y, x);
             device.upload(x, MemorySegment.ofArray(ascending(8)));
             assertArrayEquals(new float[] {2, 2, 2, 2, 2, 2, 2, 2}, CudaFixture.values(device, y));
             assertArrayEquals(ascending(8), CudaFixture.values(device, x));
@@ -126,7 +126,7 @@ class CudaDeviceTest {
                 HostBuffer buffer = step % 2 == 0 ? first : second;
                 buffer.segment().fill((byte) step);
                 seen[step] = arena.f32(3, 5);
-                device.ops().copy(seen[step], buffer.toDevice());
+                device.ops().memory().copy(seen[step], buffer.toDevice());
                 buffer.release();
             }
             for (int step = 0; step < seen.length; step++) {
@@ -165,7 +165,7 @@ class CudaDeviceTest {
             for (int round = 0; round < 3; round++) {
                 float value = round;
                 CompletableFuture.runAsync(() -> fill(buffer.segment(), value)).get(60, TimeUnit.SECONDS);
-                device.ops().copy(y, buffer.toDevice());
+                device.ops().memory().copy(y, buffer.toDevice());
                 buffer.release();
                 CompletableFuture.runAsync(() -> fill(buffer.segment(), -1)).get(60, TimeUnit.SECONDS);
                 assertArrayEquals(new float[] {value, value, value, value}, CudaFixture.values(device, y));

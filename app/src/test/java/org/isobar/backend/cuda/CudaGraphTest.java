@@ -71,14 +71,14 @@ class CudaGraphTest {
         try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
             Tensor y = arena.f32(4);
-            device.ops().fill(x, 1);
-            device.ops().copy(y, x);
+            device.ops().memory().fill(x, 1);
+            device.ops().memory().copy(y, x);
             try (DeviceGraph graph = device.capture(() -> {
-                device.ops().copy(y, x);
-                device.ops().fill(x, 3);
+                device.ops().memory().copy(y, x);
+                device.ops().memory().fill(x, 3);
             })) {
                 assertArrayEquals(new float[] {1, 1, 1, 1}, CudaFixture.values(device, x));
-                device.ops().fill(x, 2);
+                device.ops().memory().fill(x, 2);
                 graph.launch();
                 assertArrayEquals(new float[] {2, 2, 2, 2}, CudaFixture.values(device, y));
                 graph.launch();
@@ -91,14 +91,14 @@ class CudaGraphTest {
     void aFailureDuringCaptureLeavesTheDeviceUsable() {
         try (CudaDevice device = CudaFixture.device(); DeviceArena arena = device.arena("values", 1024)) {
             Tensor x = arena.f32(4);
-            device.ops().fill(x, 1);
+            device.ops().memory().fill(x, 1);
             IllegalStateException failure = assertThrows(IllegalStateException.class, () -> device.capture(() -> {
-                device.ops().fill(x, 2);
+                device.ops().memory().fill(x, 2);
                 throw new IllegalStateException("on the way");
             }));
             assertEquals("on the way", failure.getMessage());
             assertArrayEquals(new float[] {1, 1, 1, 1}, CudaFixture.values(device, x));
-            device.ops().fill(x, 5);
+            device.ops().memory().fill(x, 5);
             assertArrayEquals(new float[] {5, 5, 5, 5}, CudaFixture.values(device, x));
         }
     }

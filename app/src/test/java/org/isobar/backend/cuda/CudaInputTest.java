@@ -48,8 +48,8 @@ class CudaInputTest {
             results[step] = input.result();
             int before = waits.get();
             Tensor images = buffer.toDevice();
-            input.ops.normalize(images, images, mean, spread);
-            input.ops.copy(results[step], images);
+            input.ops.images().normalize(images, images, mean, spread);
+            input.ops.memory().copy(results[step], images);
             buffer.release();
             assertEquals(before, waits.get(), "waits in step " + step);
         }
@@ -64,7 +64,7 @@ class CudaInputTest {
         CudaHostBuffer buffer = input.buffer();
         InputFixture.fill(buffer.segment(), 1);
         Tensor result = input.result();
-        input.ops.copy(result, buffer.toDevice());
+        input.ops.memory().copy(result, buffer.toDevice());
         buffer.release();
         assertEquals(0, waits.get());
         InputFixture.fill(buffer.segment(), 2);
@@ -92,7 +92,7 @@ class CudaInputTest {
 
     private Tensor statistic(float value) {
         Tensor tensor = input.arena.f32(1);
-        input.ops.fill(tensor, value);
+        input.ops.memory().fill(tensor, value);
         return tensor;
     }
 

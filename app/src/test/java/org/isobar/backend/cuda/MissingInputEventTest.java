@@ -72,7 +72,7 @@ class MissingInputEventTest {
     private void step(CudaHostBuffer buffer) {
         InputFixture.fill(buffer.segment(), 1);
         Tensor result = input.result();
-        input.ops.copy(result, buffer.toDevice());
+        input.ops.memory().copy(result, buffer.toDevice());
     }
 
     private void assertFound(String message, Runnable last) {

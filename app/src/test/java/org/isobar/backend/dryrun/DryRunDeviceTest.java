@@ -47,10 +47,10 @@ class DryRunDeviceTest {
         Tensor x = arena.f32(2, 3, 5);
         Tensor weight = arena.f32(7, 5);
         Tensor y = arena.f32(2, 3, 7);
-        ops.linear(y, x, weight, Epilogue.NONE);
+        ops.products().linear(y, x, weight, Epilogue.NONE);
         assertEquals(2 * 6 * 7 * 5, device.flops());
-        ops.linearBackwardInput(arena.f32(2, 3, 5), y, weight, WriteMode.OVERWRITE);
-        ops.linearBackwardWeight(arena.f32(7, 5), y, x);
+        ops.products().linearBackwardInput(arena.f32(2, 3, 5), y, weight, WriteMode.OVERWRITE);
+        ops.products().linearBackwardWeight(arena.f32(7, 5), y, x);
         assertEquals(3 * 2 * 6 * 7 * 5, device.flops());
     }
 
@@ -59,11 +59,11 @@ class DryRunDeviceTest {
     void countsBytesOfWhatIsReadAndWritten() {
         Tensor x = arena.f32(6, 5);
         Tensor y = arena.allocate(DType.BF16, 6, 5);
-        ops.cast(y, x);
+        ops.memory().cast(y, x);
         assertEquals(30 * 4 + 30 * 2, device.bytes());
-        ops.biasBackward(arena.f32(5), y);
+        ops.products().biasBackward(arena.f32(5), y);
         assertEquals(180 + 2 * 5 * 4 + 30 * 2, device.bytes());
-        ops.linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), WriteMode.ADD);
+        ops.products().linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), WriteMode.ADD);
         assertEquals(280 + 4 * (2 * 30 + 42 + 35), device.bytes());
     }
 
@@ -75,10 +75,11 @@ class DryRunDeviceTest {
         Tensor kv = arena.f32(1, 4050, 2, 8, 48);
         Tensor out = arena.f32(1, 4050, 8, 48);
         Tensor lse = arena.f32(1, 8, 4050);
-        ops.attention(out, lse, q, kv, shape, Dropout.NONE);
+        ops.attention().attention(out, lse, q, kv, shape, Dropout.NONE);
         double forward = 4.0 * 8 * 4050 * 4050 * 48;
         assertEquals(forward, device.flops());
-        ops.attentionBackward(arena.f32(1, 4050, 8, 48), arena.f32(1, 4050, 2, 8, 48), arena.f32(1, 4050, 8, 48), q,
+        ops.attention().attention()
+            .attentionBackward(arena.f32(1, 4050, 8, 48), arena.f32(1, 4050, 2, 8, 48), arena.f32(1, 4050, 8, 48), q,
             kv, out, lse, shape, Dropout.NONE);
         assertEquals(3 * forward, device.flops());
         assertEquals(0.63, 12 * device.flops() / 1.447e12, 0.005);
@@ -86,17 +87,18 @@ class DryRunDeviceTest {
 
     @Test
     void widestRowCountsAllHeadsButNoFlatRange() {
-        ops.fill(arena.f32(1_000_000), 0);
+        ops.memory().fill(arena.f32(1_000_000), 0);
         assertEquals(0, device.footprint().widestRow());
-        ops.attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48), arena.f32(1, 2, 2, 8, 48),
+        ops.attention().attention()
+            .attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48), arena.f32(1, 2, 2, 8, 48),
             new AttentionShape(1, 2, 2, 8, 48), Dropout.NONE);
         assertEquals(384, device.footprint().widestRow());
-        ops.linear(arena.f32(2, 1536), arena.f32(2, 384), arena.f32(1536, 384), Epilogue.NONE);
+        ops.products().linear(arena.f32(2, 1536), arena.f32(2, 384), arena.f32(1536, 384), Epilogue.NONE);
         assertEquals(1536, device.footprint().widestRow());
     }
 
     @Test
     void checksItsArguments() {
-        assertThrows(IllegalArgumentException.class, () -> ops.gelu(arena.f32(3), arena.f32(4)));
+        assertThrows(IllegalArgumentException.class, () -> ops.memory().copy(arena.f32(3), arena.f32(4)));
     }
 }

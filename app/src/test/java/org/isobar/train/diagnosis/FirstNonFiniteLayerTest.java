@@ -50,7 +50,7 @@ class FirstNonFiniteLayerTest {
                 Replica replica = new Replica(device, MODEL, 1, memory, communicators, GradientSync.Options.DEFAULT);
                 replica.model().initialize(5);
                 Tensor image = images.f32(1, 2, 16, 32);
-                device.ops().fill(image, 0.5);
+                device.ops().memory().fill(image, 0.5);
                 return body.run(replica, image, communicators);
             }
         });

@@ -63,18 +63,23 @@ class CollectiveOverlapTest {
         try (DryRunDevice dry = new DryRunDevice(); DeviceArena images = dry.arena("images", room);
             StepMemory memory = new StepMemory(dry.arena("state", room), dry.arena("kept", room),
                 dry.arena("scratch", room));
-            Communicators communicators = new Communicators(grid, 0, dry.ops()::copy, this::communicator)) {
-            TensorOps ops = proxy(TensorOps.class, (proxy, method, arguments) -> {
-                collectives.stream().filter(one -> !one.awaited()[0])
-                    .forEach(one -> one.operations().add(method.getName()));
-                return invoke(method, dry.ops(), arguments);
-            });
+            Communicators communicators = new Communicators(grid, 0, dry.ops().memory()::copy, this::communicator)) {
+            TensorOps ops = dry.ops().wrapped(this::recorded);
             Device device = proxy(Device.class, (proxy, method, arguments) ->
                 method.getName().equals("ops") ? ops : invoke(method, dry, arguments));
             Replica replica = new Replica(device, ONE_BLOCK, 1, memory, communicators, GradientSync.Options.DEFAULT);
             Tensor image = images.f32(1, 2, ONE_BLOCK.height(), ONE_BLOCK.width());
             replica.step().run(image, image, new TrainStep.Context(0, 0, IndexSpan.whole(1), 0));
         }
+    }
+
+    /** Operations of a family; each is recorded with the collectives that are under way. */
+    private <T> T recorded(Class<T> family, T ops) {
+        return proxy(family, (proxy, method, arguments) -> {
+            collectives.stream().filter(one -> !one.awaited()[0])
+                .forEach(one -> one.operations().add(method.getName()));
+            return invoke(method, ops, arguments);
+        });
     }
 
     private Communicator communicator(ProcessGroup group) {

@@ -152,7 +152,7 @@ class ReplicaTest {
             try (StepMemory memory = plan.allocate(device);
                 HostBuffer images = device.hostBuffer(DType.F32, Shape.of(2 * BATCH, 3, 24, 40))) {
                 Replica replica = new Replica(device, config, BATCH, memory,
-                    Communicators.alone(device.ops()::copy), new StepOptions(DType.F32,
+                    Communicators.alone(device.ops().memory()::copy), new StepOptions(DType.F32,
                         new Adam.Options(scaler, Adam.Launch.ONCE), GradientSync.Options.DEFAULT,
                         StepLaunch.EAGER));
                 replica.model().initialize(5);

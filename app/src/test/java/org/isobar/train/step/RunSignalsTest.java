@@ -47,7 +47,7 @@ class RunSignalsTest {
     }
 
     private static RunSignals alone(CpuDevice device, DeviceArena arena) {
-        return new RunSignals(device, Communicators.alone(device.ops()::copy).along(Axis.DP),
+        return new RunSignals(device, Communicators.alone(device.ops().memory()::copy).along(Axis.DP),
             arena.allocate(DType.F64, 1));
     }
 

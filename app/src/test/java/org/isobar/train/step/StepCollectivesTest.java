@@ -94,7 +94,7 @@ class StepCollectivesTest {
             DeviceArena images = device.arena("images", room);
             StepMemory memory = new StepMemory(device.arena("state", room), device.arena("kept", room),
                 device.arena("scratch", room));
-            Communicators communicators = new Communicators(grid, 0, device.ops()::copy,
+            Communicators communicators = new Communicators(grid, 0, device.ops().memory()::copy,
                 group -> new Counting(new DryRunCommunicator(group), totals))) {
             Replica replica = new Replica(device, MODEL, BATCH, memory, communicators, ONE_BUCKET_EACH);
             Tensor input = images.f32(BATCH, MODEL.inChannels(), MODEL.height(), MODEL.width());

@@ -20,7 +20,7 @@ class OperationBenchTest {
     void seesAnElementThatWasNotWritten() {
         assertViolation("1 of 8 elements are wrong; at 7 expected 2.0", bench -> {
             GuardedTensor y = bench.output("y", 8);
-            bench.ops().fill(y.tensor().slice(0, 7), 2);
+            bench.ops().memory().fill(y.tensor().slice(0, 7), 2);
             bench.expect(y, ExpectedTensor.exactly(filled(8, 2)));
         });
     }
@@ -29,8 +29,8 @@ class OperationBenchTest {
     void seesAWrongElement() {
         assertViolation("at 3 expected 1.0 +- ", bench -> {
             GuardedTensor y = bench.output("y", 8);
-            bench.ops().fill(y.tensor(), 1);
-            bench.ops().fill(y.tensor().slice(3, 1), 1 + 0x1p-20);
+            bench.ops().memory().fill(y.tensor(), 1);
+            bench.ops().memory().fill(y.tensor().slice(3, 1), 1 + 0x1p-20);
             bench.expect(y, ExpectedTensor.sums(8, 1).plus(filled(8, 1)));
         });
     }
@@ -39,7 +39,7 @@ class OperationBenchTest {
     void acceptsRounding() {
         run(bench -> {
             GuardedTensor y = bench.output("y", 8);
-            bench.ops().fill(y.tensor(), 1 + 0x1p-22);
+            bench.ops().memory().fill(y.tensor(), 1 + 0x1p-22);
             bench.expect(y, ExpectedTensor.sums(8, 1).plus(filled(8, 1)));
         });
     }
@@ -48,8 +48,8 @@ class OperationBenchTest {
     void seesAWriteBehindATensor() {
         assertViolation("byte 32 of 32 lies outside", bench -> {
             Tensor y = bench.output("y", 8).tensor();
-            bench.ops().fill(new Tensor(y.storage(), y.offset(), DType.F32, y.reshape(2, 4).shape()), 1);
-            bench.ops().fill(new Tensor(y.storage(), y.offset() + 32, DType.F32, y.slice(0, 1).shape()), 1);
+            bench.ops().memory().fill(new Tensor(y.storage(), y.offset(), DType.F32, y.reshape(2, 4).shape()), 1);
+            bench.ops().memory().fill(new Tensor(y.storage(), y.offset() + 32, DType.F32, y.slice(0, 1).shape()), 1);
         });
     }
 
@@ -57,14 +57,14 @@ class OperationBenchTest {
     void seesAWriteBeforeATensor() {
         assertViolation("byte -4 of 32 lies outside", bench -> {
             Tensor y = bench.output("y", 8).tensor();
-            bench.ops().fill(new Tensor(y.storage(), y.offset() - 4, DType.F32, y.shape()), 1);
+            bench.ops().memory().fill(new Tensor(y.storage(), y.offset() - 4, DType.F32, y.shape()), 1);
         });
     }
 
     @Test
     void seesAWriteToAnInput() {
         assertViolation("byte 16 of 32 was written, but is only to be read", bench ->
-            bench.ops().fill(bench.input("x", new double[8], 8).tensor().slice(4, 1), 0x1p-149));
+            bench.ops().memory().fill(bench.input("x", new double[8], 8).tensor().slice(4, 1), 0x1p-149));
     }
 
     @Test
@@ -89,7 +89,7 @@ class OperationBenchTest {
     }
 
     private static long digest(double value) {
-        return run(bench -> bench.ops().fill(bench.output("y", 8).tensor(), value));
+        return run(bench -> bench.ops().memory().fill(bench.output("y", 8).tensor(), value));
     }
 
     private static long run(Consumer<OperationBench> body) {

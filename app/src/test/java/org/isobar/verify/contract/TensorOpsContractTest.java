@@ -45,11 +45,11 @@ class TensorOpsContractTest {
 
     @Test
     void everyOperationHasACase() {
-        Set<String> operations = Arrays.stream(TensorOps.class.getMethods()).map(Method::getName)
-            .collect(Collectors.toCollection(TreeSet::new));
+        List<String> operations = Arrays.stream(TensorOps.class.getRecordComponents())
+            .flatMap(family -> Arrays.stream(family.getType().getMethods())).map(Method::getName).sorted().toList();
         Set<String> covered = TensorOpsContract.cases(serial).stream().map(ContractCase::operation)
             .collect(Collectors.toCollection(TreeSet::new));
-        assertEquals(operations, covered);
+        assertEquals(operations, List.copyOf(covered)); // each name once
     }
 
     @Test

@@ -6,17 +6,19 @@ import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** Attention in single precision and in bfloat16. */
-public final class CpuAttention {
+public final class CpuAttention implements AttentionOps {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
     private final MatmulCache matmuls;
 
+    /** Attention on the threads of {@code pool}. */
     public CpuAttention(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         this.pool = pool;
         this.workspace = workspace;
@@ -30,12 +32,14 @@ public final class CpuAttention {
             .mapToLong(space -> space.floats(threads) * Float.BYTES).max().orElse(0);
     }
 
+    @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
         long floats = AttentionForward.space(shape, q.dtype()).floats(pool.threads());
         new AttentionForward(matmuls, new AttentionForward.Tensors(out, lse, q, kv), shape, dropout,
             workspace.floats(floats)).run(pool);
     }
 
+    @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
         long floats = AttentionBackward.space(shape, q.dtype()).floats(pool.threads());

@@ -42,21 +42,8 @@ final class CpuGelu {
         this.workspace = workspace;
     }
 
-    void gelu(Tensor y, Tensor x) {
-        FloatView ys = FloatView.of(y);
-        FloatView xs = FloatView.of(x);
-        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 1, xs.scratch(xs.chunk()));
-        ChunkedRange.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
-            MemorySegment row = scratch.row(worker, 0);
-            MemorySegment input = xs.read(row, from, to);
-            MemorySegment output = ys.room(row, from, to);
-            forward(output, input);
-            ys.keep(output, from, to);
-        });
-    }
-
     /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
-    void geluBackward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
+    void backward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
         FloatView dxs = FloatView.of(dx);
         FloatView ys = FloatView.of(y);
         FloatView dys = FloatView.of(dy);

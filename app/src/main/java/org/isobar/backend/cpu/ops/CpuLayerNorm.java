@@ -16,12 +16,13 @@ import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** Layer normalization (Ba, Kiros, Hinton, 2016) and its gradients. */
-final class CpuLayerNorm {
+final class CpuLayerNorm implements NormOps {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
 
@@ -30,7 +31,8 @@ final class CpuLayerNorm {
         this.workspace = workspace;
     }
 
-    void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
         NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
         ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
             for (long row = from; row < to; row++) {
@@ -40,7 +42,8 @@ final class CpuLayerNorm {
         });
     }
 
-    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
         NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
         ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
             for (long row = from; row < to; row++) {
@@ -50,7 +53,9 @@ final class CpuLayerNorm {
     }
 
     /** A row of the sum is normalized while it is in cache. */
-    void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath,
         Tensor gamma, Tensor beta, double epsilon) {
         NormalizedRows rows = rows(y, z, mean, invStd, gamma, beta);
         MemorySegment xs = HostStorage.of(x);
@@ -58,11 +63,11 @@ final class CpuLayerNorm {
         long batch = x.shape().extent(0);
         long sample = x.shape().rows() / batch;
         ChunkedRange.run(pool, batch, sample, rows.chunk(), (worker, b, first, end) -> {
-            float mask = CpuElementwise.mask(dropPath, b);
+            float mask = CpuResidual.mask(dropPath, b);
             for (long row = b * sample + first; row < b * sample + end; row++) {
                 long from = row * rows.width();
                 long to = from + rows.width();
-                CpuElementwise.addScaled(rows.x(row), slice(xs, from, to),
+                CpuResidual.addScaled(rows.x(row), slice(xs, from, to),
                     branches.read(rows.scratch().row(worker, 0), from, to), mask);
                 rows.measure(row, epsilon);
                 rows.normalize(worker, row);
@@ -77,7 +82,9 @@ final class CpuLayerNorm {
             HostStorage.of(gamma), HostStorage.of(beta), WorkerScratch.of(workspace, pool, 1, ys.scratch(width)));
     }
 
-    void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd,
         Tensor gamma, WriteMode write) {
         int width = Math.toIntExact(x.shape().extent(-1));
         long rows = x.shape().rows();

@@ -18,11 +18,12 @@ import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.Footprint;
 import org.isobar.device.LatitudeWeights;
+import org.isobar.device.ops.LossOps;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /** The relative L2 loss, its gradient, and the latitude-weighted error. Differences and sums are taken in double. */
-final class CpuLoss {
+final class CpuLoss implements LossOps {
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
     private static final int WIDE = Lanes.F64.length();
 
@@ -43,7 +44,8 @@ final class CpuLoss {
         return Math.max(2 * chunks, footprint.imagePlanes()) * Double.BYTES;
     }
 
-    void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
         MemorySegment predictions = HostStorage.of(prediction);
         MemorySegment targets = HostStorage.of(target);
         int batch = Math.toIntExact(prediction.shape().extent(0));
@@ -73,7 +75,9 @@ final class CpuLoss {
         HostStorage.of(loss).setAtIndex(DOUBLE, 0, total / batch);
     }
 
-    void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, Tensor scale) {
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
         MemorySegment gradients = HostStorage.of(dPrediction);
         MemorySegment predictions = HostStorage.of(prediction);
         MemorySegment targets = HostStorage.of(target);
@@ -91,7 +95,8 @@ final class CpuLoss {
         });
     }
 
-    void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
         MemorySegment predictions = HostStorage.of(prediction);
         MemorySegment targets = HostStorage.of(target);
         int batch = Math.toIntExact(prediction.shape().extent(0));

@@ -23,6 +23,7 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.device.Footprint;
 import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.ProductOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
@@ -32,7 +33,7 @@ import org.isobar.tensor.Tensor;
  * Matrix products of the linear layers, in F32 or BF16. Their results are cut into tiles; one call of oneDNN computes a
  * tile, and what follows is done while the tile is in cache.
  */
-final class CpuProducts {
+final class CpuProducts implements ProductOps {
     /** Columns that one task sums over the chunks of rows. */
     private static final int COLUMNS = 128;
     /** Rows that one task sums at least: few chunks are soon summed up. */
@@ -45,11 +46,13 @@ final class CpuProducts {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
     private final MatmulCache matmuls;
+    private final CpuGelu gelu;
 
     CpuProducts(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         this.pool = pool;
         this.workspace = workspace;
         this.matmuls = matmuls;
+        gelu = new CpuGelu(pool, workspace);
     }
 
     /** Bytes of a packed weight, in single precision, and for what follows its products. */
@@ -57,7 +60,8 @@ final class CpuProducts {
         return (footprint.largestWeight() + threads * SCRATCH) * Float.BYTES;
     }
 
-    void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
+    @Override
+    public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;
         Matrix a = Matrix.of(x, k);
@@ -78,7 +82,8 @@ final class CpuProducts {
         }
     }
 
-    void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
+    @Override
+    public void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
         long n = weight.shape().extent(0);
         long k = weight.elements() / n;
         Matrix a = Matrix.of(dy, n);
@@ -111,7 +116,8 @@ final class CpuProducts {
     }
 
     /** Both operands are used once: neither is packed beforehand. */
-    void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+    @Override
+    public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         long n = dWeight.shape().extent(0);
         long k = dWeight.elements() / n;
         long m = dy.elements() / n;
@@ -151,7 +157,8 @@ final class CpuProducts {
         });
     }
 
-    void biasBackward(Tensor dBias, Tensor dy) {
+    @Override
+    public void biasBackward(Tensor dBias, Tensor dy) {
         long n = dBias.elements();
         long m = dy.elements() / n;
         FloatView dys = FloatView.of(dy);
@@ -172,6 +179,12 @@ final class CpuProducts {
                 dBiases.setAtIndex(ValueLayout.JAVA_FLOAT, column, (float) sum);
             }
         });
+    }
+
+    @Override
+    public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+        gelu.backward(dx, y, dy, x);
+        biasBackward(dBias, dx);
     }
 
     /** {@code y = GELU(x)}, from x as it is stored, so that the backward pass finds the same y again. */

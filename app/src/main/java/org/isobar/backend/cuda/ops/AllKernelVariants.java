@@ -11,8 +11,8 @@ final class AllKernelVariants {
 
     /** Of all kernels, each variant once. */
     static List<KernelVariant> all() {
-        return Stream.of(CudaElementwise.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),
-            CudaGelu.variants(), CudaResidual.variants(), CudaPatches.variants(), CudaLoss.variants(),
-            CudaAdam.variants(), CudaAttention.variants()).flatMap(List::stream).distinct().toList();
+        return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),
+            CudaGelu.variants(), CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(),
+            CudaUpdate.variants(), CudaAttention.variants()).flatMap(List::stream).distinct().toList();
     }
 }

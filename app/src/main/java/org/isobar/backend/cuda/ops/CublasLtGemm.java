@@ -13,23 +13,20 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.backend.cuda.driver.DevicePointer;
 import org.isobar.device.Footprint;
-import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * The three products of a linear layer, by cuBLASLt: see {@link org.isobar.device.ops.TensorOps}. Sums are accumulated
- * in single precision. How a product is computed is settled at its first call; later ones of the same shape, types and
- * alignment allocate nothing. A bias is added by cuBLASLt, before the sum is rounded. GELU is ours, since cuBLASLt's is
- * the tanh form.
+ * The three products of a linear layer, by cuBLASLt. Sums are accumulated in single precision. The first call of a
+ * product decides how it is computed; later calls of the same shape, types and alignment allocate nothing. cuBLASLt
+ * adds a bias before it rounds the sum.
  */
 final class CublasLtGemm implements AutoCloseable {
-    /** Of all addresses, cuBLASLt's heuristic is not told that of the bias: it takes for granted that it is aligned. */
+    /** cuBLASLt's heuristic is told the alignment of every operand except the bias, which it assumes to be aligned. */
     private static final int BIAS_ALIGNMENT = 16;
 
     private final OpResources context;
-    private final CudaGelu gelu;
     private final cublasLtContext handle = new cublasLtContext();
     private final Map<MatmulKey, MatmulPlan> plans = new HashMap<>();
     private final FloatPointer zero = new FloatPointer(new float[] {0});
@@ -40,9 +37,8 @@ final class CublasLtGemm implements AutoCloseable {
     private final DevicePointer workspace = new DevicePointer();
 
     /** Products on the stream of the context's launcher. */
-    CublasLtGemm(OpResources context, CudaGelu gelu) {
+    CublasLtGemm(OpResources context) {
         this.context = context;
-        this.gelu = gelu;
         CublasLt.check(cublasLtCreate(handle), "cublasLtCreate");
     }
 
@@ -57,31 +53,24 @@ final class CublasLtGemm implements AutoCloseable {
             + context.options().operands(compute) + ", which adds biases";
     }
 
-    void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
-        switch (epilogue) {
-            case Epilogue.None none -> forward(y, x, weight);
-            case Epilogue.Bias(Tensor bias) -> forward(y, x, weight, bias);
-            case Epilogue.BiasGelu(Tensor bias, Tensor preActivation) -> {
-                forward(preActivation, x, weight, bias);
-                gelu.gelu(y, preActivation);
-            }
-        }
-    }
-
-    void linearBackwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
+    /** {@code dx = dy W}, overwriting or adding. */
+    void backwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
         multiply(key(MatmulKey.Kind.INPUT_GRADIENT, weight, dy, dx, dy.shape().extent(-1), write), weight, dy, dx, 0);
     }
 
-    void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+    /** {@code dW += dy^T x}. */
+    void backwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         multiply(key(MatmulKey.Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), WriteMode.ADD), x, dy, dWeight,
             0);
     }
 
-    private void forward(Tensor y, Tensor x, Tensor weight) {
+    /** {@code y = x W^T}. */
+    void forward(Tensor y, Tensor x, Tensor weight) {
         multiply(forwardKey(y, x, weight), weight, x, y, 0);
     }
 
-    private void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
+    /** {@code y = x W^T + b}. */
+    void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
         if (MatmulKey.alignment(bias) < BIAS_ALIGNMENT) {
             throw new IllegalArgumentException("a bias begins at a multiple of " + BIAS_ALIGNMENT + " bytes, not at "
                 + bias.address());

@@ -9,13 +9,14 @@ import org.isobar.backend.cuda.kernels.ElementGrid;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /** Attention: heads that there are tiles for, or heads of any size. */
-final class CudaAttention {
+final class CudaAttention implements AttentionOps {
     private final TiledAttention tiled;
     private final PlainAttention plain;
 
@@ -24,8 +25,8 @@ final class CudaAttention {
         plain = new PlainAttention(context);
     }
 
-    /** As {@link org.isobar.device.ops.TensorOps#attention}. */
-    void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
+    @Override
+    public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
         if (hasTiles(shape, out, q, kv)) {
             tiled.attention(out, lse, q, kv, shape, dropout);
         } else {
@@ -33,8 +34,8 @@ final class CudaAttention {
         }
     }
 
-    /** As {@link org.isobar.device.ops.TensorOps#attentionBackward}. */
-    void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
+    @Override
+    public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
         if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {
             tiled.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);

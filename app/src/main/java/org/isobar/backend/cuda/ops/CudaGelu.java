@@ -10,10 +10,7 @@ import org.isobar.backend.cuda.ops.CudaColumnSums.Chunks;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.tensor.Tensor;
 
-/**
- * The activation, and its gradient with that of the bias before it. Forward, the bias is in the product: cuBLASLt adds
- * it.
- */
+/** GELU, and its gradient together with that of the bias before it. In forward, cuBLASLt has added the bias. */
 final class CudaGelu {
     private static final String FILE = "gelu.cu";
 
@@ -45,13 +42,16 @@ final class CudaGelu {
         return context.options().fusion() == Fusion.FUSED;
     }
 
-    void gelu(Tensor y, Tensor x) {
+    /** {@code y = GELU(x)}. */
+    void forward(Tensor y, Tensor x) {
         context.launcher().call(gelu.of(x.dtype())).tensor(y).tensor(x).int64(x.elements())
             .launch(ElementGrid.blocks(x.elements()), ElementGrid.THREADS);
     }
 
-    /** The same bits from one pass over memory as from two. */
-    void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
+    /**
+     * See {@link org.isobar.device.ops.ProductOps#biasGeluBackward}. One pass over memory and two give the same bits.
+     */
+    void backward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         if (isFused()) {
             inOnePass(dx, y, dBias, dy, x);
         } else {

@@ -17,6 +17,7 @@ import org.isobar.backend.cuda.ops.CudaColumnSums.Chunks;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.device.Footprint;
 import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -26,7 +27,7 @@ import org.isobar.tensor.Tensor;
  * at hand and keep rows in registers; that needs rows of whole packs, not too wide, that are aligned. Everything else
  * takes kernels for any width.
  */
-final class CudaLayerNorm {
+final class CudaLayerNorm implements NormOps {
     private static final String FILE = "layer_norm.cu";
     private static final int WARPS = 4;
     private static final int THREADS = 32 * WARPS;
@@ -116,7 +117,8 @@ final class CudaLayerNorm {
             : "residual, norm, gradients of input and of weights in a kernel each, for any width")).toList();
     }
 
-    void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
         long width = gamma.elements();
         TypedKernel kernel = compiledForWidth(width, y, x, gamma, beta) ? oneWidth(width).forward : anyWidth.forward;
         context.launcher().call(kernel.of(y.dtype())).tensor(y).tensor(mean).tensor(invStd).tensor(x).tensor(gamma)
@@ -124,7 +126,8 @@ final class CudaLayerNorm {
             .launch(Math.ceilDiv(mean.elements(), WARPS), THREADS);
     }
 
-    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
         long width = gamma.elements();
         TypedKernel kernel = compiledForWidth(width, y, x, gamma, beta) ? oneWidth(width).recompute
             : anyWidth.recompute;
@@ -134,7 +137,9 @@ final class CudaLayerNorm {
     }
 
     /** One kernel where it can be, else {@code residual} and {@link #layerNorm}. */
-    void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath,
         Tensor gamma, Tensor beta, double epsilon) {
         long width = gamma.elements();
         if (!compiledForWidth(width, y, z, x, branch, gamma, beta)) {
@@ -150,7 +155,9 @@ final class CudaLayerNorm {
             .launch(Math.ceilDiv(mean.elements(), WARPS), THREADS);
     }
 
-    void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd,
         Tensor gamma, WriteMode write) {
         if (compiledForWidth(gamma.elements(), dx, dy, x, gamma)) {
             backwardOfWidth(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);

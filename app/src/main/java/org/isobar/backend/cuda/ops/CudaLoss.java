@@ -9,10 +9,11 @@ import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.device.Footprint;
 import org.isobar.device.LatitudeWeights;
+import org.isobar.device.ops.LossOps;
 import org.isobar.tensor.Tensor;
 
 /** The relative L2 loss, its gradient, and the latitude-weighted error. Sums are taken in double, in two kernels. */
-final class CudaLoss {
+final class CudaLoss implements LossOps {
     private static final String LOSS = "relative_l2_loss.cu";
     private static final String RMSE = "weighted_rmse.cu";
     private static final int THREADS = 256;
@@ -55,7 +56,8 @@ final class CudaLoss {
         return Math.max(ofLoss, ofScore) * Double.BYTES;
     }
 
-    void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+    @Override
+    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
         long chunks = Math.ceilDiv(sample, CHUNK);
@@ -66,7 +68,9 @@ final class CudaLoss {
             .launch(1, FINISHING_THREADS);
     }
 
-    void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, Tensor scale) {
+    @Override
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+        Tensor scale) {
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
         context.launcher().call(lossBackward).tensor(dPrediction).tensor(prediction).tensor(target).tensor(norms)
@@ -74,7 +78,8 @@ final class CudaLoss {
             .launch(ElementGrid.blocks(sample), batch, 1, ElementGrid.THREADS, 0);
     }
 
-    void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
+    @Override
+    public void weightedRmse(Tensor rmse, Tensor prediction, Tensor target) {
         long batch = prediction.shape().extent(0);
         long channels = prediction.shape().extent(1);
         long height = prediction.shape().extent(2);

@@ -8,19 +8,21 @@ import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.TypedKernel;
 import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.MemoryOps;
+import org.isobar.device.ops.ResidualOps;
 import org.isobar.tensor.Tensor;
 
 /** The residual stream and random masks. */
-final class CudaResidual {
+final class CudaResidual implements ResidualOps {
     private final OpResources context;
-    private final CudaElementwise elementwise;
+    private final MemoryOps memory;
     private final TypedKernel residual;
     private final TypedKernel residualBackward;
     private final TypedKernel dropout;
 
-    CudaResidual(OpResources context, CudaElementwise elementwise) {
+    CudaResidual(OpResources context, MemoryOps memory) {
         this.context = context;
-        this.elementwise = elementwise;
+        this.memory = memory;
         residual = new TypedKernel(context.kernels(), "residual.cu", "residual");
         residualBackward = new TypedKernel(context.kernels(), "residual.cu", "residual_backward");
         dropout = new TypedKernel(context.kernels(), "dropout.cu", "dropout");
@@ -32,7 +34,8 @@ final class CudaResidual {
             .flatMap(List::stream).toList();
     }
 
-    void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
+    @Override
+    public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
         long batch = x.shape().extent(0);
         long sample = x.elements() / batch;
         KernelLauncher launcher = context.launcher().call(residual.of(branch.dtype())).tensor(y).tensor(x)
@@ -41,7 +44,8 @@ final class CudaResidual {
             .launch(ElementGrid.blocks(sample), batch, 1, ElementGrid.THREADS, 0);
     }
 
-    void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
+    @Override
+    public void residualBackward(Tensor dBranch, Tensor dy, Dropout dropPath) {
         long batch = dy.shape().extent(0);
         long sample = dy.elements() / batch;
         KernelLauncher launcher = context.launcher().call(residualBackward.of(dBranch.dtype())).tensor(dBranch)
@@ -50,10 +54,11 @@ final class CudaResidual {
             .launch(ElementGrid.blocks(sample), batch, 1, ElementGrid.THREADS, 0);
     }
 
-    void dropout(Tensor y, Tensor x, Dropout mask) {
+    @Override
+    public void dropout(Tensor y, Tensor x, Dropout mask) {
         if (mask.isNone()) {
             if (!y.aliases(x)) {
-                elementwise.copy(y, x);
+                memory.copy(y, x);
             }
             return;
         }

@@ -68,7 +68,7 @@ final class CpuAttentionTest {
                 Tensor kvs = cpu.cast(cpu.of(kv, 1, 1100, 2, 1, 16), dtype);
                 Tensor out = cpu.poisoned(dtype, 1, 20, 1, 16);
                 Tensor lse = cpu.poisoned(1, 1, 20);
-                cpu.ops().attention(out, lse, q, kvs, shape, Dropout.NONE);
+                cpu.ops().attention().attention(out, lse, q, kvs, shape, Dropout.NONE);
                 float[] queries = values(cpu.cast(q, DType.F32));
                 AttentionReference expected = new AttentionReference(shape, Dropout.NONE, queries,
                     values(cpu.cast(kvs, DType.F32)), queries);
@@ -89,7 +89,8 @@ final class CpuAttentionTest {
                 float[] kv = inputs(dtype, 2, 40 * 32);
                 queries[16] = Float.POSITIVE_INFINITY;
                 Tensor out = cpu.poisoned(dtype, 1, 3, 1, 16);
-                cpu.ops().attention(out, cpu.poisoned(1, 1, 3), cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype),
+                cpu.ops().attention().attention()
+                    .attention(out, cpu.poisoned(1, 1, 3), cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype),
                     cpu.cast(cpu.of(kv, 1, 40, 2, 1, 16), dtype), shape, Dropout.NONE);
                 float[] outs = values(cpu.cast(out, DType.F32));
                 for (int i = 0; i < outs.length; i++) {
@@ -133,8 +134,8 @@ final class CpuAttentionTest {
             Tensor lse = cpu.poisoned(shape.batch(), shape.heads(), shape.queries());
             Tensor dq = cpu.poisoned(dtype, queries);
             Tensor dkv = cpu.poisoned(dtype, keys);
-            cpu.ops().attention(out, lse, q, kv, shape, dropout);
-            cpu.ops().attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
+            cpu.ops().attention().attention(out, lse, q, kv, shape, dropout);
+            cpu.ops().attention().attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
             return new Results(values(cpu.cast(out, DType.F32)), values(lse), values(cpu.cast(dq, DType.F32)),
                 values(cpu.cast(dkv, DType.F32)));
         }

@@ -47,10 +47,10 @@ class ProfilerTest {
             Tensor dWeight = filled(device, arena, DType.F32, SIDE, SIDE);
             Tensor result = arena.f32(ROWS, SIDE);
             return new Work(result, () -> {
-                device.ops().linear(y, x, weight, Epilogue.NONE);
-                device.ops().linearBackwardInput(dx, y, weight, WriteMode.OVERWRITE);
-                device.ops().linearBackwardWeight(dWeight, y, x);
-                device.ops().linear(result, x, weight, Epilogue.NONE);
+                device.ops().products().linear(y, x, weight, Epilogue.NONE);
+                device.ops().products().linearBackwardInput(dx, y, weight, WriteMode.OVERWRITE);
+                device.ops().products().linearBackwardWeight(dWeight, y, x);
+                device.ops().products().linear(result, x, weight, Epilogue.NONE);
             });
         });
     }
@@ -76,7 +76,7 @@ class ProfilerTest {
 
     private static Tensor filled(Device device, DeviceArena arena, DType dtype, long... extents) {
         Tensor tensor = arena.allocate(dtype, extents);
-        device.ops().fill(tensor, 1);
+        device.ops().memory().fill(tensor, 1);
         return tensor;
     }
 }

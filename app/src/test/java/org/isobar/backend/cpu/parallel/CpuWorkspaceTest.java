@@ -45,10 +45,11 @@ class CpuWorkspaceTest {
             HostBuffer input = device.hostBuffer(DType.F32, images)) {
             device.reserve(plan.footprint());
             assertEquals(device.workspaceBytes(plan.footprint()), device.workspaceBytes());
-            Replica replica = new Replica(device, config, batch, memory, Communicators.alone(device.ops()::copy),
+            Replica replica =
+                new Replica(device, config, batch, memory, Communicators.alone(device.ops().memory()::copy),
                 StepOptions.of(compute, GradientSync.Options.DEFAULT));
             replica.model().initialize(1);
-            device.ops().fill(input.toDevice(), 0.5);
+            device.ops().memory().fill(input.toDevice(), 0.5);
             double loss = replica.step().run(input.toDevice(), input.toDevice(),
                 new TrainStep.Context(1, 0, IndexSpan.whole(batch), 1e-3));
             replica.evaluator().evaluate(input.toDevice(), input.toDevice());

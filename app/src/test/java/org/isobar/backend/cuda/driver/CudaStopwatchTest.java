@@ -28,7 +28,7 @@ class CudaStopwatchTest {
             for (int round = 0; round < 2; round++) {
                 stopwatch.mark();
                 for (int i = 0; i < 3; i++) {
-                    device.ops().fill(tensor, i);
+                    device.ops().memory().fill(tensor, i);
                     stopwatch.mark();
                 }
                 double[] laps = stopwatch.laps();

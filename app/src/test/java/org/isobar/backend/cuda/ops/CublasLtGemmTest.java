@@ -60,15 +60,15 @@ class CublasLtGemmTest {
 
             Tensor dx = gpu.tensor(dtype, shift, m, k);
             gpu.poison(dx);
-            gpu.gemm().linearBackwardInput(dx, dy, weight, WriteMode.OVERWRITE);
+            gpu.products().linearBackwardInput(dx, dy, weight, WriteMode.OVERWRITE);
             bounds.check(gpu.download(dx), dtype, m, n, dys::at, weights::at, (row, column) -> 0);
             Matrix former = gpu.fill(dx, 4);
-            gpu.gemm().linearBackwardInput(dx, dy, weight, WriteMode.ADD);
+            gpu.products().linearBackwardInput(dx, dy, weight, WriteMode.ADD);
             bounds.check(gpu.download(dx), dtype, m, n, dys::at, weights::at, former::at);
 
             Tensor dWeight = gpu.tensor(DType.F32, 2 * shift, n, k);
             former = gpu.fill(dWeight, 5);
-            gpu.gemm().linearBackwardWeight(dWeight, dy, x);
+            gpu.products().linearBackwardWeight(dWeight, dy, x);
             bounds.check(gpu.download(dWeight), DType.F32, n, m, (row, column) -> dys.at(column, row), xs::at,
                 former::at);
         }
@@ -87,13 +87,13 @@ class CublasLtGemmTest {
                 Tensor y = gpu.tensor(result, shift, m, n);
                 Tensor bias = gpu.tensor(result, 0, n);
                 gpu.poison(y);
-                gpu.gemm().linear(y, x, weight, Epilogue.NONE);
+                gpu.products().linear(y, x, weight, Epilogue.NONE);
                 bounds.check(gpu.download(y), result, m, k, xs::at, (row, column) -> weights.at(column, row),
                     (row, column) -> 0);
                 for (int seed = 3; seed < 5; seed++) { // a plan serves any bias
                     Matrix biases = gpu.fill(bias, seed);
                     gpu.poison(y);
-                    gpu.gemm().linear(y, x, weight, new Epilogue.Bias(bias));
+                    gpu.products().linear(y, x, weight, new Epilogue.Bias(bias));
                     bounds.check(gpu.download(y), result, m, k, xs::at, (row, column) -> weights.at(column, row),
                         (row, column) -> biases.at(0, column));
                 }
@@ -118,7 +118,7 @@ class CublasLtGemmTest {
             Matrix biases = gpu.fill(bias, 3);
             gpu.poison(preActivation);
             gpu.poison(y);
-            gpu.gemm().linear(y, x, weight, new Epilogue.BiasGelu(bias, preActivation));
+            gpu.products().linear(y, x, weight, new Epilogue.BiasGelu(bias, preActivation));
             Matrix sums = gpu.download(preActivation);
             new Bounds(dtype, SinglePrecision.FULL).check(sums, dtype, m, k, xs::at,
                 (row, column) -> weights.at(column, row), (row, column) -> biases.at(0, column));
@@ -148,7 +148,7 @@ class CublasLtGemmTest {
             Tensor weight = gpu.tensor(DType.BF16, 0, 8, 16);
             Tensor y = gpu.tensor(DType.BF16, 0, 24, 8);
             Epilogue.Bias shifted = new Epilogue.Bias(gpu.tensor(DType.BF16, 8, 8));
-            assertThrows(IllegalArgumentException.class, () -> gpu.gemm().linear(y, x, weight, shifted));
+            assertThrows(IllegalArgumentException.class, () -> gpu.products().linear(y, x, weight, shifted));
         }
     }
 
@@ -162,16 +162,16 @@ class CublasLtGemmTest {
             List.of(x, weight, bias).forEach(tensor -> gpu.fill(tensor, 1));
             long[] natives = new long[3];
             for (int i = 0; i < natives.length; i++) {
-                gpu.gemm().linear(y, x, weight, Epilogue.NONE);
-                gpu.gemm().linear(y, x, weight, new Epilogue.Bias(bias));
-                gpu.gemm().linearBackwardInput(x, y, weight, WriteMode.ADD);
+                gpu.products().linear(y, x, weight, Epilogue.NONE);
+                gpu.products().linear(y, x, weight, new Epilogue.Bias(bias));
+                gpu.products().linearBackwardInput(x, y, weight, WriteMode.ADD);
                 natives[i] = Pointer.totalCount();
             }
-            assertEquals(3, gpu.gemm().plans());
+            assertEquals(3, gpu.products().plans());
             assertEquals(natives[0], natives[1]);
             assertEquals(natives[0], natives[2]);
-            gpu.gemm().linear(y.slice(1, 22), x.slice(1, 22), weight, Epilogue.NONE); // other rows, other alignment
-            assertEquals(4, gpu.gemm().plans());
+            gpu.products().linear(y.slice(1, 22), x.slice(1, 22), weight, Epilogue.NONE); // other rows, other alignment
+            assertEquals(4, gpu.products().plans());
         }
     }
 
@@ -184,10 +184,10 @@ class CublasLtGemmTest {
             gpu.fill(dy, 1);
             gpu.fill(x, 2);
             gpu.fill(dWeight, 3);
-            gpu.gemm().linearBackwardWeight(dWeight, dy, x);
+            gpu.products().linearBackwardWeight(dWeight, dy, x);
             double[] first = gpu.download(dWeight).values();
             gpu.fill(dWeight, 3);
-            gpu.gemm().linearBackwardWeight(dWeight, dy, x);
+            gpu.products().linearBackwardWeight(dWeight, dy, x);
             assertArrayEquals(first, gpu.download(dWeight).values());
         }
     }
@@ -197,7 +197,7 @@ class CublasLtGemmTest {
         try (GemmFixture gpu = new GemmFixture(SinglePrecision.FULL)) {
             Tensor square = gpu.tensor(DType.F64, 0, 2, 2);
             assertThrows(IllegalArgumentException.class,
-                () -> gpu.gemm().linear(square, square, square, Epilogue.NONE));
+                () -> gpu.products().linear(square, square, square, Epilogue.NONE));
         }
     }
 
@@ -208,10 +208,10 @@ class CublasLtGemmTest {
             Tensor weight = gpu.tensor(DType.F32, 0, 5, 4);
             Tensor y = gpu.tensor(DType.F16, 0, 3, 5);
             CudaException none = assertThrows(CudaException.class,
-                () -> gpu.gemm().linear(y, x, weight, Epilogue.NONE));
+                () -> gpu.products().linear(y, x, weight, Epilogue.NONE));
             assertTrue(none.getMessage().startsWith("cuBLASLt has no algorithm for product FORWARD of 5 x 4 by 4 x 3, "
                 + "F32 to F16, PLAIN, OVERWRITE, addresses aligned to "), none.getMessage());
-            assertEquals(0, gpu.gemm().plans());
+            assertEquals(0, gpu.products().plans());
         }
     }
 

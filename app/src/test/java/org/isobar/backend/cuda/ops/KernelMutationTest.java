@@ -43,11 +43,11 @@ class KernelMutationTest {
 
     private static List<Mutation> ofElements() {
         return List.of(
-            new Mutation("elementwise.cuh", "first + CHUNK < n ? first + CHUNK : n", "first + CHUNK", "gelu"),
+            new Mutation("elementwise.cuh", "first + CHUNK < n ? first + CHUNK : n", "first + CHUNK", "cast"),
             new Mutation("fill.cu", "(y + i)", "(y)", "fill"),
             new Mutation("cast.cu", "store(y + i,", "store(y + i + 1,", "cast"),
-            new Mutation("transpose_outer.cu", "place - column * rows", "place - column * columns", "transposeOuter"),
-            new Mutation("gelu.cu", "x < 0 ?", "x <= 1 ?", "gelu"),
+            new Mutation("gelu.cu", "*= normal(value[j])", "*= normal(value[0])", "linear"),
+            new Mutation("gelu.cu", "x < 0 ?", "x <= 1 ?", "linear"),
             new Mutation("gelu.cu", "store(dx + i, gradient)", "store(dx, gradient)", "biasGeluBackward",
                 Fusion.SEPARATE),
             new Mutation("residual.cu", "fmaf(factor, term[j], sum[j])", "fmaf(factor, sum[j], term[j])", "residual"),

@@ -140,10 +140,10 @@ class StagedCommunicatorTest {
             Tensor y = rank.arena().f32(MANY);
             List<Work> works = new ArrayList<>();
             for (int round = 0; round < 5; round++) {
-                rank.device().ops().copy(y, x);
+                rank.device().ops().memory().copy(y, x);
                 works.add(rank.communicator().allReduce(y, Reduction.AVERAGE.times(2)));
                 works.getLast().await();
-                rank.device().ops().copy(x, y);
+                rank.device().ops().memory().copy(x, y);
             }
             assertTrue(works.stream().allMatch(Work::done));
             assertArrayEquals(expected(MANY, i -> 32 * (i + 1)), rank.values(x));

@@ -10,11 +10,12 @@ import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.backend.cuda.kernels.TypedKernel;
 import org.isobar.device.ops.AdamConstants;
 import org.isobar.device.ops.LossScaling;
+import org.isobar.device.ops.UpdateOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** What an optimizer step does with flat ranges: unscaling, the step's decision, Adam. */
-final class CudaAdam {
+/** The optimizer over flat ranges: unscaling gradients, the decision on a step, Adam. */
+final class CudaUpdate implements UpdateOps {
     /** Enough to fill a multiprocessor; each works out Adam's factors once. */
     private static final int BLOCKS_OF_MULTIPROCESSOR = 8;
 
@@ -24,7 +25,7 @@ final class CudaAdam {
     private final LoadedKernel adam;
     private final TypedKernel adamWithCopy;
 
-    CudaAdam(OpResources context) {
+    CudaUpdate(OpResources context) {
         this.context = context;
         KernelProvider kernels = context.kernels();
         unscale = kernels.kernel("scaling.cu", "unscale");
@@ -42,17 +43,20 @@ final class CudaAdam {
         return variants;
     }
 
-    void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
         context.launcher().call(unscale).tensor(gradient).tensor(overflow).tensor(scale).int64(gradient.elements())
             .launch(ElementGrid.blocks(gradient.elements()), ElementGrid.THREADS);
     }
 
-    void advance(Tensor control, Tensor loss, LossScaling scaling) {
+    @Override
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) {
         context.launcher().call(advance).tensor(control).tensor(loss).float64(scaling.growth())
             .float64(scaling.backoff()).float64(scaling.interval()).launch(1, 1);
     }
 
-    void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         DType dtype = copy.dtype();
         LoadedKernel kernel = copy.aliases(parameter) ? adam : adamWithCopy.of(dtype);

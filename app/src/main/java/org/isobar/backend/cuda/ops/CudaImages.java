@@ -12,11 +12,12 @@ import org.isobar.backend.cuda.kernels.KernelProvider;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.device.ops.ImageOps;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.Tensor;
 
 /** Images to tokens and back, positions, and the normalization of images. */
-final class CudaPatches {
+final class CudaImages implements ImageOps {
     private static final String FILE = "patches.cu";
     private static final int THREADS = 256;
     /** Pixels of a line that a block takes where the order is channel last. */
@@ -29,7 +30,7 @@ final class CudaPatches {
     private final LoadedKernel addPositionsBackward;
     private final LoadedKernel normalize;
 
-    CudaPatches(OpResources context) {
+    CudaImages(OpResources context) {
         this.context = context;
         KernelProvider kernels = context.kernels();
         for (PatchShape.Order order : PatchShape.Order.values()) {
@@ -53,11 +54,13 @@ final class CudaPatches {
         return variants;
     }
 
-    void patchify(Tensor tokens, Tensor image, PatchShape shape) {
+    @Override
+    public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
         launch(patchify.get(shape.order()).of(tokens.dtype()), tokens, image, shape);
     }
 
-    void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
+    @Override
+    public void unpatchify(Tensor image, Tensor tokens, PatchShape shape) {
         launch(unpatchify.get(shape.order()).of(tokens.dtype()), image, tokens, shape);
     }
 
@@ -71,19 +74,22 @@ final class CudaPatches {
         }
     }
 
-    void addPositions(Tensor y, Tensor x, Tensor positions) {
+    @Override
+    public void addPositions(Tensor y, Tensor x, Tensor positions) {
         long sample = positions.elements();
         context.launcher().call(addPositions).tensor(y).tensor(x).tensor(positions).int64(sample)
             .launch(ElementGrid.blocks(sample), x.elements() / sample, 1, ElementGrid.THREADS, 0);
     }
 
-    void addPositionsBackward(Tensor dPositions, Tensor dy) {
+    @Override
+    public void addPositionsBackward(Tensor dPositions, Tensor dy) {
         long sample = dPositions.elements();
         context.launcher().call(addPositionsBackward).tensor(dPositions).tensor(dy).int64(sample)
             .int32(dy.elements() / sample).launch(ElementGrid.blocks(sample), ElementGrid.THREADS);
     }
 
-    void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
+    @Override
+    public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
         long fields = x.shape().extent(0) * x.shape().extent(1);
         long field = x.elements() / fields;
         context.launcher().call(normalize).tensor(y).tensor(x).tensor(mean).tensor(std).int64(field)

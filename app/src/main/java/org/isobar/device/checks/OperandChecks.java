@@ -1,19 +1,28 @@
-package org.isobar.device.ops;
+package org.isobar.device.checks;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.IndexSpan;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * The arguments of one call of an operation, checked one by one as they are named; {@link #check} then compares where
- * they lie. A violation is a mistake of the program, hence an {@link IllegalArgumentException} that names operation,
- * argument, what was expected and what was found.
+ * The arguments of one call of an operation. Each is checked as it is named, by its own type and shape; {@link #check}
+ * then compares where they lie in memory. A violation is a bug of the caller, hence an {@link IllegalArgumentException}
+ * that names operation, argument, what was expected and what was found.
  */
 final class OperandChecks {
+    /** The types that products can be computed in: "compute type" in the contract. */
+    static final Set<DType> COMPUTE = Collections.unmodifiableSet(EnumSet.of(DType.F32, DType.F16, DType.BF16));
+
     private final String operation;
     private final List<Argument> outputs = new ArrayList<>();
     private final List<Argument> inputs = new ArrayList<>();
@@ -25,43 +34,47 @@ final class OperandChecks {
         this.operation = operation;
     }
 
-    /** An F32 tensor that is written. */
-    OperandChecks output(String name, Tensor tensor, Extents expected) {
-        return output(name, tensor, DType.F32, expected);
+    /** Checks of an operation on images, (B, C, H, W), of which {@code tensor} is one. */
+    static OperandChecks ofImages(String operation, String name, Tensor tensor) {
+        return new OperandChecks(operation).require(tensor.shape().rank() == 4, name, "four dimensions",
+            tensor.shape());
     }
 
-    /** A tensor that is written. */
+    /** A tensor of type {@code dtype} that is written. */
     OperandChecks output(String name, Tensor tensor, DType dtype, Extents expected) {
-        require(name, tensor, dtype, expected);
-        outputs.add(new Argument(name, tensor, null));
-        return this;
+        return output(name, tensor, EnumSet.of(dtype), expected);
     }
 
-    /** An F32 tensor that is written, and that may be the very same elements as the input named {@code input}. */
-    OperandChecks outputInPlace(String name, Tensor tensor, Extents expected, String input) {
-        return outputInPlace(name, tensor, DType.F32, expected, input);
+    /** A tensor of one of {@code types} that is written. */
+    OperandChecks output(String name, Tensor tensor, Set<DType> types, Extents expected) {
+        return outputInPlace(name, tensor, types, expected, null);
     }
 
-    /** A tensor that is written, and that may be the very same elements as the input named {@code input}. */
+    /** A tensor of type {@code dtype} that is written and may be the same elements as the input {@code input}. */
     OperandChecks outputInPlace(String name, Tensor tensor, DType dtype, Extents expected, String input) {
-        require(name, tensor, dtype, expected);
+        return outputInPlace(name, tensor, EnumSet.of(dtype), expected, input);
+    }
+
+    /** A tensor of one of {@code types} that is written and may be the same elements as the input {@code input}. */
+    OperandChecks outputInPlace(String name, Tensor tensor, Set<DType> types, Extents expected, String input) {
+        require(name, tensor, types, expected);
         outputs.add(new Argument(name, tensor, input));
         return this;
     }
 
-    /** An F32 tensor that is only read. */
-    OperandChecks input(String name, Tensor tensor, Extents expected) {
-        return input(name, tensor, DType.F32, expected);
+    /** A tensor of type {@code dtype} that is only read. */
+    OperandChecks input(String name, Tensor tensor, DType dtype, Extents expected) {
+        return input(name, tensor, EnumSet.of(dtype), expected);
     }
 
-    /** A tensor that is only read. */
-    OperandChecks input(String name, Tensor tensor, DType dtype, Extents expected) {
-        require(name, tensor, dtype, expected);
+    /** A tensor of one of {@code types} that is only read. */
+    OperandChecks input(String name, Tensor tensor, Set<DType> types, Extents expected) {
+        require(name, tensor, types, expected);
         inputs.add(new Argument(name, tensor, null));
         return this;
     }
 
-    /** A mask over {@code extents}: it must say for each dimension how it lies in the global one. */
+    /** A mask over {@code extents}; for each dimension it must have a span of the global one that holds the extent. */
     OperandChecks mask(String name, Dropout dropout, long... extents) {
         if (dropout.isNone()) {
             return this;
@@ -76,7 +89,7 @@ final class OperandChecks {
         return require(fits, name, "spans that hold " + Arrays.toString(extents), spans);
     }
 
-    /** Anything else that must hold of an argument. */
+    /** Any other condition on an argument. */
     OperandChecks require(boolean holds, String name, String expected, Object found) {
         if (!holds) {
             throw new IllegalArgumentException(operation + ": argument '" + name + "': expected " + expected
@@ -85,7 +98,7 @@ final class OperandChecks {
         return this;
     }
 
-    /** Outputs share no byte with each other, nor with inputs but where it was allowed. */
+    /** Checks that outputs share no byte with each other, and none with inputs except where that was allowed. */
     void check() {
         for (int i = 0; i < outputs.size(); i++) {
             Argument output = outputs.get(i);
@@ -110,9 +123,13 @@ final class OperandChecks {
         return "[" + tensor.offset() + ", " + (tensor.offset() + tensor.bytes()) + ")";
     }
 
-    private void require(String name, Tensor tensor, DType dtype, Extents expected) {
-        require(tensor.dtype() == dtype && expected.matches(tensor.shape()), name, dtype + " " + expected,
-            tensor.dtype() + " " + tensor.shape());
+    private void require(String name, Tensor tensor, Set<DType> types, Extents expected) {
+        boolean typed = types.contains(tensor.dtype());
+        if (!typed || !expected.matches(tensor.shape())) {
+            String type = typed ? tensor.dtype().toString()
+                : types.stream().map(DType::toString).collect(Collectors.joining(" or "));
+            require(false, name, type + " " + expected, tensor.dtype() + " " + tensor.shape());
+        }
     }
 
     /** What the shape of an argument must be. */

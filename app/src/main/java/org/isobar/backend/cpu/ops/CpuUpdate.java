@@ -7,8 +7,10 @@ import static org.isobar.backend.cpu.vector.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.concurrent.atomic.AtomicBoolean;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
+import jdk.incubator.vector.VectorOperators;
 
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
@@ -17,26 +19,62 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AdamConstants;
 import org.isobar.device.ops.LossScaling;
 import org.isobar.device.ops.StepControl;
+import org.isobar.device.ops.UpdateOps;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Adam (Kingma and Ba, 2015) in the order of operations and roundings of PyTorch: factors are worked out in double and
- * rounded, and the update is (step m) / (sqrt(v) / sqrt(1 - b2^t) + epsilon).
+ * Unscaling, the decision on a step, and Adam (Kingma and Ba, 2015). Adam has the order of operations and the roundings
+ * of PyTorch: factors are computed in double and rounded, and the update is
+ * (step m) / (sqrt(v) / sqrt(1 - b2^t) + epsilon).
  */
-final class CpuAdam {
+final class CpuUpdate implements UpdateOps {
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
 
     private final WorkerPool pool;
 
-    CpuAdam(WorkerPool pool) {
+    CpuUpdate(WorkerPool pool) {
         this.pool = pool;
     }
 
-    /** See {@link StepControl}. */
-    static void advance(Tensor control, Tensor loss, LossScaling scaling) {
+    @Override
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+        MemorySegment gradients = HostStorage.of(gradient);
+        float factor = (float) (1 / HostStorage.of(scale).getAtIndex(DOUBLE, 0));
+        AtomicBoolean finite = new AtomicBoolean(true);
+        ChunkedRange.run(pool, gradient.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
+            if (!unscale(slice(gradients, from, to), factor)) {
+                finite.setPlain(false); // every worker that writes this writes the same
+            }
+        });
+        if (!finite.get()) {
+            HostStorage.of(overflow).setAtIndex(DOUBLE, 0, 1);
+        }
+    }
+
+    /** {@code x *= factor}; whether all are finite then. */
+    private static boolean unscale(MemorySegment x, float factor) {
+        VectorMask<Float> finite = Lanes.F32.maskAll(true);
+        int n = Lanes.count(x);
+        int i = 0;
+        for (; i <= n - WIDTH; i += WIDTH) {
+            FloatVector scaled = load(x, i).mul(factor);
+            finite = finite.and(scaled.test(VectorOperators.IS_FINITE));
+            store(x, i, scaled);
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            FloatVector scaled = load(x, i, rest).mul(factor);
+            finite = finite.and(scaled.test(VectorOperators.IS_FINITE)); // lanes behind the end are zero
+            store(x, i, scaled, rest);
+        }
+        return finite.allTrue();
+    }
+
+    @Override
+    public void advance(Tensor control, Tensor loss, LossScaling scaling) {
         MemorySegment numbers = HostStorage.of(control);
-        judge(numbers, HostStorage.of(loss).getAtIndex(DOUBLE, 0));
+        checkLoss(numbers, HostStorage.of(loss).getAtIndex(DOUBLE, 0));
         if (numbers.getAtIndex(DOUBLE, StepControl.HALT) == StepControl.HALTED) {
             return;
         }
@@ -58,8 +96,8 @@ final class CpuAdam {
         numbers.setAtIndex(DOUBLE, StepControl.GOOD_STEPS, good);
     }
 
-    /** Has the step skipped if its loss is not finite; an armed control halts there, and has all others skipped. */
-    private static void judge(MemorySegment numbers, double loss) {
+    /** Marks the step as skipped if its loss is not finite; an armed control then halts and skips all later steps. */
+    private static void checkLoss(MemorySegment numbers, double loss) {
         double halt = numbers.getAtIndex(DOUBLE, StepControl.HALT);
         if (!Double.isFinite(loss)) {
             halt = halt == StepControl.ARMED ? StepControl.HALTED : halt;
@@ -76,7 +114,8 @@ final class CpuAdam {
     }
 
     /** Moves nothing if the step overflowed. The copy is made of parameters that are still in cache. */
-    void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
+    @Override
+    public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
         MemorySegment controls = HostStorage.of(control);
         if (controls.getAtIndex(DOUBLE, StepControl.OVERFLOW) != 0) {

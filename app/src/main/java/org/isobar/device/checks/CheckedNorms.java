@@ -1,0 +1,84 @@
+package org.isobar.device.checks;
+
+import static org.isobar.device.checks.OperandChecks.COMPUTE;
+import static org.isobar.device.checks.OperandChecks.Extents.flat;
+import static org.isobar.device.checks.OperandChecks.Extents.like;
+import static org.isobar.tensor.DType.F32;
+
+import org.isobar.device.checks.OperandChecks.Extents;
+import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.NormOps;
+import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.Tensor;
+
+/** Checks the arguments of {@link NormOps}. */
+record CheckedNorms(NormOps ops) implements NormOps {
+    @Override
+    public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new OperandChecks("layerNorm")
+            .output("y", y, COMPUTE, like(x))
+            .output("mean", mean, F32, statistics)
+            .output("invStd", invStd, F32, statistics)
+            .input("x", x, F32, like(x))
+            .input("gamma", gamma, F32, row)
+            .input("beta", beta, F32, row)
+            .require(epsilon >= 0, "epsilon", "no negative number", epsilon)
+            .check();
+        ops.layerNorm(y, mean, invStd, x, gamma, beta, epsilon);
+    }
+
+    @Override
+    public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new OperandChecks("layerNormRecompute")
+            .output("y", y, COMPUTE, like(x))
+            .input("x", x, F32, like(x))
+            .input("mean", mean, F32, statistics)
+            .input("invStd", invStd, F32, statistics)
+            .input("gamma", gamma, F32, row)
+            .input("beta", beta, F32, row)
+            .check();
+        ops.layerNormRecompute(y, x, mean, invStd, gamma, beta);
+    }
+
+    @Override
+    public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
+        Tensor invStd, Tensor gamma, WriteMode write) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new OperandChecks("layerNormBackward")
+            .output("dx", dx, F32, like(x))
+            .output("dGamma", dGamma, F32, row)
+            .output("dBeta", dBeta, F32, row)
+            .input("dy", dy, COMPUTE, like(x))
+            .input("x", x, F32, like(x))
+            .input("mean", mean, F32, statistics)
+            .input("invStd", invStd, F32, statistics)
+            .input("gamma", gamma, F32, row)
+            .check();
+        ops.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+    }
+
+    @Override
+    public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
+        Dropout dropPath, Tensor gamma, Tensor beta, double epsilon) {
+        Extents statistics = flat(x.shape().rows());
+        Extents row = flat(x.shape().extent(-1));
+        new OperandChecks("residualLayerNorm")
+            .output("y", y, branch.dtype(), like(x))
+            .outputInPlace("z", z, F32, like(x), "x")
+            .output("mean", mean, F32, statistics)
+            .output("invStd", invStd, F32, statistics)
+            .input("x", x, F32, like(x))
+            .input("branch", branch, COMPUTE, like(x))
+            .mask("dropPath", dropPath, x.shape().extent(0))
+            .input("gamma", gamma, F32, row)
+            .input("beta", beta, F32, row)
+            .require(epsilon >= 0, "epsilon", "no negative number", epsilon)
+            .check();
+        ops.residualLayerNorm(y, z, mean, invStd, x, branch, dropPath, gamma, beta, epsilon);
+    }
+}

@@ -1,0 +1,67 @@
+package org.isobar.device.ops;
+
+import org.isobar.tensor.Tensor;
+
+/**
+ * Layer normalization over the last dimension (Ba, Kiros, Hinton, 2016). {@link TensorOps} explains how shapes and
+ * types are written.
+ */
+public interface NormOps {
+    /**
+     * {@code y = (x - mean) / sqrt(var + epsilon) * gamma + beta}, with the biased variance.
+     *
+     * @param y       (M, C), compute type
+     * @param mean    (M), F32, written
+     * @param invStd  (M), F32, written: 1 / sqrt(var + epsilon)
+     * @param x       (M, C), F32
+     * @param gamma   (C), F32
+     * @param beta    (C), F32
+     * @param epsilon not negative
+     */
+    void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon);
+
+    /**
+     * Computes {@link #layerNorm} again from statistics that are known.
+     *
+     * @param y      (M, C), compute type
+     * @param x      (M, C), F32
+     * @param mean   (M), F32
+     * @param invStd (M), F32
+     * @param gamma  (C), F32
+     * @param beta   (C), F32
+     */
+    void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta);
+
+    /**
+     * Gradients of {@link #layerNorm}: overwrites {@code dx} or adds to it; adds to {@code dGamma} and {@code dBeta}.
+     *
+     * @param dx     (M, C), F32
+     * @param dGamma (C), F32
+     * @param dBeta  (C), F32
+     * @param dy     (M, C), compute type
+     * @param x      (M, C), F32
+     * @param mean   (M), F32
+     * @param invStd (M), F32
+     * @param gamma  (C), F32
+     */
+    void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
+        Tensor gamma, WriteMode write);
+
+    /**
+     * {@link ResidualOps#residual} and {@link #layerNorm} of its result in one pass over memory: {@code z = x + mask *
+     * branch}, {@code y = norm(z)}. {@code z} may be {@code x}.
+     *
+     * @param y        (B, T, C), as branch
+     * @param z        (B, T, C), F32
+     * @param mean     (B T), F32, written
+     * @param invStd   (B T), F32, written
+     * @param x        (B, T, C), F32
+     * @param branch   (B, T, C), compute type
+     * @param dropPath over (B)
+     * @param gamma    (C), F32
+     * @param beta     (C), F32
+     * @param epsilon  not negative
+     */
+    void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
+        Tensor gamma, Tensor beta, double epsilon);
+}
