@@ -173,7 +173,8 @@ public final class VerifyCommand implements Callable<Integer> {
 
     private static boolean contract(Device device, PrintWriter out) {
         Map<DType, List<ContractCase>> cases = TensorOpsContract.cases(device).stream()
-            .collect(Collectors.groupingBy(ContractCase::dtype, () -> new EnumMap<>(DType.class), Collectors.toList()));
+            .collect(Collectors.groupingBy(one -> one.types().compute(), () -> new EnumMap<>(DType.class),
+            Collectors.toList()));
         boolean holds = true;
         for (Map.Entry<DType, List<ContractCase>> ofType : cases.entrySet()) {
             int failed = 0;

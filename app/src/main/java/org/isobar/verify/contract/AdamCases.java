@@ -44,7 +44,7 @@ final class AdamCases {
     }
 
     private static ContractCase adam(DType a, String variant, int n, double[] control, AdamConstants constants) {
-        return new ContractCase(a, "adam", variant, bench -> {
+        return new ContractCase("adam", OperandTypes.of(a, "copy").with(DType.F64, "control"), variant, bench -> {
             double[] m = bench.random("moment1", n);
             double[] v = bench.random("moment2", n);
             double[] g = bench.random("gradient", n);
@@ -59,11 +59,11 @@ final class AdamCases {
                 g[n / 2] = Double.NaN;
             }
             GuardedTensor parameter = bench.inOut("parameter", n);
-            GuardedTensor copy = a == DType.F32 ? parameter : bench.inOut(a, "copy", parameter.values(), n);
-            GuardedTensor gradient = bench.input(DType.F32, "gradient", g, n);
-            GuardedTensor moment1 = bench.inOut(DType.F32, "moment1", m, n);
-            GuardedTensor moment2 = bench.inOut(DType.F32, "moment2", v, n);
-            GuardedTensor steering = bench.input(DType.F64, "control", control, StepControl.SIZE);
+            GuardedTensor copy = a == DType.F32 ? parameter : bench.inOut("copy", parameter.values(), n);
+            GuardedTensor gradient = bench.input("gradient", g, n);
+            GuardedTensor moment1 = bench.inOut("moment1", m, n);
+            GuardedTensor moment2 = bench.inOut("moment2", v, n);
+            GuardedTensor steering = bench.input("control", control, StepControl.SIZE);
             bench.ops().updates().adam(parameter.tensor(), copy.tensor(), gradient.tensor(), moment1.tensor(),
                 moment2.tensor(), steering.tensor(), constants);
             ReferenceOps.AdamState expected = ReferenceOps.adam(parameter.values(), g, m, v, control, constants);

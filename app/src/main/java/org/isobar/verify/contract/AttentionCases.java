@@ -59,21 +59,21 @@ final class AttentionCases {
     private static GuardedTensor query(DType a, OperationBench bench, AttentionShape shape, double sharpness) {
         double[] q = bench.random("q", shape.batch() * shape.queries() * shape.heads() * shape.headDim());
         Arrays.setAll(q, i -> sharpness * q[i]);
-        return bench.input(a, "q", q, shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+        return bench.input("q", q, shape.batch(), shape.queries(), shape.heads(), shape.headDim());
     }
 
     private static ReferenceAttention reference(DType a, OperationBench bench, GuardedTensor q, GuardedTensor kv,
         AttentionShape shape,
         Dropout dropout) {
-        return new ReferenceAttention(q.values(), kv.values(), shape, dropout, a, bench.operandRoundoff(a));
+        return new ReferenceAttention(q.values(), kv.values(), shape, dropout, a, bench.operandRoundoff("q"));
     }
 
     private static ContractCase forward(DType a, String variant, AttentionShape shape, double sharpness,
         Dropout dropout) {
-        return new ContractCase(a, "attention", variant, bench -> {
+        return new ContractCase("attention", OperandTypes.of(a, "out", "q", "kv"), variant, bench -> {
             GuardedTensor q = query(a, bench, shape, sharpness);
-            GuardedTensor kv = bench.input(a, "kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
-            GuardedTensor out = bench.output(a, "out", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+            GuardedTensor kv = bench.input("kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            GuardedTensor out = bench.output("out", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
             GuardedTensor lse = bench.output("lse", shape.batch(), shape.heads(), shape.queries());
             bench.ops().attention().attention(out.tensor(), lse.tensor(), q.tensor(), kv.tensor(), shape, dropout);
             ReferenceAttention reference = reference(a, bench, q, kv, shape, dropout);
@@ -84,18 +84,19 @@ final class AttentionCases {
 
     private static ContractCase backward(DType a, String variant, AttentionShape shape, double sharpness,
         Dropout dropout) {
-        return new ContractCase(a, "attentionBackward", variant, bench -> {
+        OperandTypes types = OperandTypes.of(a, "dq", "dkv", "dOut", "q", "kv", "out");
+        return new ContractCase("attentionBackward", types, variant, bench -> {
             GuardedTensor q = query(a, bench, shape, sharpness);
-            GuardedTensor kv = bench.input(a, "kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            GuardedTensor kv = bench.input("kv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
             ReferenceAttention reference = reference(a, bench, q, kv, shape, dropout);
             GuardedTensor out =
-                bench.input(a, "out", reference.out().values(), shape.batch(), shape.queries(), shape.heads(),
+                bench.input("out", reference.out().values(), shape.batch(), shape.queries(), shape.heads(),
                 shape.headDim());
             GuardedTensor lse =
                 bench.input("lse", reference.lse().values(), shape.batch(), shape.heads(), shape.queries());
-            GuardedTensor dOut = bench.input(a, "dOut", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
-            GuardedTensor dq = bench.output(a, "dq", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
-            GuardedTensor dkv = bench.output(a, "dkv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+            GuardedTensor dOut = bench.input("dOut", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+            GuardedTensor dq = bench.output("dq", shape.batch(), shape.queries(), shape.heads(), shape.headDim());
+            GuardedTensor dkv = bench.output("dkv", shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
             bench.ops().attention().attentionBackward(dq.tensor(), dkv.tensor(), dOut.tensor(), q.tensor(), kv.tensor(),
                 out.tensor(), lse.tensor(), shape, dropout);
             ReferenceAttention.Gradients expected = reference.backward(dOut.values(), out.values());

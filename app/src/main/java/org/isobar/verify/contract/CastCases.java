@@ -35,10 +35,10 @@ final class CastCases {
     }
 
     private static ContractCase cast(DType from, DType to, String variant, Function<OperationBench, double[]> values) {
-        return new ContractCase(from, "cast", "to " + to + " " + variant, bench -> {
+        return new ContractCase("cast", OperandTypes.of(from, "x").with(to, "y"), "to " + to + " " + variant, bench -> {
             double[] numbers = values.apply(bench);
-            GuardedTensor x = bench.input(from, "x", numbers, numbers.length);
-            GuardedTensor y = bench.output(to, "y", 1, numbers.length);
+            GuardedTensor x = bench.input("x", numbers, numbers.length);
+            GuardedTensor y = bench.output("y", 1, numbers.length);
             bench.ops().memory().cast(y.tensor(), x.tensor());
             bench.expect(y, ExpectedTensor.exactly(x.values()));
         });

@@ -49,14 +49,15 @@ final class GeluCases {
 
     /** The product is zero, so that GELU is given the bias as it is. */
     private static ContractCase forward(DType a, String variant, Function<OperationBench, double[]> arguments) {
-        return new ContractCase(a, "linear", "and GELU " + variant, bench -> {
+        return new ContractCase("linear",
+            OperandTypes.of(a, "x", "weight", "y", "bias", "preActivation"), "and GELU " + variant, bench -> {
             double[] values = arguments.apply(bench);
             int n = values.length;
-            GuardedTensor x = bench.input(a, "x", new double[2], 2, 1);
-            GuardedTensor weight = bench.input(a, "weight", new double[n], n, 1);
-            GuardedTensor bias = bench.input(a, "bias", values, n);
-            GuardedTensor u = bench.output(a, "preActivation", 2, n);
-            GuardedTensor y = bench.output(a, "y", 2, n);
+            GuardedTensor x = bench.input("x", new double[2], 2, 1);
+            GuardedTensor weight = bench.input("weight", new double[n], n, 1);
+            GuardedTensor bias = bench.input("bias", values, n);
+            GuardedTensor u = bench.output("preActivation", 2, n);
+            GuardedTensor y = bench.output("y", 2, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(),
                 new Epilogue.BiasGelu(bias.tensor(), u.tensor()));
             double[] biases = bias.values();
@@ -68,15 +69,15 @@ final class GeluCases {
 
     private static ContractCase backward(DType a, String variant, int rows, int columns,
         Function<OperationBench, double[]> arguments) {
-        return new ContractCase(a, "biasGeluBackward", variant, bench -> {
-            GuardedTensor dy = bench.input(a, "dy", rows, columns);
-            backward(a, bench, bench.output(a, "dx", rows, columns), dy, arguments.apply(bench));
+        return new ContractCase("biasGeluBackward", OperandTypes.of(a, "dx", "y", "dy", "x"), variant, bench -> {
+            GuardedTensor dy = bench.input("dy", rows, columns);
+            backward(a, bench, bench.output("dx", rows, columns), dy, arguments.apply(bench));
         });
     }
 
     private static ContractCase backwardInPlace(DType a) {
-        return new ContractCase(a, "biasGeluBackward", "in place", bench -> {
-            GuardedTensor dy = bench.inOut(a, "dy", 3, 17, 59);
+        return new ContractCase("biasGeluBackward", OperandTypes.of(a, "dx", "y", "dy", "x"), "in place", bench -> {
+            GuardedTensor dy = bench.inOut("dy", 3, 17, 59);
             backward(a, bench, dy, dy, arguments(bench, 3 * 17 * 59));
         });
     }
@@ -86,8 +87,8 @@ final class GeluCases {
      */
     private static void backward(DType a, OperationBench bench, GuardedTensor dx, GuardedTensor dy, double[] values) {
         long[] extents = dy.tensor().shape().extents();
-        GuardedTensor x = bench.input(a, "x", values, extents);
-        GuardedTensor y = bench.output(a, "y", extents);
+        GuardedTensor x = bench.input("x", values, extents);
+        GuardedTensor y = bench.output("y", extents);
         GuardedTensor dBias = bench.inOut("dBias", extents[extents.length - 1]);
         bench.ops().products().biasGeluBackward(dx.tensor(), y.tensor(), dBias.tensor(), dy.tensor(), x.tensor());
         bench.expect(dx, ReferenceOps.geluBackward(dy.values(), x.values()));

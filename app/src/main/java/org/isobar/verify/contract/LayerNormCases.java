@@ -37,12 +37,12 @@ final class LayerNormCases {
     }
 
     private static ContractCase forward(DType a, String variant, int m, int c, double offset) {
-        return new ContractCase(a, "layerNorm", variant, bench ->
+        return new ContractCase("layerNorm", OperandTypes.of(a, "y"), variant, bench ->
             forward(a, bench, shifted(bench, m * c, offset), m, c));
     }
 
     private static ContractCase forwardOfConstantRows(DType a) {
-        return new ContractCase(a, "layerNorm", "of rows without variance", bench -> {
+        return new ContractCase("layerNorm", OperandTypes.of(a, "y"), "of rows without variance", bench -> {
             double[] x = new double[4 * 50];
             Arrays.setAll(x, i -> new double[] {0, 1, -3.5, 1e-4f}[i / 50]);
             forward(a, bench, x, 4, 50);
@@ -53,7 +53,7 @@ final class LayerNormCases {
         GuardedTensor x = bench.input("x", values, 1, m, c);
         GuardedTensor gamma = bench.input("gamma", c);
         GuardedTensor beta = bench.input("beta", c);
-        GuardedTensor y = bench.output(a, "y", 1, m, c);
+        GuardedTensor y = bench.output("y", 1, m, c);
         GuardedTensor mean = bench.output("mean", m);
         GuardedTensor invStd = bench.output("invStd", m);
         bench.ops().norms()
@@ -66,7 +66,7 @@ final class LayerNormCases {
     }
 
     private static ContractCase recompute(DType a, String variant, int m, int c) {
-        return new ContractCase(a, "layerNormRecompute", variant, bench -> {
+        return new ContractCase("layerNormRecompute", OperandTypes.of(a, "y"), variant, bench -> {
             GuardedTensor x = bench.input("x", m, c);
             GuardedTensor mean = bench.input("mean", m);
             double[] deviations = bench.random("invStd", m);
@@ -74,7 +74,7 @@ final class LayerNormCases {
             GuardedTensor invStd = bench.input("invStd", deviations, m);
             GuardedTensor gamma = bench.input("gamma", c);
             GuardedTensor beta = bench.input("beta", c);
-            GuardedTensor y = bench.output(a, "y", m, c);
+            GuardedTensor y = bench.output("y", m, c);
             bench.ops().norms()
                 .layerNormRecompute(y.tensor(), x.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(),
                 beta.tensor());
@@ -84,14 +84,14 @@ final class LayerNormCases {
     }
 
     private static ContractCase backward(DType a, String variant, int m, int c, double offset, WriteMode write) {
-        return new ContractCase(a, "layerNormBackward", variant, bench -> {
+        return new ContractCase("layerNormBackward", OperandTypes.of(a, "dy"), variant, bench -> {
             double[] values = shifted(bench, m * c, offset);
             ReferenceLayerNorm statistics = new ReferenceLayerNorm(values, c, EPSILON);
             GuardedTensor x = bench.input("x", values, m, c);
             GuardedTensor mean = bench.input("mean", statistics.mean(), m);
             GuardedTensor invStd = bench.input("invStd", statistics.invStd(), m);
             GuardedTensor gamma = bench.input("gamma", c);
-            GuardedTensor dy = bench.input(a, "dy", m, c);
+            GuardedTensor dy = bench.input("dy", m, c);
             GuardedTensor dGamma = bench.inOut("dGamma", c);
             GuardedTensor dBeta = bench.inOut("dBeta", c);
             GuardedTensor dx = write == WriteMode.ADD ? bench.inOut("dx", m, c) : bench.output("dx", m, c);

@@ -28,11 +28,12 @@ final class LossCases {
     }
 
     private static ContractCase loss(String variant, int b, int c, int h, int w) {
-        return new ContractCase(DType.F32, "relativeL2Loss", variant, bench -> {
+        return new ContractCase("relativeL2Loss", OperandTypes.SINGLE.with(DType.F64, "loss", "norms"), variant,
+            bench -> {
             GuardedTensor prediction = bench.input("prediction", b, c, h, w);
             GuardedTensor target = bench.input("target", b, c, h, w);
-            GuardedTensor loss = bench.output(DType.F64, "loss", 1);
-            GuardedTensor norms = bench.output(DType.F64, "norms", b, 2);
+            GuardedTensor loss = bench.output("loss", 1);
+            GuardedTensor norms = bench.output("norms", b, 2);
             bench.ops().losses().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
             ExpectedTensor expected = ReferenceImages.norms(prediction.values(), target.values(), b);
             bench.expect(norms, expected);
@@ -41,7 +42,8 @@ final class LossCases {
     }
 
     private static ContractCase backward(String variant, int b, int c, int h, int w, double scale) {
-        return new ContractCase(DType.F32, "relativeL2LossBackward", variant, bench -> {
+        return new ContractCase("relativeL2LossBackward", OperandTypes.SINGLE.with(DType.F64, "norms", "scale"),
+            variant, bench -> {
             GuardedTensor prediction = bench.input("prediction", b, c, h, w);
             GuardedTensor target = bench.input("target", b, c, h, w);
             GuardedTensor dPrediction = bench.output("dPrediction", b, c, h, w);
@@ -51,11 +53,12 @@ final class LossCases {
 
     /** In place, and with a sample whose difference is zero. */
     private static ContractCase backwardOfPerfectSample() {
-        return new ContractCase(DType.F32, "relativeL2LossBackward", "in place, with a perfect sample", bench -> {
+        return new ContractCase("relativeL2LossBackward", OperandTypes.SINGLE.with(DType.F64, "norms", "scale"),
+            "in place, with a perfect sample", bench -> {
             double[] values = bench.random("target", 3 * 2 * 4 * 5);
             double[] close = bench.random("prediction", values.length);
             System.arraycopy(values, 40, close, 40, 40);
-            GuardedTensor prediction = bench.inOut(DType.F32, "prediction", close, 3, 2, 4, 5);
+            GuardedTensor prediction = bench.inOut("prediction", close, 3, 2, 4, 5);
             GuardedTensor target = bench.input("target", values, 3, 2, 4, 5);
             backward(bench, prediction, prediction, target, 2);
         });
@@ -65,8 +68,8 @@ final class LossCases {
         GuardedTensor target, double scale) {
         int b = (int) target.tensor().shape().extent(0);
         double[] norms = ReferenceImages.norms(prediction.values(), target.values(), b).values();
-        GuardedTensor normsProbe = bench.input(DType.F64, "norms", norms, b, 2);
-        GuardedTensor scaleProbe = bench.input(DType.F64, "scale", new double[] {scale}, 1);
+        GuardedTensor normsProbe = bench.input("norms", norms, b, 2);
+        GuardedTensor scaleProbe = bench.input("scale", new double[] {scale}, 1);
         bench.ops().losses().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
             normsProbe.tensor(), scaleProbe.tensor());
         bench.expect(dPrediction,
@@ -74,10 +77,10 @@ final class LossCases {
     }
 
     private static ContractCase rmse(String variant, int b, int c, int h, int w) {
-        return new ContractCase(DType.F32, "weightedRmse", variant, bench -> {
+        return new ContractCase("weightedRmse", OperandTypes.SINGLE.with(DType.F64, "rmse"), variant, bench -> {
             GuardedTensor prediction = bench.input("prediction", b, c, h, w);
             GuardedTensor target = bench.input("target", b, c, h, w);
-            GuardedTensor rmse = bench.output(DType.F64, "rmse", c);
+            GuardedTensor rmse = bench.output("rmse", c);
             bench.ops().losses().weightedRmse(rmse.tensor(), prediction.tensor(), target.tensor());
             bench.expect(rmse, ReferenceImages.weightedRmse(prediction.values(), target.values(), b, c, h, w));
         });

@@ -24,8 +24,8 @@ final class MemoryCases {
     }
 
     private static ContractCase fill(int n, DType dtype, double value) {
-        return new ContractCase(dtype, "fill", "of " + n + " with " + value, bench -> {
-            GuardedTensor y = bench.output(dtype, "y", n);
+        return new ContractCase("fill", OperandTypes.of(dtype, "y"), "of " + n + " with " + value, bench -> {
+            GuardedTensor y = bench.output("y", n);
             bench.ops().memory().fill(y.tensor(), value);
             double[] values = new double[n];
             Arrays.fill(values, value);
@@ -34,9 +34,9 @@ final class MemoryCases {
     }
 
     private static ContractCase copy(int n, DType dtype) {
-        return new ContractCase(dtype, "copy", "of " + n, bench -> {
-            GuardedTensor x = bench.input(dtype, "x", n);
-            GuardedTensor y = bench.output(dtype, "y", 1, n);
+        return new ContractCase("copy", OperandTypes.of(dtype, "y", "x"), "of " + n, bench -> {
+            GuardedTensor x = bench.input("x", n);
+            GuardedTensor y = bench.output("y", 1, n);
             bench.ops().memory().copy(y.tensor(), x.tensor());
             bench.expect(y, ExpectedTensor.exactly(x.values()));
         });

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ReferenceOps;
 
 /** Fields to numbers of mean 0 and deviation 1, channel by channel. */
@@ -15,9 +14,9 @@ final class NormalizeCases {
         List<ContractCase> cases = new ArrayList<>();
         for (int[] size : new int[][] {{1, 1, 1, 1}, {3, 2, 5, 7}, {2, 3, 32, 64}, {1, 20, 33, 47}}) {
             String variant = size[0] + " x " + size[1] + " x " + size[2] + " x " + size[3];
-            cases.add(new ContractCase(DType.F32, "normalize", variant, bench ->
+            cases.add(new ContractCase("normalize", OperandTypes.SINGLE, variant, bench ->
                 normalize(bench, bench.input("x", extents(size)), bench.output("y", extents(size)))));
-            cases.add(new ContractCase(DType.F32, "normalize", variant + " in place", bench -> {
+            cases.add(new ContractCase("normalize", OperandTypes.SINGLE, variant + " in place", bench -> {
                 GuardedTensor x = bench.inOut("x", extents(size));
                 normalize(bench, x, x);
             }));

@@ -16,7 +16,7 @@ import org.isobar.tensor.Shape;
 import org.isobar.verify.reference.ExpectedTensor;
 
 /**
- * Where one case is tried: it lays out tensors between guards, fills them with seeded numbers or with poison, and
+ * Runs one case on a device. It lays out operands between guards, fills them with seeded numbers or with poison, and
  * afterwards compares results with what is expected and everything else with what it was.
  */
 public final class OperationBench implements AutoCloseable {
@@ -25,13 +25,15 @@ public final class OperationBench implements AutoCloseable {
 
     private final Device device;
     private final String caseName;
+    private final OperandTypes types;
     private final org.isobar.device.DeviceArena arena;
     private final Arena host = Arena.ofConfined();
     private final List<GuardedTensor> probes = new ArrayList<>();
 
-    OperationBench(Device device, String caseName) {
+    OperationBench(Device device, String caseName, OperandTypes types) {
         this.device = device;
         this.caseName = caseName;
+        this.types = types;
         arena = device.arena("verify", ARENA_BYTES);
     }
 
@@ -48,60 +50,40 @@ public final class OperationBench implements AutoCloseable {
         return numbers;
     }
 
-    /** Largest relative error with which products take in an operand of that type. */
-    double operandRoundoff(DType dtype) {
-        return device.operandRoundoff(dtype);
+    /** Largest relative error with which products take in that operand. */
+    double operandRoundoff(String operand) {
+        return device.operandRoundoff(types.of(operand));
     }
 
-    /** An F32 tensor of random numbers that the operation must leave as it is. */
+    /** An operand of random numbers that the operation must leave as it is. */
     GuardedTensor input(String name, long... extents) {
-        return input(DType.F32, name, extents);
+        return input(name, random(name, Shape.of(extents).elements()), extents);
     }
 
-    /** A tensor of random numbers that the operation must leave as it is. */
-    GuardedTensor input(DType dtype, String name, long... extents) {
-        return input(dtype, name, random(name, Shape.of(extents).elements()), extents);
-    }
-
-    /** An F32 tensor of given numbers that the operation must leave as it is. */
+    /** An operand of given numbers, rounded to its type, that the operation must leave as it is. */
     GuardedTensor input(String name, double[] values, long... extents) {
-        return input(DType.F32, name, values, extents);
+        return probe(name, false, values, extents);
     }
 
-    /** A tensor of given numbers, rounded to its type, that the operation must leave as it is. */
-    GuardedTensor input(DType dtype, String name, double[] values, long... extents) {
-        return probe(name, false, dtype, values, extents);
-    }
-
-    /** An F32 tensor of random numbers that the operation adds to or works on in place. */
+    /** An operand of random numbers that the operation adds to or works on in place. */
     GuardedTensor inOut(String name, long... extents) {
-        return inOut(DType.F32, name, extents);
+        return inOut(name, random(name, Shape.of(extents).elements()), extents);
     }
 
-    /** A tensor of random numbers that the operation adds to or works on in place. */
-    GuardedTensor inOut(DType dtype, String name, long... extents) {
-        return inOut(dtype, name, random(name, Shape.of(extents).elements()), extents);
+    /** An operand of given numbers, rounded to its type, that the operation adds to or works on in place. */
+    GuardedTensor inOut(String name, double[] values, long... extents) {
+        return probe(name, true, values, extents);
     }
 
-    /** A tensor of given numbers, rounded to its type, that the operation adds to or works on in place. */
-    GuardedTensor inOut(DType dtype, String name, double[] values, long... extents) {
-        return probe(name, true, dtype, values, extents);
-    }
-
-    /** An F32 tensor of poison that the operation must overwrite without reading. */
+    /** An operand of poison that the operation must overwrite without reading. */
     GuardedTensor output(String name, long... extents) {
-        return output(DType.F32, name, extents);
-    }
-
-    /** A tensor of poison that the operation must overwrite without reading. */
-    GuardedTensor output(DType dtype, String name, long... extents) {
         double[] poison = new double[Math.toIntExact(Shape.of(extents).elements())];
         Arrays.fill(poison, Double.NaN);
-        return probe(name, true, dtype, poison, extents);
+        return probe(name, true, poison, extents);
     }
 
-    private GuardedTensor probe(String name, boolean written, DType dtype, double[] values, long... extents) {
-        GuardedTensor probe = new GuardedTensor(name, written, arena, host, dtype, Shape.of(extents));
+    private GuardedTensor probe(String name, boolean written, double[] values, long... extents) {
+        GuardedTensor probe = new GuardedTensor(name, written, arena, host, types.of(name), Shape.of(extents));
         probe.put(device, values);
         probes.add(probe);
         return probe;

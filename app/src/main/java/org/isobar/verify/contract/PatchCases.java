@@ -43,17 +43,17 @@ final class PatchCases {
     }
 
     private static ContractCase patchify(DType a, PatchShape shape) {
-        return new ContractCase(a, "patchify", variant(shape), bench -> {
+        return new ContractCase("patchify", OperandTypes.of(a, "tokens"), variant(shape), bench -> {
             GuardedTensor image = bench.input("image", shape.batch(), shape.channels(), shape.height(), shape.width());
-            GuardedTensor tokens = bench.output(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
+            GuardedTensor tokens = bench.output("tokens", shape.batch(), shape.tokens(), shape.tokenSize());
             bench.ops().images().patchify(tokens.tensor(), image.tensor(), shape);
             bench.expect(tokens, ReferenceImages.patchify(image.values(), shape));
         });
     }
 
     private static ContractCase unpatchify(DType a, PatchShape shape) {
-        return new ContractCase(a, "unpatchify", variant(shape), bench -> {
-            GuardedTensor tokens = bench.input(a, "tokens", shape.batch(), shape.tokens(), shape.tokenSize());
+        return new ContractCase("unpatchify", OperandTypes.of(a, "tokens"), variant(shape), bench -> {
+            GuardedTensor tokens = bench.input("tokens", shape.batch(), shape.tokens(), shape.tokenSize());
             GuardedTensor image = bench.output("image", shape.batch(), shape.channels(), shape.height(), shape.width());
             bench.ops().images().unpatchify(image.tensor(), tokens.tensor(), shape);
             bench.expect(image, ReferenceImages.unpatchify(tokens.values(), shape));
@@ -61,7 +61,7 @@ final class PatchCases {
     }
 
     private static ContractCase addPositions(int b, int t, int c) {
-        return new ContractCase(DType.F32, "addPositions", b + " x " + t + " x " + c, bench -> {
+        return new ContractCase("addPositions", OperandTypes.SINGLE, b + " x " + t + " x " + c, bench -> {
             GuardedTensor x = bench.input("x", b, t, c);
             GuardedTensor positions = bench.input("positions", t, c);
             GuardedTensor y = bench.output("y", b, t, c);
@@ -71,7 +71,7 @@ final class PatchCases {
     }
 
     private static ContractCase addPositionsInPlace() {
-        return new ContractCase(DType.F32, "addPositions", "in place", bench -> {
+        return new ContractCase("addPositions", OperandTypes.SINGLE, "in place", bench -> {
             GuardedTensor x = bench.inOut("x", 3, 50, 11);
             GuardedTensor positions = bench.input("positions", 50, 11);
             bench.ops().images().addPositions(x.tensor(), x.tensor(), positions.tensor());
@@ -80,7 +80,7 @@ final class PatchCases {
     }
 
     private static ContractCase addPositionsBackward(int b, int t, int c) {
-        return new ContractCase(DType.F32, "addPositionsBackward", b + " x " + t + " x " + c, bench -> {
+        return new ContractCase("addPositionsBackward", OperandTypes.SINGLE, b + " x " + t + " x " + c, bench -> {
             GuardedTensor dPositions = bench.inOut("dPositions", t, c);
             GuardedTensor dy = bench.input("dy", b, t, c);
             bench.ops().images().addPositionsBackward(dPositions.tensor(), dy.tensor());

@@ -41,86 +41,92 @@ final class ProductCases {
         return cases;
     }
 
+    private static OperandTypes linearTypes(DType a, DType result) {
+        return OperandTypes.of(a, "x", "weight").with(result, "y", "bias", "preActivation");
+    }
+
     private static String variant(int m, int n, int k) {
         return "M=" + m + " N=" + n + " K=" + k;
     }
 
     private static ContractCase linear(DType a, DType result, int m, int n, int k) {
-        return new ContractCase(a, "linear", variant(m, n, k) + " to " + result, bench -> {
-            GuardedTensor x = bench.input(a, "x", m, k);
-            GuardedTensor weight = bench.input(a, "weight", n, k);
-            GuardedTensor y = bench.output(result, "y", m, n);
+        return new ContractCase("linear", linearTypes(a, result), variant(m, n, k) + " to " + result, bench -> {
+            GuardedTensor x = bench.input("x", m, k);
+            GuardedTensor weight = bench.input("weight", n, k);
+            GuardedTensor y = bench.output("y", m, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), Epilogue.NONE);
-            bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), k, bench.operandRoundoff(a)));
+            bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), k, bench.operandRoundoff("x")));
         });
     }
 
     private static ContractCase linearInThreeDimensions(DType a) {
-        return new ContractCase(a, "linear", "of (B, T, K)", bench -> {
-            GuardedTensor x = bench.input(a, "x", 3, 11, 24);
-            GuardedTensor weight = bench.input(a, "weight", 40, 24);
-            GuardedTensor bias = bench.input(a, "bias", 40);
-            GuardedTensor y = bench.output(a, "y", 3, 11, 40);
+        return new ContractCase("linear", linearTypes(a, a), "of (B, T, K)", bench -> {
+            GuardedTensor x = bench.input("x", 3, 11, 24);
+            GuardedTensor weight = bench.input("weight", 40, 24);
+            GuardedTensor bias = bench.input("bias", 40);
+            GuardedTensor y = bench.output("y", 3, 11, 40);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
             bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), 24,
-                bench.operandRoundoff(a)));
+                bench.operandRoundoff("x")));
         });
     }
 
     private static ContractCase linearBias(DType a, DType result, int m, int n, int k) {
-        return new ContractCase(a, "linear", variant(m, n, k) + " and bias to " + result, bench -> {
-            GuardedTensor x = bench.input(a, "x", m, k);
-            GuardedTensor weight = bench.input(a, "weight", n, k);
-            GuardedTensor bias = bench.input(result, "bias", n);
-            GuardedTensor y = bench.output(result, "y", m, n);
+        String variant = variant(m, n, k) + " and bias to " + result;
+        return new ContractCase("linear", linearTypes(a, result), variant, bench -> {
+            GuardedTensor x = bench.input("x", m, k);
+            GuardedTensor weight = bench.input("weight", n, k);
+            GuardedTensor bias = bench.input("bias", n);
+            GuardedTensor y = bench.output("y", m, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
             bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
-                bench.operandRoundoff(a)));
+                bench.operandRoundoff("x")));
         });
     }
 
     private static ContractCase linearBiasGelu(DType a, int m, int n, int k) {
-        return new ContractCase(a, "linear", variant(m, n, k) + ", bias and GELU", bench -> {
-            GuardedTensor x = bench.input(a, "x", m, k);
-            GuardedTensor weight = bench.input(a, "weight", n, k);
-            GuardedTensor bias = bench.input(a, "bias", n);
-            GuardedTensor u = bench.output(a, "preActivation", m, n);
-            GuardedTensor y = bench.output(a, "y", m, n);
+        return new ContractCase("linear", linearTypes(a, a), variant(m, n, k) + ", bias and GELU", bench -> {
+            GuardedTensor x = bench.input("x", m, k);
+            GuardedTensor weight = bench.input("weight", n, k);
+            GuardedTensor bias = bench.input("bias", n);
+            GuardedTensor u = bench.output("preActivation", m, n);
+            GuardedTensor y = bench.output("y", m, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(),
                 new Epilogue.BiasGelu(bias.tensor(), u.tensor()));
             ExpectedTensor expected = ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
-                bench.operandRoundoff(a));
+                bench.operandRoundoff("x"));
             bench.expect(u, expected);
             bench.expect(y, ReferenceProducts.gelu(expected, k, a));
         });
     }
 
     private static ContractCase backwardInput(DType a, int m, int n, int k, WriteMode write) {
-        return new ContractCase(a, "linearBackwardInput", variant(m, n, k) + ", " + write, bench -> {
-            GuardedTensor dy = bench.input(a, "dy", m, n);
-            GuardedTensor weight = bench.input(a, "weight", n, k);
-            GuardedTensor dx = write == WriteMode.ADD ? bench.inOut(a, "dx", m, k) : bench.output(a, "dx", m, k);
+        String variant = variant(m, n, k) + ", " + write;
+        return new ContractCase("linearBackwardInput", OperandTypes.of(a, "dx", "dy", "weight"), variant, bench -> {
+            GuardedTensor dy = bench.input("dy", m, n);
+            GuardedTensor weight = bench.input("weight", n, k);
+            GuardedTensor dx = write == WriteMode.ADD ? bench.inOut("dx", m, k) : bench.output("dx", m, k);
             bench.ops().products().linearBackwardInput(dx.tensor(), dy.tensor(), weight.tensor(), write);
             double[] before = write == WriteMode.ADD ? dx.values() : new double[m * k];
             bench.expect(dx, ReferenceProducts.backwardInput(before, dy.values(), weight.values(), k,
-                bench.operandRoundoff(a)));
+                bench.operandRoundoff("dy")));
         });
     }
 
     private static ContractCase backwardWeight(DType a, int m, int n, int k) {
-        return new ContractCase(a, "linearBackwardWeight", variant(m, n, k), bench -> {
-            GuardedTensor dy = bench.input(a, "dy", m, n);
-            GuardedTensor x = bench.input(a, "x", m, k);
+        return new ContractCase("linearBackwardWeight", OperandTypes.of(a, "dy", "x"), variant(m, n, k), bench -> {
+            GuardedTensor dy = bench.input("dy", m, n);
+            GuardedTensor x = bench.input("x", m, k);
             GuardedTensor dWeight = bench.inOut("dWeight", n, k);
             bench.ops().products().linearBackwardWeight(dWeight.tensor(), dy.tensor(), x.tensor());
             bench.expect(dWeight, ReferenceProducts.backwardWeight(dWeight.values(), dy.values(), x.values(), k,
-                bench.operandRoundoff(a)));
+                bench.operandRoundoff("dy")));
         });
     }
 
     private static ContractCase biasBackward(DType a, int m, int n) {
-        return new ContractCase(a, "biasBackward", "of " + m + " x " + n, bench -> {
-            GuardedTensor dy = bench.input(a, "dy", 1, m, n);
+        return new ContractCase("biasBackward", OperandTypes.of(a, "dy"), "of " + m + " x " + n, bench -> {
+            GuardedTensor dy = bench.input("dy", 1, m, n);
             GuardedTensor dBias = bench.inOut("dBias", n);
             bench.ops().products().biasBackward(dBias.tensor(), dy.tensor());
             bench.expect(dBias, ReferenceProducts.columnSums(dBias.values(), dy.values()));

@@ -54,9 +54,9 @@ final class ResidualCases {
     }
 
     private static ContractCase residual(DType a, String variant, int b, int t, int c, Dropout dropPath) {
-        return new ContractCase(a, "residual", variant, bench -> {
+        return new ContractCase("residual", OperandTypes.of(a, "branch"), variant, bench -> {
             GuardedTensor x = bench.input("x", b, t, c);
-            GuardedTensor branch = bench.input(a, "branch", b, t, c);
+            GuardedTensor branch = bench.input("branch", b, t, c);
             GuardedTensor y = bench.output("y", b, t, c);
             bench.ops().residuals().residual(y.tensor(), x.tensor(), branch.tensor(), dropPath);
             bench.expect(y, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(dropPath, b)));
@@ -64,16 +64,16 @@ final class ResidualCases {
     }
 
     private static ContractCase residualOverX(DType a) {
-        return new ContractCase(a, "residual", "over x", bench -> {
+        return new ContractCase("residual", OperandTypes.of(a, "branch"), "over x", bench -> {
             GuardedTensor x = bench.inOut("x", 6, 9, 31);
-            GuardedTensor branch = bench.input(a, "branch", 6, 9, 31);
+            GuardedTensor branch = bench.input("branch", 6, 9, 31);
             bench.ops().residuals().residual(x.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
             bench.expect(x, ReferenceOps.residual(x.values(), branch.values(), ReferenceOps.mask(DROP_PATH, 6)));
         });
     }
 
     private static ContractCase residualOverBranch() {
-        return new ContractCase(DType.F32, "residual", "over branch", bench -> {
+        return new ContractCase("residual", OperandTypes.SINGLE, "over branch", bench -> {
             GuardedTensor x = bench.input("x", 6, 9, 31);
             GuardedTensor branch = bench.inOut("branch", 6, 9, 31);
             bench.ops().residuals().residual(branch.tensor(), x.tensor(), branch.tensor(), DROP_PATH);
@@ -82,15 +82,15 @@ final class ResidualCases {
     }
 
     private static ContractCase residualLayerNorm(DType a, String variant, int b, int t, int c, Dropout dropPath) {
-        return new ContractCase(a, "residualLayerNorm", variant, bench ->
+        return new ContractCase("residualLayerNorm", OperandTypes.of(a, "y", "branch"), variant, bench ->
             residualLayerNorm(bench, bench.input("x", b, t, c),
-            bench.output("z", b, t, c), bench.input(a, "branch", b, t, c), dropPath));
+            bench.output("z", b, t, c), bench.input("branch", b, t, c), dropPath));
     }
 
     private static ContractCase residualLayerNormInPlace(DType a) {
-        return new ContractCase(a, "residualLayerNorm", "over x", bench -> {
+        return new ContractCase("residualLayerNorm", OperandTypes.of(a, "y", "branch"), "over x", bench -> {
             GuardedTensor x = bench.inOut("x", 6, 9, 32);
-            residualLayerNorm(bench, x, x, bench.input(a, "branch", 6, 9, 32), DROP_PATH);
+            residualLayerNorm(bench, x, x, bench.input("branch", 6, 9, 32), DROP_PATH);
         });
     }
 
@@ -101,7 +101,7 @@ final class ResidualCases {
         int c = (int) x.tensor().shape().extent(2);
         GuardedTensor gamma = bench.input("gamma", c);
         GuardedTensor beta = bench.input("beta", c);
-        GuardedTensor y = bench.output(branch.tensor().dtype(), "y", b, t, c);
+        GuardedTensor y = bench.output("y", b, t, c);
         GuardedTensor mean = bench.output("mean", b * t);
         GuardedTensor invStd = bench.output("invStd", b * t);
         bench.ops().norms().residualLayerNorm(y.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), x.tensor(),
@@ -115,16 +115,16 @@ final class ResidualCases {
     }
 
     private static ContractCase residualBackward(DType a, String variant, int b, int t, int c, Dropout dropPath) {
-        return new ContractCase(a, "residualBackward", variant, bench -> {
+        return new ContractCase("residualBackward", OperandTypes.of(a, "dBranch"), variant, bench -> {
             GuardedTensor dy = bench.input("dy", b, t, c);
-            GuardedTensor dBranch = bench.output(a, "dBranch", b, t, c);
+            GuardedTensor dBranch = bench.output("dBranch", b, t, c);
             bench.ops().residuals().residualBackward(dBranch.tensor(), dy.tensor(), dropPath);
             bench.expect(dBranch, ReferenceOps.masked(dy.values(), ReferenceOps.mask(dropPath, b)));
         });
     }
 
     private static ContractCase residualBackwardInPlace() {
-        return new ContractCase(DType.F32, "residualBackward", "in place", bench -> {
+        return new ContractCase("residualBackward", OperandTypes.SINGLE, "in place", bench -> {
             GuardedTensor dy = bench.inOut("dy", 6, 9, 31);
             bench.ops().residuals().residualBackward(dy.tensor(), dy.tensor(), DROP_PATH);
             bench.expect(dy, ReferenceOps.masked(dy.values(), ReferenceOps.mask(DROP_PATH, 6)));
@@ -132,19 +132,19 @@ final class ResidualCases {
     }
 
     private static ContractCase dropout(DType a, String variant, int b, int t, int c, Dropout dropout) {
-        return new ContractCase(a, "dropout", variant, bench -> {
-            GuardedTensor x = bench.input(a, "x", b, t, c);
-            GuardedTensor y = bench.output(a, "y", b, t, c);
+        return new ContractCase("dropout", OperandTypes.of(a, "y", "x"), variant, bench -> {
+            GuardedTensor x = bench.input("x", b, t, c);
+            GuardedTensor y = bench.output("y", b, t, c);
             bench.ops().residuals().dropout(y.tensor(), x.tensor(), dropout);
             bench.expect(y, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, b, t, c)));
         });
     }
 
     private static ContractCase dropoutInPlace(DType a) {
-        return new ContractCase(a, "dropout", "in place", bench -> {
+        return new ContractCase("dropout", OperandTypes.of(a, "y", "x"), "in place", bench -> {
             Dropout dropout =
                 new Dropout(0.25, KEY, List.of(IndexSpan.whole(4), IndexSpan.whole(9), IndexSpan.whole(31)));
-            GuardedTensor x = bench.inOut(a, "x", 4, 9, 31);
+            GuardedTensor x = bench.inOut("x", 4, 9, 31);
             bench.ops().residuals().dropout(x.tensor(), x.tensor(), dropout);
             bench.expect(x, ReferenceOps.masked(x.values(), ReferenceOps.mask(dropout, 4, 9, 31)));
         });

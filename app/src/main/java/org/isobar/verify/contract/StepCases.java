@@ -77,12 +77,12 @@ final class StepCases {
 
     /** @param last the last elements of the gradient, where it overflows */
     private static ContractCase unscale(String variant, int n, double scale, double flag, double... last) {
-        return new ContractCase(DType.F32, "unscale", variant, bench -> {
+        return new ContractCase("unscale", OperandTypes.SINGLE.with(DType.F64, "overflow", "scale"), variant, bench -> {
             double[] values = bench.random("gradient", n);
             System.arraycopy(last, 0, values, n - last.length, last.length);
-            GuardedTensor gradient = bench.inOut(DType.F32, "gradient", values, n);
-            GuardedTensor overflow = bench.inOut(DType.F64, "overflow", new double[] {flag}, 1);
-            GuardedTensor scaling = bench.input(DType.F64, "scale", new double[] {scale}, 1);
+            GuardedTensor gradient = bench.inOut("gradient", values, n);
+            GuardedTensor overflow = bench.inOut("overflow", new double[] {flag}, 1);
+            GuardedTensor scaling = bench.input("scale", new double[] {scale}, 1);
             bench.ops().updates().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
             bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale));
             bench.expect(overflow, ExpectedTensor.exactly(new double[] {last.length == 0 ? flag : 1}));
@@ -108,9 +108,9 @@ final class StepCases {
 
     private static ContractCase advance(String variant, LossScaling scaling, double loss, double[] before,
         double[] after) {
-        return new ContractCase(DType.F32, "advance", variant, bench -> {
-            GuardedTensor control = bench.inOut(DType.F64, "control", before, StepControl.SIZE);
-            GuardedTensor losses = bench.input(DType.F64, "loss", new double[] {loss}, 1);
+        return new ContractCase("advance", OperandTypes.SINGLE.with(DType.F64, "control", "loss"), variant, bench -> {
+            GuardedTensor control = bench.inOut("control", before, StepControl.SIZE);
+            GuardedTensor losses = bench.input("loss", new double[] {loss}, 1);
             bench.ops().updates().advance(control.tensor(), losses.tensor(), scaling);
             bench.expect(control, ExpectedTensor.exactly(after));
         });

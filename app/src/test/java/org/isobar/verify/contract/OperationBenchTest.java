@@ -94,7 +94,7 @@ class OperationBenchTest {
 
     private static long run(Consumer<OperationBench> body) {
         try (CpuDevice device = new CpuDevice(1)) {
-            return new ContractCase(DType.F32, "test", "case", body).run(device);
+            return new ContractCase("test", OperandTypes.SINGLE, "case", body).run(device);
         }
     }
 

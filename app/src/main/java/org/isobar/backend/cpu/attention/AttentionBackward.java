@@ -12,7 +12,6 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
-import org.isobar.tensor.Tensor;
 
 /**
  * Gradients of attention, one block of keys of one head at a time, against all queries. With the weights
@@ -31,7 +30,7 @@ final class AttentionBackward {
     private static final int DELTAS = 6;
     private static final int D_QUERIES = 7;
 
-    private final Tensors tensors;
+    private final AttentionGradients.Tensors tensors;
     private final DType dtype;
     private final AttentionBlocks blocks;
     private final int headDim;
@@ -42,19 +41,6 @@ final class AttentionBackward {
     private final AttentionGradients gradients;
     /** Blocks of queries that the task of this number is done with. */
     private final AtomicIntegerArray done;
-
-    /**
-     * What is read and written.
-     *
-     * @param dq   (B, Tq, H, D)
-     * @param dkv  (B, Tk, 2, H, D)
-     * @param dOut (B, Tq, H, D)
-     * @param q    (B, Tq, H, D)
-     * @param kv   (B, Tk, 2, H, D)
-     * @param out  (B, Tq, H, D)
-     * @param lse  (B, H, Tq)
-     */
-    record Tensors(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse) { }
 
     /** Scratch memory for the gradients of tensors of the given type. */
     static AttentionScratch space(AttentionShape shape, DType dtype) {
@@ -68,11 +54,11 @@ final class AttentionBackward {
     }
 
     /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
-    AttentionBackward(MatmulCache matmuls, Tensors tensors, AttentionShape shape, Dropout dropout,
+    AttentionBackward(MatmulCache matmuls, AttentionGradients.Tensors tensors, AttentionShape shape, Dropout dropout,
         MemorySegment memory) {
         this.tensors = tensors;
         this.memory = memory;
-        dtype = tensors.q.dtype();
+        dtype = tensors.q().dtype();
         blocks = AttentionBlocks.backward(shape, dtype);
         headDim = Math.toIntExact(shape.headDim());
         scale = (float) shape.scale();
@@ -101,14 +87,15 @@ final class AttentionBackward {
 
     /** For each query of a block what is the same for all keys: minus lse, for exponents of two, and delta. */
     private void statistics(int head, int block) {
-        MemorySegment lse = HostStorage.of(tensors.lse);
+        MemorySegment lse = HostStorage.of(tensors.lse());
         MemorySegment references = perQuery(REFERENCES, head, block);
         MemorySegment deltas = perQuery(DELTAS, head, block);
         for (int row = 0; row < blocks.queries().length(block); row++) {
             double natural = lse.getAtIndex(ValueLayout.JAVA_FLOAT, blocks.queryRow(head, block) + row);
             references.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (-natural / Math.log(2)));
             deltas.setAtIndex(ValueLayout.JAVA_FLOAT, row, AttentionElements.dot(dtype,
-                blocks.query(tensors.dOut, head, block, row), blocks.query(tensors.out, head, block, row), 0, headDim));
+                blocks.query(tensors.dOut(), head, block, row), blocks.query(tensors.out(), head, block, row), 0,
+                headDim));
         }
     }
 
@@ -166,7 +153,8 @@ final class AttentionBackward {
             keyBlock == 0 ? WriteMode.OVERWRITE : WriteMode.ADD);
         if (keyBlock == blocks.keys().blocks() - 1) {
             for (int row = 0; row < blocks.queries().length(queryBlock); row++) {
-                AttentionElements.scale(dtype, blocks.query(tensors.dq, head, queryBlock, row), 0, sums, row * headDim,
+                AttentionElements.scale(dtype, blocks.query(tensors.dq(), head, queryBlock, row), 0, sums,
+                    row * headDim,
                     headDim, scale);
             }
         }
@@ -174,9 +162,9 @@ final class AttentionBackward {
 
     private void finish(AttentionTiles tiles, int head, int keyBlock) {
         for (int row = 0; row < blocks.keys().length(keyBlock); row++) {
-            AttentionElements.scale(dtype, blocks.key(tensors.dkv, head, keyBlock, row), 0, tiles.dKeys(),
+            AttentionElements.scale(dtype, blocks.key(tensors.dkv(), head, keyBlock, row), 0, tiles.dKeys(),
                 row * headDim, headDim, scale);
-            AttentionElements.scale(dtype, blocks.value(tensors.dkv, head, keyBlock, row), 0, tiles.dValues(),
+            AttentionElements.scale(dtype, blocks.value(tensors.dkv(), head, keyBlock, row), 0, tiles.dValues(),
                 row * headDim, headDim, 1);
         }
     }

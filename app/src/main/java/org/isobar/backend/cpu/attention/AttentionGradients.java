@@ -6,6 +6,7 @@ import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.Tensor;
 
 /**
  * The products of attention's backward pass, of blocks: two that make a tile, and three that use one. Tiles are
@@ -13,7 +14,7 @@ import org.isobar.tensor.DType;
  */
 final class AttentionGradients {
     private final AttentionBlocks blocks;
-    private final AttentionBackward.Tensors tensors;
+    private final Tensors tensors;
     private final AttentionOperand[] byQueries;
     private final AttentionOperand keys;
     private final AttentionProduct scores;
@@ -23,12 +24,25 @@ final class AttentionGradients {
     private final AttentionProduct dQueries;
 
     /**
+     * What is read and written.
+     *
+     * @param dq   (B, Tq, H, D)
+     * @param dkv  (B, Tk, 2, H, D)
+     * @param dOut (B, Tq, H, D)
+     * @param q    (B, Tq, H, D)
+     * @param kv   (B, Tk, 2, H, D)
+     * @param out  (B, Tq, H, D)
+     * @param lse  (B, H, Tq)
+     */
+    record Tensors(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse) { }
+
+    /**
      * Has them compiled.
      *
      * @param byQueries addresses of four packed operands, each of all queries
      * @param keys      address of one of all keys
      */
-    AttentionGradients(MatmulCache matmuls, AttentionBlocks blocks, AttentionBackward.Tensors tensors, long[] byQueries,
+    AttentionGradients(MatmulCache matmuls, AttentionBlocks blocks, Tensors tensors, long[] byQueries,
         long keys) {
         this.blocks = blocks;
         this.tensors = tensors;

@@ -43,7 +43,7 @@ public final class CpuAttention implements AttentionOps {
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
         long floats = AttentionBackward.space(shape, q.dtype()).floats(pool.threads());
-        new AttentionBackward(matmuls, new AttentionBackward.Tensors(dq, dkv, dOut, q, kv, out, lse), shape, dropout,
+        new AttentionBackward(matmuls, new AttentionGradients.Tensors(dq, dkv, dOut, q, kv, out, lse), shape, dropout,
             workspace.floats(floats)).run(pool);
     }
 }

@@ -16,8 +16,10 @@ import static org.bytedeco.cuda.global.cublas.cublasLtMatmulPreferenceSetAttribu
 
 import org.bytedeco.cuda.cublas.cublasLtContext;
 import org.bytedeco.cuda.cublas.cublasLtMatmulAlgo_t;
+import org.bytedeco.cuda.cublas.cublasLtMatmulDescOpaque_t;
 import org.bytedeco.cuda.cublas.cublasLtMatmulHeuristicResult_t;
 import org.bytedeco.cuda.cublas.cublasLtMatmulPreferenceOpaque_t;
+import org.bytedeco.cuda.cublas.cublasLtMatrixLayoutOpaque_t;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
@@ -58,16 +60,20 @@ final class MatmulAlgorithm implements AutoCloseable {
     }
 
     /**
-     * Asks for the algorithm of a plan.
+     * Asks for the algorithm of a product.
      *
+     * @param descriptor operations and epilogue
+     * @param layoutC    of the result, before and after
      * @throws CudaException if there is none
      */
-    static MatmulAlgorithm choose(cublasLtContext handle, MatmulPlan plan, MatmulKey key) {
+    static MatmulAlgorithm choose(cublasLtContext handle, cublasLtMatmulDescOpaque_t descriptor,
+        cublasLtMatrixLayoutOpaque_t layoutA, cublasLtMatrixLayoutOpaque_t layoutB,
+        cublasLtMatrixLayoutOpaque_t layoutC, MatmulKey key) {
         cublasLtMatmulHeuristicResult_t result = new cublasLtMatmulHeuristicResult_t();
         cublasLtMatmulPreferenceOpaque_t preference = preference(key);
         try (IntPointer found = new IntPointer(new int[] {0})) {
-            int status = cublasLtMatmulAlgoGetHeuristic(handle, plan.descriptor(), plan.layoutA(), plan.layoutB(),
-                plan.layoutC(), plan.layoutC(), preference, 1, result, found);
+            int status = cublasLtMatmulAlgoGetHeuristic(handle, descriptor, layoutA, layoutB, layoutC, layoutC,
+                preference, 1, result, found);
             if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_SUCCESS && found.get() == 0) {
                 throw new CudaException("cuBLASLt has no algorithm for " + key);
             }

@@ -53,7 +53,7 @@ final class MatmulPlan implements AutoCloseable {
             if (bias != 0) {
                 bias(bias);
             }
-            algorithm = MatmulAlgorithm.choose(handle, this, key);
+            algorithm = MatmulAlgorithm.choose(handle, descriptor, layoutA, layoutB, layoutC, key);
         } catch (CudaException none) {
             destroyDescriptions();
             throw none;
