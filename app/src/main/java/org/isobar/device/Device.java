@@ -8,7 +8,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** A machine that holds tensors and computes on them. Owned and closed by whoever opened it. */
+/** A machine that holds tensors and computes on them. The code that opened it closes it. */
 public interface Device extends AutoCloseable {
     /** What computes, in a few words, for the log. */
     String description();
@@ -30,8 +30,8 @@ public interface Device extends AutoCloseable {
     }
 
     /**
-     * Largest relative error with which products take in an element of a tensor of this type: 0 where they take it as
-     * it is, 2^-11 where single precision is cut to TF32.
+     * Largest relative error with which products read an element of a tensor of this type: 0 where they read it
+     * exactly, 2^-11 where single precision is cut to TF32.
      */
     default double operandRoundoff(DType dtype) {
         return 0;
@@ -40,7 +40,7 @@ public interface Device extends AutoCloseable {
     /**
      * A new arena of the given capacity. The caller closes it.
      *
-     * @throws OutOfDeviceMemoryException if the device has not that much memory
+     * @throws OutOfDeviceMemoryException if the device does not have that much memory
      */
     DeviceArena arena(String name, long bytes);
 
@@ -71,7 +71,7 @@ public interface Device extends AutoCloseable {
         return batchBytes * slots;
     }
 
-    /** Where the phases of a step are marked for a profiler; nothing is, unless a device knows one. */
+    /** Marks the phases of a step for a profiler; does nothing unless the device has one. */
     default ProfilerRanges ranges() {
         return ProfilerRanges.NONE;
     }
@@ -83,7 +83,7 @@ public interface Device extends AutoCloseable {
     void download(MemorySegment destination, Tensor source);
 
     /**
-     * Begins to bring a few numbers to the host and returns at once. At most four are under way at one time.
+     * Starts to copy a few numbers to the host and returns immediately. At most four copies may be in progress.
      *
      * @param source (n), F64
      */

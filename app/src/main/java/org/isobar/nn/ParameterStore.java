@@ -78,7 +78,7 @@ public final class ParameterStore {
         }
     }
 
-    /** Makes the copies anew: whoever writes values other than by the optimizer, which does so itself, calls it. */
+    /** Casts the values to the copies again. Code that writes values calls it; the optimizer writes both itself. */
     public void refresh(TensorOps ops) {
         if (!copies.aliases(values)) {
             ops.memory().cast(copies, values);

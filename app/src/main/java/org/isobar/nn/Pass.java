@@ -16,7 +16,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * One forward pass and its backward pass: the operations, the type that products are computed in, the memory, what
- * layers keep in between, and the random masks of this step. A stack: layers take back what they kept in reverse order,
+ * layers keep in between, and the random masks of this step. A stack: layers pop what they kept in reverse order,
  * and an unbalanced pass throws.
  */
 public final class Pass {
@@ -46,7 +46,7 @@ public final class Pass {
 
     /** Sees what layers put out in forward. */
     public interface Inspector {
-        /** Looks away. */
+        /** Ignores all outputs. */
         Inspector NONE = (_, _) -> { };
 
         /**
@@ -61,7 +61,7 @@ public final class Pass {
 
     private record Entry(Object owner, Record saved) { }
 
-    /** A pass in single precision whose gradients nobody waits for. */
+    /** A pass in single precision that does not report completed gradients. */
     public Pass(TensorOps ops, DeviceArena kept, DeviceArena scratch, Randomness randomness) {
         this(ops, kept, scratch, randomness, parameter -> { });
     }
@@ -127,17 +127,21 @@ public final class Pass {
         return scratch.scope();
     }
 
-    /** Hands over what {@code owner} needs again in backward. */
+    /** Pushes what {@code owner} needs again in backward. */
     public void push(Object owner, Record saved) {
         stack.push(new Entry(owner, saved));
     }
 
-    /** Takes back what {@code owner} handed over last. */
+    /**
+     * Returns what {@code owner} pushed last.
+     *
+     * @throws IllegalStateException if another layer's entry is on top of the stack
+     */
     public <T extends Record> T pop(Object owner, Class<T> type) {
         Entry entry = stack.poll();
         if (entry == null || entry.owner() != owner) {
-            throw new IllegalStateException("unbalanced pass: " + owner + " takes back what "
-                + (entry == null ? "nobody" : entry.owner()) + " left");
+            throw new IllegalStateException("unbalanced pass: " + owner + " pops what "
+                + (entry == null ? "no layer" : entry.owner()) + " pushed");
         }
         return type.cast(entry.saved());
     }
@@ -177,10 +181,10 @@ public final class Pass {
         };
     }
 
-    /** Ends the pass after backward: everything kept must have been taken back. */
+    /** Ends the pass after backward: the stack must be empty. */
     public void finish() {
         if (!stack.isEmpty()) {
-            throw new IllegalStateException("unbalanced pass: " + stack.peek().owner() + " never took back its own");
+            throw new IllegalStateException("unbalanced pass: " + stack.peek().owner() + " did not pop what it pushed");
         }
         kept.reset();
     }

@@ -29,11 +29,6 @@ public final class RowParallelLinear implements Layer {
         addsBias = bias == Linear.Bias.ADDED && layout.tensor().group().index() == 0;
     }
 
-    /** The bias; null if there is none. */
-    public Parameter bias() {
-        return slice.bias();
-    }
-
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
         slice.multiply(y, x, addsBias ? slice.addBias() : Epilogue.NONE, pass);

@@ -32,7 +32,7 @@ class PassTest {
         Pass pass = pass(new Pass.None());
         pass.push("a", new Saved(1));
         assertTrue(assertThrows(IllegalStateException.class, () -> pass.pop("b", Saved.class)).getMessage()
-            .contains("b takes back what a left"));
+            .contains("b pops what a pushed"));
         Pass left = pass(new Pass.None());
         left.push("a", new Saved(1));
         assertThrows(IllegalStateException.class, left::finish);

@@ -52,7 +52,9 @@ class KernelDescriptionTest {
         assertTrue(lines.get(0).endsWith(" in TF32, which adds biases"), lines.get(0));
         assertEquals(List.of(false, true, false), lines.subList(2, 5).stream()
             .map(line -> line.endsWith("compiled for that width")).toList(), lines::toString);
-        assertEquals("attention of heads of 12: plain kernels in single precision, for want of tiles", lines.get(5));
+        assertEquals(
+            "attention of heads of 12: plain kernels in single precision, because no tiled kernel has this size",
+            lines.get(5));
     }
 
     private static List<String> lines(Fusion fusion, SinglePrecision single, QueryGradient gradient, DType compute,

@@ -135,7 +135,7 @@ final class AttentionBackward {
             }
             finish(tiles, head, keyBlock);
         } finally {
-            done.set(task, blocks.queries().blocks()); // after a failure too: nobody may wait for ever
+            done.set(task, blocks.queries().blocks()); // after a failure too, so that no other task waits for ever
         }
     }
 

@@ -8,11 +8,11 @@ import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
 
 /**
- * A fixed number of threads that share out the tasks of one operation at a time. The calling thread takes part. Which
- * thread runs which task varies; the tasks themselves, cut by tensor shape, do not, and so neither do the results.
+ * A fixed number of threads that run the tasks of one operation at a time. The calling thread takes part. Which thread
+ * runs which task varies. The tasks are cut by tensor shape alone, so results do not depend on the threads.
  *
- * <p>Whoever has nothing to do looks out for work for a moment before it goes to sleep, since the next operation mostly
- * follows within microseconds and waking a thread takes tens of them. Nobody waits for a thread that sleeps.
+ * <p>An idle thread spins for a moment before it sleeps: the next operation mostly follows within microseconds, and
+ * waking a thread takes tens of them. The calling thread does not wait for a thread that sleeps.
  */
 public final class WorkerPool implements AutoCloseable {
     /** How long an idle thread stays awake. */
@@ -23,7 +23,7 @@ public final class WorkerPool implements AutoCloseable {
     private final Thread[] helpers;
     private volatile Job current;
 
-    /** What is done for each number of a range, and by whom. */
+    /** What is done for each number of a range. */
     @FunctionalInterface
     public interface Task {
         /**
@@ -63,9 +63,9 @@ public final class WorkerPool implements AutoCloseable {
     }
 
     /**
-     * {@link #run(int, Task)} where no task waits for another. Each worker begins with a range of its own, the same in
-     * each operation with as many tasks, so that it finds in its cache what it left there; whoever has finished his
-     * range helps others with theirs.
+     * {@link #run(int, Task)} for tasks that do not wait for each other. Each worker begins with a range of its own.
+     * The range is the same in each operation with as many tasks, so that the worker's cache holds what it wrote
+     * before. A worker that has finished its range takes tasks of the others.
      */
     public void runApart(int tasks, Task body) {
         run(new Job(tasks, body, Math.min(tasks, threads())));

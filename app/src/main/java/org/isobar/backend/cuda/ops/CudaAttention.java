@@ -15,7 +15,7 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Attention: heads that there are tiles for, or heads of any size. */
+/** Attention by tiled kernels where they exist for the head size, else by plain kernels for any size. */
 final class CudaAttention implements AttentionOps {
     private final TiledAttention tiled;
     private final PlainAttention plain;
@@ -57,7 +57,7 @@ final class CudaAttention implements AttentionOps {
         return shapes.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
             .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
                 ? tiled.description((int) headDim, compute)
-                : "plain kernels in single precision, for want of tiles")).toList();
+                : "plain kernels in single precision, because no tiled kernel has this size")).toList();
     }
 
     /** Every way in which its kernels may be compiled. */

@@ -31,13 +31,13 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
         /** As they are, without tensor cores; what {@code NVIDIA_TF32_OVERRIDE=0} asks for. */
         FULL;
 
-        /** What the environment asks for, in the variable that NVIDIA's own libraries heed. */
+        /** What the environment asks for, in the variable that NVIDIA's own libraries read. */
         public static SinglePrecision of(Map<String, String> environment) {
             return "0".equals(environment.get("NVIDIA_TF32_OVERRIDE")) ? FULL : TF32;
         }
     }
 
-    /** What products of tensors of that type take in, in words. */
+    /** The type in which products read operands of that type, for the log. */
     String operands(DType compute) {
         return switch (compute) {
             case F16 -> "fp16";

@@ -179,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         const T* query_tile = tiles + 2 * TILE * stage;
         const T* d_out_tile = query_tile + TILE;
         cp_async_wait<0>();
-        __syncthreads();  // this tile is there, and nobody reads the last any more
+        __syncthreads();  // this tile is complete, and no thread reads the last one any more
         if (first + COLUMNS < queries) {
             fetch_columns(tiles + 2 * TILE * (stage ^ 1), columns + COLUMNS * (stage ^ 1), query, gradient, statistics,
                 first + COLUMNS);

@@ -181,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
     for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
         T* tile = tiles + 2 * TILE * stage;
         cp_async_wait<0>();
-        __syncthreads();  // this tile is there, and nobody reads the last any more
+        __syncthreads();  // this tile is complete, and no thread reads the last one any more
         if (first + COLUMNS < keys) {
             T* next = tiles + 2 * TILE * (stage ^ 1);
             fetch<COLUMNS>(next, key, first + COLUMNS);

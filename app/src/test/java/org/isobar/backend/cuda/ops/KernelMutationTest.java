@@ -91,10 +91,10 @@ class KernelMutationTest {
             new Mutation("attention_forward.cu", "* LN2 + logf(sum)", "+ logf(sum)", "attention"),
             new Mutation("attention_plain.cu", "sample * keys * 2 * heads", "sample * keys * heads", "attention"),
             new Mutation("attention_backward_queries.cu",
-                "        __syncthreads();  // this tile is there, and nobody reads the last any more\n", "",
+                "        __syncthreads();  // this tile is complete, and no thread reads the last one any more\n", "",
                 "attentionBackward"),
             new Mutation("attention_backward_keys.cu",
-                "        __syncthreads();  // this tile is there, and nobody reads the last any more\n", "",
+                "        __syncthreads();  // this tile is complete, and no thread reads the last one any more\n", "",
                 "attentionBackward"),
             new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
     }
