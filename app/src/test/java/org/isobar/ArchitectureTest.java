@@ -45,11 +45,6 @@ class ArchitectureTest {
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
         "cli.bench", "cli.checkpoint", "cli.doctor", "cli.verify", "cli");
     private static final int MOST_FILES = 30;
-    /** Files that still form cycles. Each that is taken out of one is taken from this list. */
-    private static final Set<String> CYCLIC = Set.of(
-        "backend.cpu.attention.AttentionBackward", "backend.cpu.attention.AttentionGradients",
-        "backend.cuda.ops.MatmulAlgorithm",
-        "backend.cuda.ops.MatmulPlan");
     private static final String ROOT = "org.isobar.";
     /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */
     private static final JavaClasses CLASSES = new ClassFileImporter()
@@ -86,7 +81,7 @@ class ArchitectureTest {
                 .forEach(used -> uses.computeIfAbsent(user, file -> new TreeSet<>()).add(used));
         }
         assertTrue(uses.size() > ROOMS.size());
-        assertEquals(new TreeSet<>(CYCLIC), uses.keySet().stream()
+        assertEquals(Set.of(), uses.keySet().stream()
             .filter(file -> reachable(uses, file).contains(file)).map(file -> file.substring(ROOT.length()))
             .collect(Collectors.toCollection(TreeSet::new)));
     }
