@@ -28,8 +28,8 @@ final class LossCases {
     }
 
     private static ContractCase loss(String variant, int b, int c, int h, int w) {
-        return new ContractCase("relativeL2Loss", OperandTypes.SINGLE.with(DType.F64, "loss", "norms"), variant,
-            bench -> {
+        OperandTypes types = OperandTypes.SINGLE.with(DType.F64, "loss", "norms");
+        return new ContractCase("relativeL2Loss", types, variant, bench -> {
             GuardedTensor prediction = bench.input("prediction", b, c, h, w);
             GuardedTensor target = bench.input("target", b, c, h, w);
             GuardedTensor loss = bench.output("loss", 1);

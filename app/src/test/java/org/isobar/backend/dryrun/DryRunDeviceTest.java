@@ -78,9 +78,8 @@ class DryRunDeviceTest {
         ops.attention().attention(out, lse, q, kv, shape, Dropout.NONE);
         double forward = 4.0 * 8 * 4050 * 4050 * 48;
         assertEquals(forward, device.flops());
-        ops.attention()
-            .attentionBackward(arena.f32(1, 4050, 8, 48), arena.f32(1, 4050, 2, 8, 48), arena.f32(1, 4050, 8, 48), q,
-            kv, out, lse, shape, Dropout.NONE);
+        ops.attention().attentionBackward(arena.f32(1, 4050, 8, 48), arena.f32(1, 4050, 2, 8, 48),
+            arena.f32(1, 4050, 8, 48), q, kv, out, lse, shape, Dropout.NONE);
         assertEquals(3 * forward, device.flops());
         assertEquals(0.63, 12 * device.flops() / 1.447e12, 0.005);
     }
@@ -89,9 +88,8 @@ class DryRunDeviceTest {
     void widestRowCountsAllHeadsButNoFlatRange() {
         ops.memory().fill(arena.f32(1_000_000), 0);
         assertEquals(0, device.footprint().widestRow());
-        ops.attention()
-            .attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48), arena.f32(1, 2, 2, 8, 48),
-            new AttentionShape(1, 2, 2, 8, 48), Dropout.NONE);
+        ops.attention().attention(arena.f32(1, 2, 8, 48), arena.f32(1, 8, 2), arena.f32(1, 2, 8, 48),
+            arena.f32(1, 2, 2, 8, 48), new AttentionShape(1, 2, 2, 8, 48), Dropout.NONE);
         assertEquals(384, device.footprint().widestRow());
         ops.products().linear(arena.f32(2, 1536), arena.f32(2, 384), arena.f32(1536, 384), Epilogue.NONE);
         assertEquals(1536, device.footprint().widestRow());

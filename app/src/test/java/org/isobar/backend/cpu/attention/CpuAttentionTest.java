@@ -89,9 +89,9 @@ final class CpuAttentionTest {
                 float[] kv = inputs(dtype, 2, 40 * 32);
                 queries[16] = Float.POSITIVE_INFINITY;
                 Tensor out = cpu.poisoned(dtype, 1, 3, 1, 16);
-                cpu.ops().attention()
-                    .attention(out, cpu.poisoned(1, 1, 3), cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype),
-                    cpu.cast(cpu.of(kv, 1, 40, 2, 1, 16), dtype), shape, Dropout.NONE);
+                Tensor q = cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype);
+                Tensor keysAndValues = cpu.cast(cpu.of(kv, 1, 40, 2, 1, 16), dtype);
+                cpu.ops().attention().attention(out, cpu.poisoned(1, 1, 3), q, keysAndValues, shape, Dropout.NONE);
                 float[] outs = values(cpu.cast(out, DType.F32));
                 for (int i = 0; i < outs.length; i++) {
                     assertEquals(i / 16 == 1, Float.isNaN(outs[i]), dtype + " " + i + ": " + outs[i]);
