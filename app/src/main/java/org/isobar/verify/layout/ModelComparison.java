@@ -17,6 +17,7 @@ import org.isobar.model.ModelSpec;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
+import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.GradientSync;
@@ -79,16 +80,17 @@ final class ModelComparison implements AutoCloseable {
             GradientSync.Replicas.TOGETHER));
         replica.model().initialize(SEED);
         slices.fill(replica.model().parameters());
-        Tensor input = images.f32(batch, config.inChannels(), config.height(), config.width());
-        Tensor target = images.f32(batch, config.outChannels(), config.height(), config.width());
-        long elements = input.elements() / batch * globalBatch;
-        slices.write(input, pick(RankSlices.random("input", elements, 1), samples));
-        slices.write(target, pick(RankSlices.random("target", elements, 1), samples));
+        Tensor input = images("input", config.input(batch), config.input(globalBatch), samples);
+        Tensor target = images("target", config.prediction(batch), config.prediction(globalBatch), samples);
         return new Variant(replica, memory, input, target, samples);
     }
 
-    private float[] pick(float[] all, IndexSpan samples) {
-        return RankSlices.strided(all, globalBatch, Math.toIntExact(samples.start()), Math.toIntExact(samples.step()));
+    /** Random images of this rank: {@code samples} of the global batch of that name. */
+    private Tensor images(String name, Shape local, Shape global, IndexSpan samples) {
+        Tensor tensor = images.allocate(DType.F32, local.extents());
+        slices.write(tensor, RankSlices.strided(RankSlices.random(name, global.elements(), 1), globalBatch,
+            Math.toIntExact(samples.start()), Math.toIntExact(samples.step())));
+        return tensor;
     }
 
     /** Compares gradients of all weights, the losses of {@code steps} training steps, and the weights after them. */

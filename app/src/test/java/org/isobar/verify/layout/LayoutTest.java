@@ -15,6 +15,7 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
+import org.isobar.model.PatchLinear;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.vit.VitConfig;
@@ -76,6 +77,20 @@ class LayoutTest {
         }).getFirst();
         assertEquals(List.of(), misses(results));
         assertTrue(results.size() > 30, "comparisons: " + results.size());
+    }
+
+    /** A model that only the registry knows. */
+    @ParameterizedTest
+    @CsvSource({"2, 1", "1, 2", "2, 2"})
+    void aSecondModelAgrees(int tp, int dp) throws Exception {
+        PatchLinear.Spec spec = new PatchLinear.Spec(32, 64, 8, 3, 2);
+        List<LayoutDeviation> results = GridRanks.run(grid("tp-cp-dp", tp, 1, dp), (device, communicators) -> {
+            try (ModelComparison models = new ModelComparison(device, communicators, spec, 2)) {
+                return models.compare(3, 1e-6, 1e-5);
+            }
+        }).getFirst();
+        assertEquals(List.of(), misses(results));
+        assertTrue(results.stream().anyMatch(result -> result.what().equals("model: gradient of patch.weight")));
     }
 
     /** A mistake of the tutorial: gradients of the final norm are not reduced over the context-parallel ranks. */
