@@ -5,14 +5,14 @@ import java.util.ServiceLoader;
 import java.util.TreeMap;
 
 /**
- * A kind of model that presets choose by name. An architecture enters itself into the registry by a line in
- * {@code META-INF/services/org.isobar.model.Architecture} ({@link ServiceLoader}); nothing else has to know it.
+ * A kind of model that presets select by name. An architecture is registered by a line in
+ * {@code META-INF/services/org.isobar.model.Architecture} ({@link ServiceLoader}); no other code refers to it.
  */
 public interface Architecture {
-    /** The value of preset key {@code architecture} that chooses it. */
+    /** The value of preset key {@code architecture} that selects this architecture. */
     String name();
 
-    /** The model that a preset describes. */
+    /** The model that a preset with these options describes. */
     ModelSpec spec(ModelOptions options);
 
     /** All architectures on the class path, by name. */

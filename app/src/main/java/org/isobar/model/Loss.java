@@ -3,13 +3,13 @@ package org.isobar.model;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.Tensor;
 
-/** A loss that is the mean of one ratio for each sample. Nothing is allocated. */
+/** A loss that is the mean over the samples of one ratio per sample. Its methods allocate no memory. */
 public interface Loss {
     /**
      * Computes the loss of a batch.
      *
-     * @param loss       (1), F64: the mean over the samples
-     * @param terms      (B, 2), F64: numerator and denominator of each sample's ratio
+     * @param loss       (1), F64: receives the mean over the samples
+     * @param terms      (B, 2), F64: receives the numerator and the denominator of each sample's ratio
      * @param prediction (B, C, H, W), F32
      * @param target     (B, C, H, W), F32
      */
@@ -18,8 +18,8 @@ public interface Loss {
     /**
      * Computes the gradient of the loss with respect to the prediction, times {@code scale}.
      *
-     * @param dPrediction (B, C, H, W), F32; may be {@code prediction} itself
-     * @param terms       those of {@link #forward}
+     * @param dPrediction (B, C, H, W), F32: receives the gradient; may be {@code prediction} itself
+     * @param terms       (B, 2), F64: the terms that {@link #forward} computed
      * @param scale       (1), F64: the loss scale
      */
     void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, Tensor scale, TensorOps ops);

@@ -5,7 +5,7 @@ import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Recompute;
 import org.isobar.tensor.Shape;
 
-/** A model that has not been made yet: its architecture with all extents. Models of equal specs are alike. */
+/** Specification of a model: its architecture with all sizes. Equal specs create identical models. */
 public interface ModelSpec {
     /** Rows of an image. */
     int height();
@@ -13,21 +13,21 @@ public interface ModelSpec {
     /** Columns of an image. */
     int width();
 
-    /** Variables that the model reads. */
+    /** Number of input variables. */
     int inChannels();
 
-    /** Variables that the model predicts: the first of those that it reads. */
+    /** Number of variables that the model predicts: the first of its input variables. */
     int outChannels();
 
-    /** Which activations are computed again in backward instead of being kept (activation checkpointing). */
+    /** Which activations backward recomputes instead of keeping them (activation checkpointing). */
     Recompute recompute();
 
-    /** This spec with other activations computed again. */
+    /** A copy of this spec with another choice of recomputed activations. */
     ModelSpec with(Recompute other);
 
     /**
-     * Makes this rank's part of the model: declares its slices of all parameters in {@code parameters}, in the order of
-     * the forward pass.
+     * Creates this rank's part of the model and declares its slices of all parameters in {@code parameters}, in the
+     * order of the forward pass.
      */
     Model create(ParameterStore parameters, Communicators communicators);
 

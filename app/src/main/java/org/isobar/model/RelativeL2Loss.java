@@ -5,7 +5,7 @@ import org.isobar.tensor.Tensor;
 
 /**
  * The tutorial's loss: the mean over the batch of ||prediction - target|| / ||target||, each norm over all values of a
- * sample. Its terms are these two norms.
+ * sample. The terms of a sample are these two norms.
  */
 public record RelativeL2Loss() implements Loss {
     @Override

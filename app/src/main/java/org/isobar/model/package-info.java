@@ -1,2 +1,2 @@
-/** What the trainer knows of a model: its interface, its loss, and the registry of architectures. */
+/** The interface of models and losses to the trainer, and the registry of architectures. */
 package org.isobar.model;
