@@ -13,7 +13,7 @@ import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.Tensor;
 
-/** Questions that ranks settle by asking each other. All ranks ask together, and all get the same answer. */
+/** Reductions by which ranks agree on a value. All ranks must call each method together; all get the same result. */
 public final class Consensus {
     private static final int CHUNK = 1 << 20; // bytes
 
@@ -23,7 +23,7 @@ public final class Consensus {
     private final Communicator dataParallel;
     private final Tensor numbers;
 
-    /** Questions that are reduced in {@code numbers} (2), F64. */
+    /** Uses {@code numbers} (2), F64, as the buffer of the reductions. */
     Consensus(Device device, Communicators communicators, Tensor numbers) {
         this.device = device;
         this.communicators = communicators;
@@ -34,17 +34,17 @@ public final class Consensus {
 
     /**
      * Whether all ranks that hold the same slices of weights hold the same bits, and all ranks of a tensor-parallel
-     * group the same bits of weights that are not cut.
+     * group hold the same bits of the weights that are not sharded.
      */
     public boolean agreeOn(ParameterStore parameters) {
-        List<Tensor> uncut = parameters.parameters().stream()
+        List<Tensor> unsharded = parameters.parameters().stream()
             .filter(parameter -> parameter.parts().stream().allMatch(part -> part.shard().parts() == 1))
             .map(Parameter::value).toList();
         boolean replicasAgree = agree(communicators.along(Axis.DP, Axis.CP), List.of(parameters.values()));
-        return agree(communicators.along(Axis.TP), uncut) && replicasAgree;
+        return agree(communicators.along(Axis.TP), unsharded) && replicasAgree;
     }
 
-    /** Whether all have the same bits in these tensors, F32. */
+    /** Whether all ranks have the same checksum of the bits of these tensors, F32. */
     private boolean agree(Communicator ranks, List<Tensor> weights) {
         CRC32C crc = new CRC32C();
         MemorySegment host = MemorySegment.ofArray(new byte[CHUNK]);
@@ -56,29 +56,29 @@ public final class Consensus {
                 crc.update(host.asSlice(0, chunk.bytes()).asByteBuffer());
             }
         }
-        double mine = crc.getValue(); // 32 bits: exact
-        device.upload(numbers, MemorySegment.ofArray(new double[] {mine, -mine}));
+        double checksum = crc.getValue(); // 32 bits: exact in a double
+        device.upload(numbers, MemorySegment.ofArray(new double[] {checksum, -checksum}));
         ranks.allReduce(numbers, Reduction.MAX).await();
         double[] largest = device.read(numbers).await();
         return largest[0] == -largest[1];
     }
 
-    /** The largest of the numbers that the data-parallel ranks name, up to 2^53. */
+    /** The maximum of {@code number} over the data-parallel ranks. Numbers up to 2^53 are exact. */
     public long largestOfReplicas(long number) {
         return largest(number, dataParallel);
     }
 
-    /** The largest of the numbers that all ranks name, up to 2^53. */
+    /** The maximum of {@code number} over all ranks. Numbers up to 2^53 are exact. */
     public long largest(long number) {
         return largest(number, all);
     }
 
-    /** Whether {@code mine} is true on any rank. */
-    public boolean anyTrue(boolean mine) {
-        return largest(mine ? 1 : 0) > 0;
+    /** Whether {@code value} is true on any rank. */
+    public boolean anyTrue(boolean value) {
+        return largest(value ? 1 : 0) > 0;
     }
 
-    /** Returns when all ranks have called it. */
+    /** Returns when all ranks have called this method. */
     public void barrier() {
         anyTrue(false);
     }

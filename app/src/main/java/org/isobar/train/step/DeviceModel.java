@@ -13,7 +13,7 @@ import org.isobar.nn.Pass;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** One rank's part of a model on its device: parameters and gradients in their memory, and the latest prediction. */
+/** One rank's part of a model on its device, with its parameters, their gradients and the latest prediction. */
 public final class DeviceModel {
     private final Device device;
     private final DType compute;
@@ -22,7 +22,7 @@ public final class DeviceModel {
     private final Model model;
     private final Tensor prediction; // (B, Cout, H, W)
 
-    /** A model whose weights are undefined until {@link #initialize}. */
+    /** Creates a model whose weights are undefined until {@link #initialize}. */
     DeviceModel(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
         DType compute) {
         this.device = device;
@@ -36,7 +36,7 @@ public final class DeviceModel {
         prediction = state.allocate(DType.F32, spec.prediction(batch).extents());
     }
 
-    /** Sets the initial weights of a run with the given seed. They do not depend on the layout. */
+    /** Initializes the weights from a seed. They do not depend on the parallel layout. */
     public void initialize(long seed) {
         parameters.initialize(device, seed);
     }
@@ -46,17 +46,17 @@ public final class DeviceModel {
         return parameters;
     }
 
-    /** The type that products are computed in. */
+    /** The data type of matrix products. */
     public DType compute() {
         return compute;
     }
 
-    /** The device that this model lives on. */
+    /** The device that holds this model. */
     public Device device() {
         return device;
     }
 
-    /** The latest prediction, (B, Cout, H, W), F32. A training step overwrites it with its gradient. */
+    /** The latest prediction, (B, Cout, H, W), F32. A training step overwrites it with the gradient of the loss. */
     public Tensor prediction() {
         return prediction;
     }
@@ -68,18 +68,18 @@ public final class DeviceModel {
         pass.discard();
     }
 
-    /** The layers. */
+    /** The layers of the model. */
     Model model() {
         return model;
     }
 
-    /** A pass over this model's memory; {@code onGradient} receives each parameter whose gradient is complete. */
+    /** A pass that uses this model's memory; {@code onGradient} receives each parameter whose gradient is complete. */
     Pass pass(Pass.Randomness randomness, Pass.Inspector inspector, Consumer<Parameter> onGradient) {
         return new Pass(device.ops(), compute, memory.kept(), memory.scratch(), randomness, onGradient)
             .inspectedBy(inspector);
     }
 
-    /** The tree of the model's modules. */
+    /** The module tree of the model, in PyTorch's format. */
     @Override
     public String toString() {
         return model.toString();

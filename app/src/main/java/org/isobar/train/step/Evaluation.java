@@ -3,8 +3,8 @@ package org.isobar.train.step;
 /**
  * Scores of one global batch.
  *
- * @param batch its loss
- * @param rmse  latitude-weighted RMSE of each channel, of normalized fields
+ * @param batch loss of the batch
+ * @param rmse  latitude-weighted RMSE of each channel, in normalized units
  */
 public record Evaluation(BatchLoss batch, double[] rmse) {
     /** Mean relative L2 loss. */

@@ -9,14 +9,14 @@ import org.isobar.nn.Pass;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** Scores a model, and the persistence forecast, on batches that it is not trained with. All ranks call it together. */
+/** Scores a model and the persistence forecast without training. All ranks must call each method together. */
 public final class Evaluator {
     private final DeviceModel model;
     private final Device device;
     private final Communicator dataParallel;
     private final ScoreTensors scores;
 
-    /** Scores averaged over {@code dataParallel}, the ranks that have the same weights and other samples. */
+    /** Averages the scores over {@code dataParallel}, the ranks that have the same weights and different samples. */
     Evaluator(DeviceModel model, Communicator dataParallel, ScoreTensors scores) {
         this.model = model;
         this.dataParallel = dataParallel;
@@ -25,7 +25,7 @@ public final class Evaluator {
     }
 
     /**
-     * Predicts without dropout and scores against the target.
+     * Computes the prediction without dropout and scores it against the target.
      *
      * @param input  normalized images (B, Cin, H, W)
      * @param target normalized images (B, Cout, H, W)

@@ -14,45 +14,45 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 
-/** Reduces gradients over the ranks that share a weight, bucket by bucket, while backward still computes others. */
+/** Reduces gradients over the ranks that share a weight, in buckets, overlapped with backward. */
 public final class GradientSync {
     private final GradientBuckets buckets;
-    private final Map<Parameter, Integer> places = new IdentityHashMap<>();
+    private final Map<Parameter, Integer> indices = new IdentityHashMap<>();
 
     /**
      * How gradients are reduced.
      *
-     * @param bucketCapMb largest bucket in MiB
-     * @param replicas    whether data-parallel replicas are one model or each its own
+     * @param bucketCapMb maximum bucket size in MiB
+     * @param replicas    whether data-parallel replicas train one model or each its own
      */
     public record Options(double bucketCapMb, Replicas replicas) {
-        /** Buckets of 25 MiB, replicas in step: PyTorch's defaults. */
+        /** Buckets of 25 MiB and one model on all replicas: the defaults of PyTorch's DistributedDataParallel. */
         public static final Options DEFAULT = new Options(25, Replicas.TOGETHER);
     }
 
-    /** What data-parallel replicas do. */
+    /** Whether data-parallel replicas train together. */
     public enum Replicas {
-        /** Gradients are averaged over dp. */
+        /** Replicas train one model: gradients are averaged over dp. */
         TOGETHER,
-        /** Each replica trains by itself ({@code --noddp}). */
+        /** Each replica trains its own model; gradients are not reduced over dp ({@code --noddp}). */
         APART
     }
 
-    /** Parameters whose gradients lie where {@code parameters} says. */
+    /** Reduces the gradients of {@code parameters}, in the reverse order of their declaration. */
     public GradientSync(ParameterStore parameters, Communicators communicators, Options options) {
-        List<Parameter> backwards = parameters.parameters().reversed();
+        List<Parameter> reversed = parameters.parameters().reversed();
         List<GradientBuckets.Range> ranges = new ArrayList<>();
         for (GradientBuckets.Range range : parameters.ranges().reversed()) {
             ranges.add(new GradientBuckets.Range(range.offset(), range.length(),
                 over(range.over(), communicators.grid(), options)));
         }
-        for (int i = 0; i < backwards.size(); i++) {
-            places.put(backwards.get(i), i);
+        for (int i = 0; i < reversed.size(); i++) {
+            indices.put(reversed.get(i), i);
         }
         buckets = new GradientBuckets(parameters.gradients(), ranges, options.bucketCapMb(), communicators);
     }
 
-    /** Axes of one rank are left out, so that no bucket ends for their sake. */
+    /** The axes to reduce over. Axes of size 1 are left out, so that ranges that differ only in them share a bucket. */
     private static Set<Axis> over(Set<Axis> axes, ProcessGrid grid, Options options) {
         Set<Axis> over = EnumSet.copyOf(axes);
         over.removeIf(axis -> grid.size(axis) == 1);
@@ -63,19 +63,19 @@ public final class GradientSync {
     }
 
     /**
-     * Backward has completed the gradient of {@code parameter} on this rank: starts what can be started.
+     * Marks the gradient of {@code parameter} as complete on this rank and starts the reductions that are ready.
      *
-     * @throws IllegalStateException if it had said so before in this pass
+     * @throws IllegalStateException if the gradient was already marked in this pass
      */
     public void ready(Parameter parameter) {
-        buckets.ready(places.get(parameter));
+        buckets.ready(indices.get(parameter));
     }
 
     /**
      * Returns when all gradients are reduced.
      *
      * @throws IllegalStateException if backward has not completed all of them
-     * @throws org.isobar.distributed.CommunicationException if a reduction has failed, here or at another rank
+     * @throws org.isobar.distributed.CommunicationException if a reduction has failed on any rank
      */
     public void await() {
         buckets.await();

@@ -24,19 +24,19 @@ import org.isobar.optim.Adam;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** All that training steps change on this rank: weights, Adam's moments, and what steers Adam. */
+/** The training state of this rank: weights, Adam's moments and Adam's control values. */
 public final class ModelState {
     private final Device device;
     private final ParameterStore parameters;
     private final Adam adam;
 
     /**
-     * What this rank has of a tensor of a checkpoint.
+     * This rank's slice of a checkpoint tensor.
      *
-     * @param name  of the tensor there
-     * @param shape of the whole
-     * @param shard which slice this rank has
-     * @param here  where it has it, F32
+     * @param name  name of the tensor in the checkpoint
+     * @param shape shape of the whole tensor
+     * @param shard which slice of it this rank holds
+     * @param here  the slice on this rank's device, F32
      */
     public record Slice(String name, Shape shape, Shard shard, Tensor here) { }
 
@@ -46,12 +46,12 @@ public final class ModelState {
         this.adam = adam;
     }
 
-    /** The numbers of a {@link org.isobar.device.ops.StepControl}; waits for the steps so far. */
+    /** The values of {@link org.isobar.device.ops.StepControl}; waits for all issued steps. */
     public double[] control() {
         return adam.control();
     }
 
-    /** This rank's slice of each tensor: all weights, and two moments of each. */
+    /** This rank's slices of all weights and of the two moments of each weight. */
     private List<Slice> slices() {
         List<Slice> slices = new ArrayList<>();
         Map<String, Tensor> values = parameters.stateDict();
@@ -70,13 +70,13 @@ public final class ModelState {
         return slices;
     }
 
-    /** What {@code rank} is to write, so that together all ranks write each slice once: they share equal slices out. */
+    /** The slices that {@code rank} writes. Ranks with equal slices divide them, so that each slice is written once. */
     public List<Slice> share(ProcessGrid grid, int rank) {
-        Map<Boolean, List<Slice>> byCut = slices().stream()
+        Map<Boolean, List<Slice>> bySharding = slices().stream()
             .collect(Collectors.partitioningBy(slice -> slice.shard().parts() > 1));
         List<Slice> share = new ArrayList<>(
-            share(byCut.get(true), grid.group(rank, EnumSet.complementOf(EnumSet.of(Axis.TP)))));
-        share.addAll(share(byCut.get(false), grid.group(rank, Axis.values())));
+            share(bySharding.get(true), grid.group(rank, EnumSet.complementOf(EnumSet.of(Axis.TP)))));
+        share.addAll(share(bySharding.get(false), grid.group(rank, Axis.values())));
         return share;
     }
 
@@ -86,25 +86,25 @@ public final class ModelState {
     }
 
     /**
-     * Sets all of it to what a checkpoint holds; this rank reads its slices and no more.
+     * Restores this state from a checkpoint. Each rank reads only its own slices.
      *
-     * @param control of that checkpoint
-     * @throws UserException if the checkpoint is another model's, or damaged
+     * @param control control values of that checkpoint
+     * @throws UserException if the checkpoint is damaged or belongs to another model
      */
     public void restore(Checkpoint checkpoint, double[] control) {
         Map<String, Slice> slices = slices().stream().collect(Collectors.toMap(Slice::name, slice -> slice));
         check(checkpoint, slices);
         if (control.length != StepControl.SIZE) {
-            throw new UserException("checkpoint " + checkpoint.path() + " has " + control.length + " numbers of control"
-                + " instead of " + StepControl.SIZE + "; give another one");
+            throw new UserException("checkpoint " + checkpoint.path() + " has " + control.length
+                + " control values instead of " + StepControl.SIZE + "; resume from another checkpoint");
         }
         device.ops().memory().fill(parameters.values(), 0); // padding
         long largest = slices.values().stream().mapToLong(slice -> slice.here().bytes()).max().orElse(0);
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment room = arena.allocate(largest, Float.BYTES); // one for all: fresh memory is slow
-            for (String name : checkpoint.names()) { // as they lie in the files
+            MemorySegment buffer = arena.allocate(largest, Float.BYTES); // reused, because touching new memory is slow
+            for (String name : checkpoint.names()) { // in file order
                 Slice slice = slices.get(name);
-                MemorySegment host = room.asSlice(0, slice.here().bytes());
+                MemorySegment host = buffer.asSlice(0, slice.here().bytes());
                 checkpoint.read(name, slice.shard(), host);
                 device.upload(slice.here(), host);
             }

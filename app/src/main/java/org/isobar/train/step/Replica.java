@@ -13,8 +13,8 @@ import org.isobar.optim.Adam;
 import org.isobar.tensor.DType;
 
 /**
- * One rank's part of a model in training, put together: the model on its device, the training step, the evaluation,
- * and what the ranks agree on. Everything is made in {@link StepMemory}, which then takes no more.
+ * One rank's part of a model in training: the model on its device, the training step, the evaluator, and the
+ * agreement between ranks. Its tensors are allocated in {@link StepMemory}, whose state arena is then sealed.
  */
 public final class Replica implements AutoCloseable {
     private final DeviceModel model;
@@ -23,15 +23,15 @@ public final class Replica implements AutoCloseable {
     private final RunSignals signals;
     private final Consensus consensus;
 
-    /** A replica that computes in single precision. */
+    /** Creates a replica that computes in fp32. */
     public Replica(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
         GradientSync.Options sync) {
         this(device, spec, batch, memory, communicators, StepOptions.of(DType.F32, sync));
     }
 
     /**
-     * This rank's part of a model for local batches of {@code batch} samples; its weights are undefined until
-     * {@link DeviceModel#initialize}. Memory and communicators stay the caller's: after a failure, close the
+     * Creates this rank's part of a model for local batches of {@code batch} samples. Its weights are undefined until
+     * {@link DeviceModel#initialize}. The caller owns the memory and the communicators. After a failure, close the
      * communicators before the memory. Close a replica that launches graphs before both.
      */
     public Replica(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
@@ -40,7 +40,7 @@ public final class Replica implements AutoCloseable {
         Communicator dataParallel = communicators.along(Axis.DP);
         model = new DeviceModel(device, spec, batch, memory, communicators, options.compute());
         ScoreTensors scores = ScoreTensors.in(state, spec.outChannels(), batch);
-        Adam adam = new Adam(device, model.parameters(), state, options.adam(), skippers(communicators, options));
+        Adam adam = new Adam(device, model.parameters(), state, options.adam(), skipGroup(communicators, options));
         signals = new RunSignals(device, communicators.along(Axis.values()), state.allocate(DType.F64, 1));
         consensus = new Consensus(device, communicators, state.allocate(DType.F64, 2));
         step = new TrainStep(model, adam, new GradientSync(model.parameters(), communicators, options.sync()),
@@ -49,8 +49,8 @@ public final class Replica implements AutoCloseable {
         state.seal();
     }
 
-    /** The ranks that must skip the same steps: this one alone if no step is ever skipped. */
-    private static Communicator skippers(Communicators communicators, StepOptions options) {
+    /** The ranks that must skip the same steps; only this rank if no step is ever skipped. */
+    private static Communicator skipGroup(Communicators communicators, StepOptions options) {
         Set<Axis> axes = EnumSet.noneOf(Axis.class);
         if (options.adam().judgesGradients()) {
             axes = EnumSet.allOf(Axis.class);
@@ -66,27 +66,27 @@ public final class Replica implements AutoCloseable {
         return model;
     }
 
-    /** Its training step. */
+    /** The training step. */
     public TrainStep step() {
         return step;
     }
 
-    /** Its scores on other batches. */
+    /** The evaluator of the model. */
     public Evaluator evaluator() {
         return evaluator;
     }
 
-    /** What all ranks do after a step. */
+    /** The agreement of all ranks on what to do after a step. */
     public RunSignals signals() {
         return signals;
     }
 
-    /** What the ranks find out by asking each other. */
+    /** The reductions by which ranks agree on a value. */
     public Consensus consensus() {
         return consensus;
     }
 
-    /** Frees captured graphs. Everything else is the caller's. */
+    /** Frees captured graphs. The caller frees memory and communicators. */
     @Override
     public void close() {
         step.close();

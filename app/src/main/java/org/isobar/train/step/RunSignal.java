@@ -1,20 +1,20 @@
 package org.isobar.train.step;
 
-/** What a rank asks all ranks to do after a step; the greatest signal that any rank raises is what all do. */
+/** A request of one rank to all ranks after a step. All ranks follow the greatest signal that any of them raises. */
 public enum RunSignal {
-    /** To go on. */
+    /** Continue. */
     NONE,
-    /** To save a checkpoint. */
+    /** Save a checkpoint. */
     SAVE,
-    /** To save a checkpoint and end. */
+    /** Save a checkpoint and end the run. */
     STOP;
 
-    /** The signal that is sent as {@code number}. */
+    /** The signal with this {@link #number}. */
     static RunSignal of(double number) {
         return values()[(int) number];
     }
 
-    /** The number that this signal is sent as. The maximum of several is that of the greatest. */
+    /** The number that is reduced for this signal. The maximum of several numbers is that of the greatest signal. */
     double number() {
         return ordinal();
     }

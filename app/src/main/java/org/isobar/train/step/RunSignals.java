@@ -10,19 +10,19 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * Agreement of all ranks on what to do after a step: the greatest signal that any rank raises. It is reduced while the
- * step computes, and read when the next step has been issued, so that nothing waits for it.
+ * Agreement of all ranks on what to do after a step: the greatest signal that any rank raises. The reduction overlaps
+ * the step. The result is read after the next step has been issued, so that the device does not become idle.
  */
 public final class RunSignals {
     private final Device device;
     private final Communicator ranks;
     private final Tensor signal; // (1), F64
-    private Readback unread; // of the step issued last, or null
+    private Readback unread; // the signal of the step issued last, or null if it has been read
     private long unreadStep;
     private RunSignal agreed = RunSignal.NONE;
     private long agreedStep;
 
-    /** Signals between {@code ranks}, reduced in {@code signal} (1), F64. */
+    /** Reduces signals over {@code ranks} in {@code signal} (1), F64. */
     RunSignals(Device device, Communicator ranks, Tensor signal) {
         this.device = device;
         this.ranks = ranks;
@@ -30,18 +30,19 @@ public final class RunSignals {
         raise(RunSignal.NONE);
     }
 
-    /** Sets the signal of this rank for the next step. */
-    public void raise(RunSignal mine) {
-        device.upload(signal, MemorySegment.ofArray(new double[] {mine.number()}));
+    /** Sets this rank's signal for the next step. */
+    public void raise(RunSignal own) {
+        device.upload(signal, MemorySegment.ofArray(new double[] {own.number()}));
     }
 
-    /** Issues the reduction of the signals; part of each training step. */
+    /** Issues the reduction of the signals; called in each training step. */
     Work exchange() {
         return ranks.allReduce(signal, Reduction.MAX);
     }
 
     /**
-     * Step {@code number} of the run was issued: reads what was agreed in the step before, and will read this one's.
+     * Reads the signal agreed in the previous step, and requests that of step {@code number} of the run, which has just
+     * been issued.
      */
     public void issued(long number) {
         settle();
@@ -49,7 +50,7 @@ public final class RunSignals {
         unreadStep = number;
     }
 
-    /** Reads what was agreed in the last step that was issued; waits for it. */
+    /** Waits for the last issued step and reads the signal agreed in it. */
     public void settle() {
         if (unread != null) {
             agreed = RunSignal.of(unread.await()[0]);
@@ -58,19 +59,19 @@ public final class RunSignals {
         }
     }
 
-    /** What was agreed in the last step that was read. */
+    /** The signal agreed in the last step that was read. */
     public RunSignal agreed() {
         return agreed;
     }
 
-    /** The number of that step. */
+    /** The number of the step in which {@link #agreed} was agreed. */
     public long agreedStep() {
         return agreedStep;
     }
 
-    /** Outside of steps: the greatest signal of all ranks, at once. All ranks call this together. */
-    public RunSignal agree(RunSignal mine) {
-        raise(mine);
+    /** Returns the greatest signal of all ranks immediately, outside of steps. All ranks must call this together. */
+    public RunSignal agree(RunSignal own) {
+        raise(own);
         exchange().await();
         return RunSignal.of(device.read(signal).await()[0]);
     }

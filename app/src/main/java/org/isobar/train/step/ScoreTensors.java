@@ -5,9 +5,9 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * The results of steps and evaluations, F64, side by side, so that neighbours are reduced and read as one.
+ * The results of steps and evaluations, F64, in one contiguous tensor, so that several are reduced or read in one call.
  *
- * @param all (Cout + 1 + 2 B): the RMSE of each channel, the loss, the two terms of each sample's loss
+ * @param all (Cout + 1 + 2 B): RMSE of each channel, loss, two terms of each sample's loss
  */
 record ScoreTensors(Tensor all, int channels) {
     static ScoreTensors in(DeviceArena arena, int channels, int batch) {
@@ -27,7 +27,7 @@ record ScoreTensors(Tensor all, int channels) {
         return all.slice(channels + 1, count).reshape(count / 2, 2);
     }
 
-    /** What is averaged over data-parallel ranks. */
+    /** The part that is averaged over data-parallel ranks. */
     Tensor rmseAndLoss() {
         return all.slice(0, channels + 1);
     }

@@ -1,6 +1,6 @@
 package org.isobar.train.step;
 
-/** How the operations of a training step are issued to the device. The bits are the same. */
+/** How the operations of a training step are issued to the device. The results are bit-identical. */
 public enum StepLaunch {
     /** The host issues each operation. */
     EAGER,

@@ -8,18 +8,18 @@ import org.isobar.device.DeviceGraph;
 import org.isobar.tensor.Tensor;
 
 /**
- * Runs training steps on a device: issued operation by operation, or captured once as a graph and launched as a whole,
- * which saves the host's time. Batches arrive in a few device buffers in turn
- * ({@link org.isobar.device.HostBuffer#toDevice}); each of these buffers has a graph of its own.
+ * Runs training steps on a device: operation by operation, or captured once as a graph and launched as a whole, which
+ * reduces launch overhead on the host. Batches are in one of a few device buffers in turn
+ * ({@link org.isobar.device.HostBuffer#toDevice}); one graph is captured for each buffer.
  */
 final class StepLauncher implements AutoCloseable {
     private final Device device;
     private final StepLaunch launch;
-    private final Map<Places, DeviceGraph> graphs = new HashMap<>();
+    private final Map<Addresses, DeviceGraph> graphs = new HashMap<>();
     private boolean prepared;
 
-    /** Where a batch lies. */
-    private record Places(long input, long target) { }
+    /** The device addresses of a batch. */
+    private record Addresses(long input, long target) { }
 
     StepLauncher(Device device, StepLaunch launch) {
         this.device = device;
@@ -27,12 +27,12 @@ final class StepLauncher implements AutoCloseable {
     }
 
     /**
-     * Runs {@code step} on the device. The first step is always issued, because it creates what a capture must find,
-     * such as loaded kernels. All steps must be alike but for these two addresses and the values in tensors.
+     * Runs {@code step} on the device. The first step is always issued operation by operation, because it loads
+     * what a capture needs, such as kernels. Steps may differ only in these two addresses and in tensor values.
      */
     void run(Tensor input, Tensor target, Runnable step) {
         if (prepared && launch == StepLaunch.GRAPH) {
-            graphs.computeIfAbsent(new Places(input.address(), target.address()), places -> device.capture(step))
+            graphs.computeIfAbsent(new Addresses(input.address(), target.address()), _ -> device.capture(step))
                 .launch();
         } else {
             step.run();

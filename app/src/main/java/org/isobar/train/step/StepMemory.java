@@ -3,7 +3,7 @@ package org.isobar.train.step;
 import org.isobar.device.DeviceArena;
 
 /**
- * The memory of a rank's model, in three arenas told apart by how long their tensors live.
+ * The device memory of a rank's model: three arenas, by the lifetime of their tensors.
  *
  * @param state   the whole run: parameters, gradients, moments, predictions, scores
  * @param kept    from forward to the end of backward: activations

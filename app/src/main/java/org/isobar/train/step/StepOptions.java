@@ -8,24 +8,24 @@ import org.isobar.optim.GradScaler;
 import org.isobar.tensor.DType;
 
 /**
- * How a training step is carried out, besides its model and batch.
+ * Options of a training step.
  *
- * @param compute the type that products are computed in, one that the device supports
- * @param adam    how the weights are updated
+ * @param compute data type of matrix products, one that the device supports
+ * @param adam    options of the optimizer
  * @param sync    how gradients are reduced
  * @param launch  how the operations are issued
  */
 public record StepOptions(DType compute, Adam.Options adam, GradientSync.Options sync, StepLaunch launch) {
-    /** Products in {@code compute}, loss scaling as that type needs, one optimizer launch, no graphs. */
+    /** Products in {@code compute}, loss scaling if that type needs it, one optimizer launch, no graphs. */
     public static StepOptions of(DType compute, GradientSync.Options sync) {
         return new StepOptions(compute, new Adam.Options(GradScaler.of(compute), Adam.Launch.ONCE), sync,
             StepLaunch.EAGER);
     }
 
-    /** What a configuration asks for, as far as {@code device} supports it: else fp32, and no graphs. */
+    /** The configured options. Without support of {@code device}, products are in fp32 and no graphs are captured. */
     public static StepOptions of(TrainingConfig training, Device device, GradientSync.Options sync) {
-        DType wanted = training.ampMode().compute();
-        DType compute = device.supports(wanted) ? wanted : DType.F32;
+        DType configured = training.ampMode().compute();
+        DType compute = device.supports(configured) ? configured : DType.F32;
         Adam.Launch launch = training.enableFused() || Backend.of(device) == Backend.CPU ? Adam.Launch.ONCE
             : Adam.Launch.PER_TENSOR;
         Adam.NonFinite nonFinite = switch (training.onNan()) {
@@ -36,7 +36,7 @@ public record StepOptions(DType compute, Adam.Options adam, GradientSync.Options
             training.enableCudaGraphs() && device.canCapture() ? StepLaunch.GRAPH : StepLaunch.EAGER);
     }
 
-    /** These options with another way to issue operations. */
+    /** A copy of these options with another {@link StepLaunch}. */
     public StepOptions with(StepLaunch other) {
         return new StepOptions(compute, adam, sync, other);
     }

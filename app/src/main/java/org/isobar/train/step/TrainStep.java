@@ -16,8 +16,8 @@ import org.isobar.optim.Adam;
 import org.isobar.tensor.Tensor;
 
 /**
- * One training step: differentiate the loss of this rank's samples, reduce the gradients over the ranks that share a
- * weight, update the weights.
+ * One training step: computes the gradients of the loss of this rank's samples, reduces them over the ranks that share
+ * a weight, and updates the weights.
  */
 public final class TrainStep implements AutoCloseable {
     private final DeviceModel model;
@@ -28,41 +28,41 @@ public final class TrainStep implements AutoCloseable {
     private final Communicator dataParallel;
     private final ScoreTensors scores;
     private final StepLauncher launcher;
-    private final Supplier<Work> beside;
+    private final Supplier<Work> overlapped;
 
     /**
-     * What distinguishes one training step from another.
+     * The values that differ between training steps.
      *
-     * @param seed         of the run
-     * @param step         steps taken before it, over the whole run
-     * @param samples      how this rank's samples lie in the global batch
-     * @param learningRate of this step
+     * @param seed         seed of the run
+     * @param step         number of steps of the run before this one
+     * @param samples      range of this rank's samples in the global batch
+     * @param learningRate learning rate of this step
      */
     public record Context(long seed, long step, IndexSpan samples, double learningRate) { }
 
     /**
-     * The step of a model.
+     * Creates the training step of a model.
      *
-     * @param dataParallel the ranks that have the same weights and other samples
-     * @param beside       issues a collective that is to run beside the computation of each step
+     * @param dataParallel the ranks that have the same weights and different samples
+     * @param overlapped   issues a collective that overlaps the computation of each step
      */
     TrainStep(DeviceModel model, Adam adam, GradientSync sync, Communicator dataParallel, ScoreTensors scores,
-        StepLauncher launcher, Supplier<Work> beside) {
+        StepLauncher launcher, Supplier<Work> overlapped) {
         this.model = model;
         this.adam = adam;
         this.sync = sync;
         this.dataParallel = dataParallel;
         this.scores = scores;
         this.launcher = launcher;
-        this.beside = beside;
+        this.overlapped = overlapped;
         device = model.device();
         loss = model.model().loss();
     }
 
     /**
      * Issues one training step on this rank's samples of a global batch and returns without waiting for the device.
-     * The result waits for the step and gives the loss of the global batch before the update. Call it once, before many
-     * further steps are issued: few reads can be under way ({@link Device#read}).
+     * The returned supplier waits for the step and returns the loss of the global batch before the update. Call the
+     * supplier once, before many further steps are issued, because few reads can be pending ({@link Device#read}).
      *
      * @param input  normalized images (B, Cin, H, W)
      * @param target normalized images (B, Cout, H, W)
@@ -80,19 +80,20 @@ public final class TrainStep implements AutoCloseable {
     }
 
     /**
-     * What a CUDA graph captures: apart from dropout masks, nothing that differs between steps is passed by value.
+     * Issues the operations of a step. A CUDA graph can capture them: apart from dropout masks, no value that differs
+     * between steps is a launch argument.
      *
-     * <p>The optimizer decides by the loss whether to update, so all ranks must have the same bits of it. The ranks of
-     * one model do: the collectives of tp and cp give each rank the same bits, and each computes the rest for the whole
-     * image. Data-parallel ranks get them from the average.
+     * <p>The optimizer skips the update depending on the loss, so all ranks must have the same bits of the loss. The
+     * ranks of one replica do: collectives over tp and cp give each rank the same bits, and each rank computes the loss
+     * of the whole image. Data-parallel ranks get the same bits from the average.
      */
     private void step(Tensor input, Tensor target, Context context) {
-        Work exchange = beside.get();
+        Work collective = overlapped.get();
         differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()),
             Pass.Inspector.NONE);
         averageLoss();
         update();
-        exchange.await();
+        collective.await();
     }
 
     /** Computes the loss and the gradients of the scaled loss, reduced over the ranks that share each weight. */
@@ -122,13 +123,14 @@ public final class TrainStep implements AutoCloseable {
         }
     }
 
-    /** Sets all gradients to those of the loss of one global batch; returns the loss. */
+    /** Computes the gradients of the loss of one global batch without an update; returns the loss. */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness) {
         return gradients(input, target, randomness, Pass.Inspector.NONE);
     }
 
     /**
-     * Like {@link #gradients(Tensor, Tensor, Pass.Randomness)}; {@code inspector} receives the output of every layer.
+     * Computes the gradients of the loss of one global batch without an update; returns the loss. {@code inspector}
+     * receives the output of every layer.
      */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
         differentiate(input, target, randomness, inspector);
@@ -142,7 +144,7 @@ public final class TrainStep implements AutoCloseable {
         return new ModelState(device, model.parameters(), adam);
     }
 
-    /** How many steps have updated the weights so far, and how many were skipped. */
+    /** The number of steps that updated the weights, and the number of skipped steps. */
     public Adam.Progress progress() {
         return adam.progress();
     }

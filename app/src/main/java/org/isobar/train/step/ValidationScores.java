@@ -1,10 +1,10 @@
 package org.isobar.train.step;
 
 /**
- * Means over all validation batches.
+ * Mean scores over all validation batches.
  *
  * @param loss        relative L2 loss
- * @param rmse        latitude-weighted RMSE of each channel, of normalized fields
- * @param persistence the same score of the persistence forecast, or null where it was not asked for
+ * @param rmse        latitude-weighted RMSE of each channel, in normalized units
+ * @param persistence RMSE of the persistence forecast for each channel, or null if it was not requested
  */
 public record ValidationScores(double loss, double[] rmse, double[] persistence) { }

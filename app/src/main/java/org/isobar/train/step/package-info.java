@@ -1,2 +1,2 @@
-/** One training step of one rank: forward, backward, reduction of gradients, update. */
+/** The training step of one rank: forward, backward, gradient reduction and optimizer update; and evaluation. */
 package org.isobar.train.step;
