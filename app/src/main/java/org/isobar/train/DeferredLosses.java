@@ -5,8 +5,8 @@ import java.util.function.Supplier;
 import org.isobar.train.step.BatchLoss;
 
 /**
- * The losses of one epoch's steps. Each is read when the step after it has been issued, so that a device which works
- * asynchronously always has work queued.
+ * Reads the losses of one epoch's steps, each after the next step has been issued, so that an asynchronous device
+ * always has work queued.
  */
 final class DeferredLosses {
     private final Filter filter;
@@ -15,31 +15,31 @@ final class DeferredLosses {
     private Issued unread; // the step issued last, or null if its loss has been read
 
     /**
-     * A step that was issued.
+     * An issued step.
      *
-     * @param number  of the step in the run, from 1
-     * @param samples of this rank's batch, by their numbers in the data set
-     * @param loss    waits for the step
+     * @param number  number of the step in the run, from 1
+     * @param samples indices in the data set of the samples of this rank's batch
+     * @param loss    waits for the step and returns its loss
      */
     record Issued(long number, int[] samples, Supplier<BatchLoss> loss) { }
 
-    /** Decides about each loss in turn. */
+    /** Decides for each loss, in the order of the steps, whether it counts. */
     interface Filter {
         /**
-         * Whether the loss counts towards the epoch's mean; false if the step was skipped.
+         * Whether the loss is included in the epoch's mean; false if the step was skipped.
          *
-         * @throws org.isobar.fault.UserException if the loss ends the run
+         * @throws org.isobar.fault.UserException if the run must stop because of the loss
          */
         boolean counts(BatchLoss loss, Issued step);
     }
 
     /** Receives the loss of each step that was not skipped. */
     interface Listener {
-        /** The loss of step {@code number} of the run, from 1. */
+        /** Receives the loss of step {@code number} of the run, from 1. */
         void accept(long number, double loss);
     }
 
-    /** Adds the losses that count to {@code losses}. */
+    /** Adds the losses that {@code filter} accepts to {@code losses} and passes them to {@code listener}. */
     DeferredLosses(Filter filter, LossSum losses, Listener listener) {
         this.filter = filter;
         this.losses = losses;
@@ -47,9 +47,9 @@ final class DeferredLosses {
     }
 
     /**
-     * Takes the step that was just issued, and reads the loss of the step before it.
+     * Reads the loss of the previous step and keeps the step that was just issued.
      *
-     * @throws org.isobar.fault.UserException if that loss ends the run
+     * @throws org.isobar.fault.UserException if the run must stop because of that loss
      */
     void add(Issued step) {
         settle();
@@ -57,9 +57,9 @@ final class DeferredLosses {
     }
 
     /**
-     * Reads the last loss, if it is still unread; all steps are done then.
+     * Reads the loss of the last step, if it is unread, which waits for all issued steps.
      *
-     * @throws org.isobar.fault.UserException if it ends the run
+     * @throws org.isobar.fault.UserException if the run must stop because of it
      */
     void settle() {
         if (unread != null) {

@@ -22,24 +22,24 @@ import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 
 /**
- * This process as one of a job's: meets the others, works with them, and tells them if it fails.
+ * One process of a job: connects to the other processes, runs with them, and reports its failures to them.
  *
- * @param ranks  which of the processes it is
- * @param grid   how they share the work
- * @param secret proves to the others that it is one of them
- * @param facts  what all of them must agree on, besides the grid and the program's version
- * @param limits how long they wait for each other
- * @param carrier what carries their collectives
+ * @param ranks   rank of this process and number of processes
+ * @param grid    the parallel layout
+ * @param secret  authenticates this process to the others
+ * @param facts   values on which all processes must agree, in addition to device type, grid and program version
+ * @param limits  time limits of the processes' waits for each other
+ * @param carrier backend of the collectives
  */
 public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secret, Map<String, String> facts,
     TimeLimits limits, CommBackend carrier) {
 
     /**
-     * Runs {@code work} with communicators to the job's other processes; returns what it returns. All connections are
-     * closed when it returns or throws, so memory that collectives used may be freed then.
+     * Connects to the job's other processes, calls {@code work} with the communicators and returns its result. All
+     * connections are closed when this method returns or throws, so memory that collectives used may then be freed.
      *
-     * @throws UserException if the processes cannot meet, or disagree
-     * @throws CommunicationException         if another process has failed
+     * @throws UserException if the processes cannot connect, or disagree
+     * @throws CommunicationException if another process has failed
      */
     public <T> T run(JobDevice device, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
@@ -47,21 +47,21 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
                 group -> carrier.open(device, job, group), job.watch()::failure)) {
             try {
                 return work.apply(communicators);
-            } catch (CommunicationException theirs) {
-                throw theirs;
-            } catch (DeviceException broken) {
-                throw job.reportFailure(broken);
-            } catch (RuntimeException | Error ours) {
+            } catch (CommunicationException remote) { // another process has reported it
+                throw remote;
+            } catch (DeviceException failure) {
+                throw job.reportFailure(failure);
+            } catch (RuntimeException | Error failure) {
                 job.watch().fail("rank " + job.rank() + ": "
-                    + (ours instanceof UserException ? ours.getMessage() : ours.toString()));
-                throw ours;
+                    + (failure instanceof UserException ? failure.getMessage() : failure.toString()));
+                throw failure;
             }
         }
     }
 
     private Map<String, String> allFacts(Device device) {
         Map<String, String> all = new LinkedHashMap<>(facts);
-        all.put("what computes", Backend.of(device) == Backend.CPU ? "the CPU" : "a GPU");
+        all.put("device type", Backend.of(device) == Backend.CPU ? "CPU" : "GPU");
         all.put("comm_backend", carrier.name().toLowerCase(Locale.ROOT));
         all.put("process grid", grid.toString());
         all.put("version", Optional.ofNullable(JobMember.class.getPackage().getImplementationVersion())

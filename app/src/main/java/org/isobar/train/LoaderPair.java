@@ -5,23 +5,23 @@ import org.isobar.data.DatasetFingerprint;
 import org.isobar.fault.UserException;
 
 /**
- * The data of a run.
+ * The data loaders of a run.
  *
- * @param training    batches to train with
- * @param validation  batches to score with
- * @param fingerprint identifies these data
+ * @param training    training batches
+ * @param validation  validation batches
+ * @param fingerprint identifies the data, to compare them with those of a checkpoint
  */
 record LoaderPair(DataLoader training, DataLoader validation, String fingerprint) {
-    /** The loaders with a fingerprint, for which some of the data are read. */
+    /** Creates a pair with its fingerprint, for which some of the data are read. */
     static LoaderPair of(DataLoader training, DataLoader validation) {
         return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())
             + "; validation " + DatasetFingerprint.of(validation.dataset()));
     }
 
     /**
-     * Whole epochs in a number of training steps.
+     * The number of whole epochs in a number of training steps.
      *
-     * @throws UserException if there is not one
+     * @throws UserException if it is 0
      */
     int epochs(long iterations) {
         if (iterations < training.steps()) {

@@ -1,11 +1,11 @@
 package org.isobar.train;
 
-/** The losses of an epoch's steps, summed up in their order. */
+/** Sum and number of the losses of an epoch's steps, added in the order of the steps. */
 final class LossSum {
     private double sum;
     private int count;
 
-    /** A sum that has begun already. */
+    /** Starts from an earlier sum of {@code count} losses. */
     LossSum(double sum, int count) {
         this.sum = sum;
         this.count = count;

@@ -9,9 +9,9 @@ import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.diagnosis.NonFiniteLossException;
 import org.isobar.train.step.BatchLoss;
 
-/** What happens to training steps whose loss is not finite ({@code --on_nan}): the run stops, or skips them. */
+/** Handles training steps whose loss is not finite ({@code --on_nan}): the run stops or skips them. */
 final class NonFiniteSteps {
-    private static final int MOST_IN_A_ROW = 10; // more will not recover
+    private static final int MAX_CONSECUTIVE = 10; // training does not recover from more
 
     private final OnNan policy;
     private final FiniteLossCheck.Origin origin;
@@ -19,9 +19,10 @@ final class NonFiniteSteps {
     private final TrainingProgress progress;
 
     /**
-     * The policy of a run, whose {@code progress} counts the steps in a row that were not finite.
+     * Applies {@code policy} to the steps of a run.
      *
-     * @param warnings receives a line for each step that is skipped
+     * @param progress counts the consecutive steps whose loss is not finite
+     * @param warnings receives a line for each skipped step
      */
     NonFiniteSteps(TrainingProgress progress, OnNan policy, FiniteLossCheck.Origin origin, Consumer<String> warnings) {
         this.progress = progress;
@@ -31,13 +32,14 @@ final class NonFiniteSteps {
     }
 
     /**
-     * Whether the step with this loss was taken, called for each step in turn. All ranks call it together.
+     * Whether the loss counts; false if the step was skipped. Call it once for each step, in order. All ranks must call
+     * it together.
      *
-     * @param firstLayer finds the first layer whose output was not finite; called if the run stops
-     * @throws org.isobar.train.diagnosis.NonFiniteLossException if this loss ends the run
+     * @param firstLayer finds the first layer whose output is not finite; called only if the policy is to stop
+     * @throws org.isobar.train.diagnosis.NonFiniteLossException if the run must stop because of this loss
      */
     boolean counts(BatchLoss loss, DeferredLosses.Issued step, Supplier<Optional<String>> firstLayer) {
-        progress.judged(Double.isFinite(loss.mean()));
+        progress.lossRead(Double.isFinite(loss.mean()));
         if (progress.badSteps() == 0) {
             return true;
         }
@@ -46,7 +48,7 @@ final class NonFiniteSteps {
             throw new NonFiniteLossException(complaint + firstLayer.get().map(NonFiniteSteps::place).orElse(""),
                 step.number());
         }
-        if (progress.badSteps() >= MOST_IN_A_ROW) {
+        if (progress.badSteps() >= MAX_CONSECUTIVE) {
             throw new NonFiniteLossException("the losses of " + progress.badSteps()
                 + " steps in a row are not finite; the last: " + complaint, step.number());
         }

@@ -2,7 +2,7 @@ package org.isobar.train;
 
 import org.isobar.device.ProfilerRanges;
 
-/** The steps that a profiler records, on rank 0: the fourth epoch except for its last step, as in the tutorial. */
+/** Starts and stops the profiler on rank 0: it records the fourth epoch without its last step, as in the tutorial. */
 final class ProfilerWindow {
     private static final int EPOCH = 3; // from 0
 
@@ -10,7 +10,7 @@ final class ProfilerWindow {
     private final boolean profiled;
     private final long stepsPerEpoch;
 
-    /** The window of a run on one rank. */
+    /** Creates the window of one rank. */
     ProfilerWindow(ProfilerRanges ranges, int rank, long stepsPerEpoch) {
         this.ranges = ranges;
         this.stepsPerEpoch = stepsPerEpoch;
@@ -18,10 +18,10 @@ final class ProfilerWindow {
     }
 
     /**
-     * Starts or stops the profiler before a step.
+     * Starts or stops the profiler before a step, if the step is the first or the last of the profiled epoch.
      *
-     * @param finishSteps waits for the steps issued so far; called on all ranks before the window closes, since a loss
-     *                    that is not finite makes the ranks communicate
+     * @param finishSteps waits for all issued steps; called on all ranks before the profiler stops, because the ranks
+     *                    communicate if a loss is not finite
      */
     void stepBegins(TrainingProgress progress, Runnable finishSteps) {
         if (progress.epoch() != EPOCH) {

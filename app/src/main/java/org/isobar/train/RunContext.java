@@ -7,14 +7,14 @@ import org.isobar.telemetry.Screen;
 import org.isobar.train.saving.StopRequest;
 
 /**
- * What a process of a run is given besides its configuration.
+ * Inputs of a run's process in addition to its configuration.
  *
- * @param secret      proves to the job's other processes that this is one of them
- * @param environment in which the device is opened
- * @param screen      where log lines and the progress bar are shown
- * @param stopRequest tells whether the run was asked to stop
+ * @param secret      authenticates this process to the other processes of the job
+ * @param environment environment variables for opening the device
+ * @param screen      shows log lines and the progress bar
+ * @param stopRequest whether the run was requested to stop
  */
 public record RunContext(JobSecret secret, Map<String, String> environment, Screen screen, StopRequest stopRequest) {
-    /** Exit code of a run that was asked to stop and has saved a checkpoint: EX_TEMPFAIL of sysexits.h. */
+    /** Exit code of a run that was requested to stop and has saved a checkpoint: EX_TEMPFAIL of sysexits.h. */
     public static final int INTERRUPTED = 75;
 }

@@ -20,7 +20,7 @@ import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.ValidationScores;
 
-/** Writes what a run reports, event by event: log lines, TensorBoard events, the picture of a forecast. */
+/** Writes the log lines, TensorBoard events and forecast pictures of a run. */
 final class RunReport {
     private static final int FIGURE_CHANNEL = 2; // t2m
 
@@ -32,7 +32,7 @@ final class RunReport {
     private final FieldPlot plot = new FieldPlot();
 
     /**
-     * A report that keeps the latest picture in {@code directory}.
+     * Creates a report that writes the latest picture to {@code directory}.
      *
      * @param board present on rank 0 only; the other ranks write no events and no pictures
      */
@@ -45,33 +45,33 @@ final class RunReport {
     }
 
     /**
-     * How fast this process trained an epoch, or what was left of it.
+     * Duration of the steps of an epoch that this process has trained.
      *
      * @param steps   number of steps
-     * @param seconds they took
+     * @param seconds wall-clock time of these steps
      */
     record Pace(int steps, double seconds) { }
 
-    /** Training begins. */
+    /** Reports that training begins. */
     void trainingBegins() {
         log.info(TutorialLines.trainingStarts());
     }
 
-    /** One batch of each data set was scored with the initial weights. */
+    /** Reports the scores of the initial weights on one batch of each data set. */
     void scoredBeforeTraining(Evaluation training, Evaluation validation) {
         scalar("Loss/train", training.loss(), 0);
         scalar("Loss/valid", validation.loss(), 0);
         scalar("RMSE(u10m)/valid", validation.rmse()[0], 0);
     }
 
-    /** A step was issued: in the second of an epoch, all memory of a step has been used. */
+    /** Reports device memory after the second step of an epoch, when all memory of a step has been used. */
     void stepIssued(TrainingProgress progress, Device device) {
         if (progress.step() == 2) {
             log.info(TutorialLines.forwardMemory(device.memory().highWatermark()));
         }
     }
 
-    /** The steps of an epoch are done. */
+    /** Reports the training steps of an epoch. */
     void epochTrained(TrainingProgress progress, Pace pace, Adam.Progress optimizer, LearningRateSchedule schedule) {
         double stepsPerSecond = pace.steps() / pace.seconds();
         double samplesPerSecond = globalBatchSize * stepsPerSecond;
@@ -86,7 +86,7 @@ final class RunReport {
         scalar("Avg samples per sec", samplesPerSecond, step);
     }
 
-    /** A validation after {@code step} steps of training is done. */
+    /** Reports a validation after {@code step} steps of training. */
     void validated(ValidationScores scores, double seconds, long step) {
         log.info(TutorialLines.validationLoss((float) scores.loss()));
         log.info(TutorialLines.validationTime(seconds));
@@ -95,43 +95,43 @@ final class RunReport {
         flush();
     }
 
-    /** All epochs are done. */
+    /** Reports the end of training. */
     void trainingEnds(TrainingProgress progress) {
         progress.skipped().total().ifPresent(log::info);
     }
 
-    /** A warning in the log. */
+    /** Logs a warning. */
     void warn(String line) {
         log.warn(line);
     }
 
-    /** A number at a step of TensorBoard. */
+    /** Writes a scalar to TensorBoard. */
     private void scalar(String tag, double value, long step) {
         board.ifPresent(writer -> writer.scalar(tag, value, step));
     }
 
-    /** Forces TensorBoard's events to the disk. */
+    /** Flushes TensorBoard's events to the disk. */
     private void flush() {
         board.ifPresent(TensorBoardWriter::flush);
     }
 
-    /** How much was written so far, for a checkpoint; null on other ranks than 0. */
+    /** Sizes of the log and of the event file so far, for a checkpoint; null on ranks other than 0. */
     TrainingState.Written written() {
         return board.map(events -> new TrainingState.Written(log.bytes(), events.file().getFileName().toString(),
             events.bytes())).orElse(null);
     }
 
-    /** Where the latest picture lies. */
+    /** Path of the latest picture. */
     Path picture() {
         return picture;
     }
 
-    /** A progress bar on the screen; invisible if the output is not a terminal. */
+    /** Creates a progress bar; it is invisible if the output is not a terminal. */
     ProgressBar progress(ProgressBar.Plan plan) {
         return new ProgressBar(screen, plan);
     }
 
-    /** Target beside prediction of t2m of the first sample of a batch, to TensorBoard and to a file. */
+    /** Writes a picture of t2m of a batch's first sample, target beside prediction, to TensorBoard and to a file. */
     void figure(Device device, Tensor target, Tensor prediction, long step) {
         if (board.isEmpty()) {
             return;
@@ -143,7 +143,7 @@ final class RunReport {
         new AtomicFile("picture", picture, "--expdir").write(png);
     }
 
-    /** One channel of the first sample of images (B, C, H, W): t2m, or the last where there are fewer. */
+    /** One channel of the first sample of images (B, C, H, W): t2m, or the last channel if there are fewer. */
     private static float[] field(Device device, Tensor images) {
         Shape shape = images.shape();
         long pixels = shape.extent(2) * shape.extent(3);

@@ -5,21 +5,21 @@ import java.util.Optional;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.PythonFormat;
 
-/** What the log is told of steps that moved nothing, because a gradient had overflowed. */
+/** Log lines about steps that were skipped because a gradient had overflowed. */
 final class SkippedSteps {
     private Adam.Progress last;
 
-    /** Counts from there on. */
+    /** Counts the steps after {@code start}. */
     SkippedSteps(Adam.Progress start) {
         last = start;
     }
 
-    /** How steps had gone when the last epoch ended. */
+    /** Numbers of taken and skipped steps of the run at the end of the last epoch. */
     Adam.Progress last() {
         return last;
     }
 
-    /** The line at the end of an epoch, if steps of it were skipped. */
+    /** The line for the epoch that has ended, if any of its steps were skipped. */
     Optional<String> epoch(Adam.Progress progress) {
         Adam.Progress before = last;
         last = progress;
@@ -27,14 +27,14 @@ final class SkippedSteps {
             progress.scale()));
     }
 
-    /** The line at the end of the run, if any step of it was skipped. */
+    /** The line for the whole run, if any of its steps were skipped. */
     Optional<String> total() {
-        return line(" in all", last);
+        return line(" in total", last);
     }
 
-    private static Optional<String> line(String what, Adam.Progress steps) {
+    private static Optional<String> line(String extent, Adam.Progress steps) {
         return steps.skipped() == 0 ? Optional.empty() : Optional.of(
             "Gradients overflowed: %d of %d steps%s skipped, the loss scale is %s".formatted(steps.skipped(),
-                steps.taken() + steps.skipped(), what, PythonFormat.repr(steps.scale())));
+                steps.taken() + steps.skipped(), extent, PythonFormat.repr(steps.scale())));
     }
 }

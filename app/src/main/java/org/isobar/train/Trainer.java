@@ -25,8 +25,8 @@ import org.isobar.train.step.TrainStep;
 import org.isobar.train.step.ValidationScores;
 
 /**
- * The training loop: epochs of training steps, each followed by a validation. Saving, profiling, reporting and
- * diagnosis are told when something happens and decide by themselves what to do.
+ * The training loop: epochs of training steps, each followed by a validation. The loop notifies the classes for
+ * checkpoints, profiling, reports and non-finite losses of each event; these decide what to do.
  */
 final class Trainer {
     private static final double NANOS_PER_SECOND = 1e9;
@@ -37,7 +37,7 @@ final class Trainer {
     private final RunReport report;
     private final LearningRateSchedule schedule;
     private final Validator validator;
-    private final IndexSpan samples; // of this replica in the global batch
+    private final IndexSpan samples; // samples of this replica in the global batch
     private final int epochs;
     private final long stepsPerEpoch;
     private final TrainingProgress progress;
@@ -46,9 +46,7 @@ final class Trainer {
     private final NonFiniteSteps nonFinite;
     private final Optional<Resumption> resumption;
 
-    /**
-     * The training of a model that has its initial weights or, where the run resumes, those of the checkpoint.
-     */
+    /** Trains a replica that has its initial weights or, if the run resumes, those of the checkpoint. */
     Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report, CheckpointSaver saver,
         Optional<Resumption> resumption) {
         this.config = config;
@@ -74,15 +72,15 @@ final class Trainer {
     }
 
     /**
-     * Trains all epochs that are left.
+     * Trains the remaining epochs.
      *
      * @throws UserException if a loss is not finite and the run is configured to stop then
      */
     TrainingOutcome run() {
         try {
             return trainEpochs();
-        } catch (NonFiniteLossException bad) {
-            throw new UserException(bad.getMessage() + ". " + checkpoints.saveForReplay(bad.step()), bad);
+        } catch (NonFiniteLossException failure) {
+            throw new UserException(failure.getMessage() + ". " + checkpoints.saveForReplay(failure.step()), failure);
         }
     }
 
@@ -113,12 +111,12 @@ final class Trainer {
         return new TrainingOutcome.Finished(progress.scores());
     }
 
-    /** Where training is; waits for the steps issued so far. */
+    /** The current state of training; waits for all issued steps. */
     private TrainingState state() {
         return progress.state(replica.step().state().control(), report.written(), data.fingerprint());
     }
 
-    /** Reports the losses of one batch each with the initial weights, at step 0 of TensorBoard. */
+    /** Reports the losses of the initial weights on one training and one validation batch, at step 0 of TensorBoard. */
     private void scoreBeforeTraining() {
         Evaluation training = evaluateFirst(data.training());
         report.scoredBeforeTraining(training, evaluateFirst(data.validation()));
@@ -133,7 +131,7 @@ final class Trainer {
         }
     }
 
-    /** Trains the rest of the epoch; returns nothing if the run is to stop. */
+    /** Trains the remaining steps of the epoch; returns empty if the run must stop. */
     private Optional<RunReport.Pace> trainEpoch() {
         long start = System.nanoTime();
         int first = progress.step();
@@ -193,9 +191,9 @@ final class Trainer {
         }
     }
 
-    /** Reads the batch of a step of this epoch again and looks for the first layer whose output is not finite. */
+    /** Repeats the forward pass of a step of this epoch to find the first layer whose output is not finite. */
     private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, DataLoader.Epoch batches) {
-        batches.close(); // only one can be open
+        batches.close(); // a loader can have only one open epoch
         try (DataLoader.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
             Batch batch = again.next()) {
             return FirstNonFiniteLayer.find(replica, batch.input(),
@@ -203,7 +201,7 @@ final class Trainer {
         }
     }
 
-    /** Scores the model; returns nothing if the run is to stop. */
+    /** Scores the model; returns empty if the run must stop. */
     private Optional<ValidationScores> validate() {
         long start = System.nanoTime();
         long done = progress.iterations();
@@ -211,7 +209,7 @@ final class Trainer {
             progress.epoch() == epochs - 1 ? Validator.Baseline.PERSISTENCE : Validator.Baseline.NONE, done,
             (target, prediction) -> report.figure(replica.model().device(), target, prediction, done));
         double seconds = (System.nanoTime() - start) / NANOS_PER_SECOND;
-        scores.ifPresent(all -> report.validated(all, seconds, done));
+        scores.ifPresent(means -> report.validated(means, seconds, done));
         return scores;
     }
 }

@@ -12,7 +12,7 @@ import org.isobar.train.step.RunSignals;
 
 /**
  * Decides when the training loop saves a checkpoint: at the end of each epoch, at the configured interval, and when the
- * run is stopped. All ranks call each method together.
+ * run is stopped. All ranks must call each method together.
  */
 final class TrainingCheckpoints {
     private final CheckpointSaver saver;
@@ -20,12 +20,12 @@ final class TrainingCheckpoints {
     private final Consensus consensus;
     private final TrainingProgress progress;
     private final Supplier<TrainingState> state;
-    private long saved; // iterations when a checkpoint was last begun
+    private long saved; // number of iterations at the last checkpoint
 
     /**
-     * The checkpoints of a run.
+     * Creates the policy for the checkpoints of a run.
      *
-     * @param state where training is now; waits for the steps issued so far
+     * @param state returns the current state of training; waits for all issued steps
      */
     TrainingCheckpoints(CheckpointSaver saver, RunSignals signals, Consensus consensus, TrainingProgress progress,
         Supplier<TrainingState> state) {
@@ -43,16 +43,16 @@ final class TrainingCheckpoints {
         awaitAll();
     }
 
-    /** Raises the signal of this rank for the step to come. */
+    /** Raises this rank's signal for the next step. */
     void stepBegins() {
         signals.raise(saver.signal());
     }
 
     /**
-     * Saves if a checkpoint is due or a rank has asked for one since the last. Returns whether the run is to stop.
+     * Saves a checkpoint if one is due or a rank has requested one since the last. Returns whether the run must stop.
      *
-     * @param lastOfEpoch  whether validation comes next; the epoch's checkpoint follows it
-     * @param finishSteps  waits for the steps issued so far
+     * @param lastOfEpoch whether validation comes next; the epoch's checkpoint is saved after it
+     * @param finishSteps waits for all issued steps
      */
     boolean stepIssued(boolean lastOfEpoch, Runnable finishSteps) {
         boolean save = saver.isDueAfter(progress.iterations())
@@ -67,30 +67,30 @@ final class TrainingCheckpoints {
         return stop;
     }
 
-    /** Whether the last step that was read has agreed to stop. */
+    /** Whether the ranks agreed to stop, as of the last step that was read. */
     boolean stopAgreed() {
         return signals.agreed() == RunSignal.STOP;
     }
 
-    /** Whether a rank asks the run to stop, outside of steps. */
+    /** Whether any rank requests a stop; for use outside of steps. */
     boolean stopRequested() {
         return signals.agree(saver.signal()) == RunSignal.STOP;
     }
 
-    /** Saves the checkpoint of an epoch that is trained and validated. */
+    /** Saves a checkpoint after an epoch's training and validation. */
     void epochEnds() {
         save();
     }
 
-    /** Waits for the last checkpoint on all ranks: a rank could still be lost while others write. */
+    /** Waits until all ranks have written the last checkpoint, because a rank can still fail while others write. */
     void trainingEnds() {
         awaitAll();
     }
 
-    /** Saves {@code stopped}, the state to resume from, and waits until all ranks have, or know that one cannot. */
+    /** Saves {@code stopped}, the state to resume from, and waits until all ranks have saved or one has failed. */
     TrainingOutcome stop(TrainingState stopped) {
         if (!progress.hasMoved()) {
-            return new TrainingOutcome.Lost("no step was done since the start; give it more time");
+            return new TrainingOutcome.Lost("no step was done since the start; allow the run more time");
         }
         save(stopped);
         Optional<String> failure = saver.await();
@@ -101,12 +101,12 @@ final class TrainingCheckpoints {
         return new TrainingOutcome.Interrupted(progress.iterations());
     }
 
-    /** Saves the state before step {@code number} went wrong; returns the command that runs that step again. */
+    /** Saves the state before the failed step {@code number}; returns a sentence with the command that replays it. */
     String saveForReplay(long number) {
-        progress.backBefore(number);
+        progress.rewindBefore(number);
         awaitTurn();
         SaveResult result = saver.saveForReplay(progress.iterations(), state.get());
-        boolean failed = consensus.anyTrue(result instanceof SaveResult.Failed); // no rank ends before all know
+        boolean failed = consensus.anyTrue(result instanceof SaveResult.Failed); // each rank ends only after this
         return switch (result) {
             case SaveResult.Done done when !failed -> "To see that step again: isobar replay " + done.path();
             case SaveResult.Done _ -> "It cannot be replayed: another rank could not save its share";
@@ -124,7 +124,7 @@ final class TrainingCheckpoints {
         saver.save(progress.iterations(), current);
     }
 
-    /** No rank begins a checkpoint before all have written the last: they wait for each other's files with a limit. */
+    /** Waits until all ranks have written the last checkpoint: a rank waits only a limited time for others' files. */
     private void awaitTurn() {
         saver.awaitTurn();
         consensus.barrier();

@@ -2,26 +2,26 @@ package org.isobar.train;
 
 import org.isobar.train.step.ValidationScores;
 
-/** How training ended. */
+/** The result of training. */
 sealed interface TrainingOutcome {
     /**
-     * With its last epoch.
+     * All epochs are trained.
      *
-     * @param scores of the last validation
+     * @param scores scores of the last validation
      */
     record Finished(ValidationScores scores) implements TrainingOutcome { }
 
     /**
-     * Before, as it was asked to; a checkpoint is safe.
+     * Training was stopped by a request and has saved a checkpoint.
      *
-     * @param iteration after which it was made
+     * @param iteration iteration after which the checkpoint was made
      */
     record Interrupted(long iteration) implements TrainingOutcome { }
 
     /**
-     * Before, as it was asked to; there is no checkpoint to go on from that was not there before.
+     * Training was stopped by a request and has saved no new checkpoint.
      *
-     * @param reason why
+     * @param reason why no checkpoint was saved
      */
     record Lost(String reason) implements TrainingOutcome { }
 }

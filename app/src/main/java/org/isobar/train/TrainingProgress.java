@@ -7,9 +7,9 @@ import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.ValidationScores;
 
-/** Where a run is: all that its checkpoints say of it besides tensors. */
+/** The progress of a run: the part of its checkpoints that is not tensors. */
 final class TrainingProgress {
-    private final long begun;
+    private final long startIteration;
     private final LossSum losses;
     private final SkippedSteps skipped;
     private int badSteps;
@@ -20,91 +20,91 @@ final class TrainingProgress {
     private TrainingState.Best best; // or null
 
     /**
-     * The course of a run from its first step or, where it goes on from a checkpoint, from there.
+     * Starts at the first step of a run or, if it resumes, at the checkpoint.
      *
-     * @throws UserException if the epoch under way then had more steps than one has now
+     * @throws UserException if the checkpoint was made after more steps of an epoch than an epoch now has
      */
     TrainingProgress(long stepsPerEpoch, Optional<Resumption> resumption) {
         TrainingState state = resumption.map(Resumption::state).orElse(TrainingState.BEGINNING);
         if (state.step() > stepsPerEpoch) {
             throw new UserException("checkpoint " + resumption.orElseThrow().path() + " was made after " + state.step()
                 + " steps of an epoch, and now an epoch has " + stepsPerEpoch
-                + "; give the batch size and the data of then, or the checkpoint of an epoch's end");
+                + "; give the batch size and the data of that run, or a checkpoint from the end of an epoch");
         }
-        begun = resumption.map(Resumption::iteration).orElse(0L);
+        startIteration = resumption.map(Resumption::iteration).orElse(0L);
         losses = new LossSum(state.lossSum(), state.losses());
         skipped = new SkippedSteps(state.progress());
         epoch = state.epoch();
         step = state.step();
-        iterations = begun;
+        iterations = startIteration;
         badSteps = state.badSteps();
         scores = state.scores();
         best = state.best();
     }
 
-    /** The epoch under way, from 0. */
+    /** Index of the current epoch, from 0. */
     int epoch() {
         return epoch;
     }
 
-    /** Steps of it that are done. */
+    /** Number of finished steps of the current epoch. */
     int step() {
         return step;
     }
 
-    /** Steps of the run that are done. */
+    /** Number of finished steps of the run. */
     long iterations() {
         return iterations;
     }
 
-    /** Whether this process has done any step. */
+    /** Whether this process has finished any step. */
     boolean hasMoved() {
-        return iterations > begun;
+        return iterations > startIteration;
     }
 
-    /** The step of its epoch, from 0, of which step {@code number} of the run, from 1, is the one under way. */
+    /** Index in the current epoch, from 0, of step {@code number} of the run, from 1. */
     int stepOfEpoch(long number) {
         return step - Math.toIntExact(iterations - (number - 1));
     }
 
-    /** The losses of the epoch so far. */
+    /** The losses of the current epoch so far. */
     LossSum losses() {
         return losses;
     }
 
-    /** How many steps have moved nothing. */
+    /** The skipped steps. */
     SkippedSteps skipped() {
         return skipped;
     }
 
-    /** Steps in a row, up to now, whose loss was not finite. */
+    /** Number of consecutive steps, up to the last loss read, whose loss was not finite. */
     int badSteps() {
         return badSteps;
     }
 
-    /** The last step looked at was one more of them, or none. */
-    void judged(boolean finite) {
+    /** Counts the step whose loss was read. */
+    void lossRead(boolean finite) {
         badSteps = finite ? 0 : badSteps + 1;
     }
 
-    /** The last validation's, or null. */
+    /** The scores of the last validation, or null. */
     ValidationScores scores() {
         return scores;
     }
 
-    /** A step is done. */
+    /** Counts a step. */
     void stepDone() {
         step++;
         iterations++;
     }
 
-    /** Step {@code number} of the run, in this epoch, is not done, nor are those that follow. */
-    void backBefore(long number) {
+    /** Goes back to before step {@code number} of the run, which must be in the current epoch. */
+    void rewindBefore(long number) {
         step = stepOfEpoch(number);
         iterations = number - 1;
     }
 
-    /** The epoch is done, with a validation. */
+    /** Ends the epoch with the scores of its validation. */
     void epochDone(ValidationScores validation) {
         scores = validation;
         if (best == null || validation.loss() < best.loss()) {
@@ -115,7 +115,7 @@ final class TrainingProgress {
         losses.clear();
     }
 
-    /** What a checkpoint made here says, with what only others know. */
+    /** The state for a checkpoint made now, with the values that this class does not hold. */
     TrainingState state(double[] control, TrainingState.Written written, String data) {
         return new TrainingState(epoch, step, losses.sum(), losses.count(), badSteps, control, skipped.last(), scores,
             best, written, data);

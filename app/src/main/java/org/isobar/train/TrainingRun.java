@@ -29,7 +29,7 @@ import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
 
-/** One rank's part of a run, from configuration to trained weights: opens everything, trains, closes everything. */
+/** One rank's part of a training run: opens directory, device, memory, communicators and data; trains; closes them. */
 public final class TrainingRun {
     private final RunConfig config;
     private final RunContext context;
@@ -44,27 +44,27 @@ public final class TrainingRun {
     }
 
     /**
-     * Trains as configured; returns the exit code: 0, {@link RunContext#INTERRUPTED}, 2 after a user's mistake, 1 after
-     * any other failure.
+     * Trains as configured. Returns the exit code: 0, {@link RunContext#INTERRUPTED}, 2 for invalid input, 1 for any
+     * other failure.
      */
     public static int run(RunConfig config, RunContext context) {
         boolean first = config.ranks().rank() == 0;
-        String who = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
+        String prefix = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
         try (RunLog log = new RunLog(context.screen(),
                 first ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
                 return new TrainingRun(config, context, log).run();
-            } catch (UserException mistake) {
-                log.error(who + mistake.getMessage());
+            } catch (UserException invalid) {
+                log.error(prefix + invalid.getMessage());
                 return 2;
             } catch (CommunicationException lost) {
-                log.error(lost.getMessage()); // names the rank itself
+                log.error(lost.getMessage()); // its message names the rank
                 return 1;
             } catch (DeviceException failed) {
-                log.error(who + "the device failed: " + failed.getMessage());
+                log.error(prefix + "the device failed: " + failed.getMessage());
                 return 1;
             } catch (RuntimeException | Error failure) {
-                log.error(who + "unexpected failure", failure);
+                log.error(prefix + "unexpected failure", failure);
                 return 1;
             }
         }
@@ -100,30 +100,33 @@ public final class TrainingRun {
         }
     }
 
-    /** What the run needs, known to fit before any of it is allocated; none of the sharers has taken its own yet. */
+    /**
+     * Plans the memory of the run and checks that it fits before any of it is allocated. The available memory is
+     * divided by the number of processes that share the device, because none of them has allocated its part yet.
+     */
     private MemoryPlan plan(Device device, int sharers) {
         MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
             options(device).compute(), new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
             new RunInputs(config, device).memory(),
-            TrainingSession.areSaved(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
+            TrainingSession.savesCheckpoints(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
     }
 
-    /** Says which kernels run, where there was a choice, and how they are launched. */
+    /** Logs which kernels run, if the device has a choice, and how they are launched. */
     private void describe(Device device, MemoryPlan plan) {
         StepOptions options = options(device);
         List<String> kernels = device.kernels(plan.footprint(), options.compute());
         kernels.forEach(line -> log.info("Kernels: " + line));
         if (!kernels.isEmpty()) {
             log.info("Kernels: Adam: "
-                + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch a tensor"));
+                + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch per tensor"));
         }
         if (options.launch() == StepLaunch.GRAPH) {
             log.info("CUDA graphs: a step is captured once for each input buffer, and launched as a whole");
         }
     }
 
-    /** What was asked for, where the device knows it. */
+    /** The configured step options, as far as the device supports them. */
     private StepOptions options(Device device) {
         return StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
     }
@@ -137,7 +140,7 @@ public final class TrainingRun {
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
             LoaderPair data = LoaderPair.of(trainingLoader, validationLoader);
-            data.epochs(config.training().numIters()); // none: say so before the model is made
+            data.epochs(config.training().numIters()); // fails if there is no whole epoch, before the model is created
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
         }

@@ -28,7 +28,7 @@ import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepOptions;
 import org.isobar.train.step.ValidationScores;
 
-/** The part of a rank's run that has all it needs: makes or restores the model, trains it, keeps what comes of it. */
+/** The training of one rank with opened device, memory and data: creates or restores the model, trains it, saves it. */
 final class TrainingSession {
     private final RunConfig config;
     private final RunContext context;
@@ -38,8 +38,7 @@ final class TrainingSession {
     private final Path directory;
     private final int rank;
 
-    TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start,
-        LoaderPair data) {
+    TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start, LoaderPair data) {
         this.config = config;
         this.context = context;
         this.log = log;
@@ -56,7 +55,7 @@ final class TrainingSession {
             WeightsFile weights = new WeightsFile(replica.model().parameters(), device, communicators);
             begin(replica, weights);
             if (!replica.consensus().agreeOn(replica.model().parameters())) {
-                throw new IllegalStateException("ranks that share weights start from different ones");
+                throw new IllegalStateException("ranks that share weights have different initial weights");
             }
             log.info(replica.model().toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
@@ -81,7 +80,7 @@ final class TrainingSession {
         }
     }
 
-    /** The events of rank 0; null on other ranks. */
+    /** The TensorBoard writer of rank 0; null on other ranks. */
     private TensorBoardWriter board() {
         if (rank > 0) {
             return null;
@@ -92,7 +91,7 @@ final class TrainingSession {
             .orElseGet(() -> TensorBoardWriter.open(events));
     }
 
-    /** Replicas that train apart have no weights in common that could be saved. */
+    /** Saves checkpoints unless they are disabled. Replicas that train independently have no common weights to save. */
     private CheckpointSaver saves(Replica replica, Communicators communicators) {
         Path folder = Resumption.folder(directory);
         if (rank == 0) {
@@ -103,8 +102,8 @@ final class TrainingSession {
                     log.info("Earlier checkpoints of later iterations were moved to " + aside));
             }
         }
-        if (!areSaved(config)) {
-            log.info("No checkpoints: " + (isApart(config) ? "--noddp" : "keep is 0"));
+        if (!savesCheckpoints(config)) {
+            log.info("No checkpoints: " + (trainsReplicasIndependently(config) ? "--noddp" : "keep is 0"));
             return CheckpointSaver.NONE;
         }
         Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank));
@@ -134,22 +133,22 @@ final class TrainingSession {
         }
     }
 
-    /** Whether there will be checkpoints. */
-    static boolean areSaved(RunConfig config) {
-        return config.checkpoint().keep() > 0 && !isApart(config);
+    /** Whether a run with this configuration saves checkpoints. */
+    static boolean savesCheckpoints(RunConfig config) {
+        return config.checkpoint().keep() > 0 && !trainsReplicasIndependently(config);
     }
 
-    private static boolean isApart(RunConfig config) {
+    private static boolean trainsReplicasIndependently(RunConfig config) {
         return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
     }
 
     private GradientSync.Options gradientSync() {
-        if (isApart(config)) {
-            log.info("--noddp: the %d data-parallel replicas train apart, their gradients are not reduced"
+        if (trainsReplicasIndependently(config)) {
+            log.info("--noddp: the %d data-parallel replicas train independently, their gradients are not reduced"
                 .formatted(config.grid().size(Axis.DP)));
         }
         return new GradientSync.Options(config.parallel().bucketCapMb(),
-            isApart(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
+            trainsReplicasIndependently(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
     private void conclude(ValidationScores scores, Path weights, RunReport report) {

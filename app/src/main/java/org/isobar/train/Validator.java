@@ -11,24 +11,24 @@ import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.ValidationScores;
 
-/** Scores a model on the validation years: every whole batch, in order, without dropout. */
+/** Scores a model on the validation data: all full batches, in order, without dropout. */
 public final class Validator {
     private final Replica replica;
     private final DataLoader loader;
     private final BooleanSupplier stop;
 
-    /** What is scored for comparison. */
+    /** The forecast that is scored for comparison. */
     enum Baseline {
-        /** Nothing else. */
+        /** No comparison. */
         NONE,
         /** The persistence forecast. */
         PERSISTENCE
     }
 
     /**
-     * A validation with the batches of {@code loader}.
+     * Creates a validator for the batches of {@code loader}.
      *
-     * @param stop asked before each batch whether to end; all ranks get the same answer
+     * @param stop called before each batch; returns whether to stop, with the same result on all ranks
      */
     Validator(Replica replica, DataLoader loader, BooleanSupplier stop) {
         this.replica = replica;
@@ -37,8 +37,8 @@ public final class Validator {
     }
 
     /**
-     * Scores all validation batches after {@code step} steps of training. {@code firstBatch} sees the first one while
-     * the model still holds its prediction. Returns nothing if it was stopped.
+     * Scores all validation batches after {@code step} steps of training. {@code firstBatch} receives the first batch
+     * with its prediction. Returns empty if validation was stopped.
      *
      * @throws org.isobar.fault.UserException if a loss is not finite
      */
@@ -73,7 +73,7 @@ public final class Validator {
         return Optional.of(new ValidationScores(loss / batches, divide(rmse, batches), divide(persistence, batches)));
     }
 
-    /** Receives a target and its prediction, both (B, C, H, W). */
+    /** Receives a target and its prediction, both (B, C, H, W), which are valid during the call. */
     interface BatchViewer {
         void view(Tensor target, Tensor prediction);
     }

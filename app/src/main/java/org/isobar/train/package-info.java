@@ -1,2 +1,2 @@
-/** The training loop, in small pieces: memory planned by a dry run, one step, validation, epochs and their log. */
+/** The training loop: setup of a run, epochs of training steps, validation, and decisions on checkpoints. */
 package org.isobar.train;

@@ -100,6 +100,6 @@ class CudaTrainingTest {
         List<String> lines = log.lines().filter(line -> line.contains("Kernels: ")).toList();
         assertEquals(5, lines.size(), lines::toString);
         assertTrue(lines.get(1).endsWith(jit ? "in one kernel" : "in a kernel each"), lines::toString);
-        assertTrue(lines.get(4).endsWith(jit ? "Adam: one launch" : "Adam: one launch a tensor"), lines::toString);
+        assertTrue(lines.get(4).endsWith(jit ? "Adam: one launch" : "Adam: one launch per tensor"), lines::toString);
     }
 }

@@ -80,7 +80,7 @@ class MultiProcessTrainingTest {
     void independentReplicasAreLogged() throws Exception {
         ProcessJob job = train(2, "--noddp");
         String log = Files.readString(job.directory().resolve("out.log"));
-        assertTrue(log.contains("--noddp: the 2 data-parallel replicas train apart"), log);
+        assertTrue(log.contains("--noddp: the 2 data-parallel replicas train independently"), log);
         double together = ProcessJob.losses(alone.directory()).get("Avg val loss=").getLast();
         double apart = ProcessJob.losses(job.directory()).get("Avg val loss=").getLast();
         assertTrue(Math.abs(apart / together - 1) > 1e-4, "as if the gradients had been averaged: " + apart);

@@ -17,7 +17,7 @@ class SkippedStepsTest {
         assertEquals(Optional.empty(), steps.epoch(new Adam.Progress(22, 2, 16384)));
         assertEquals(Optional.of("Gradients overflowed: 1 of 12 steps skipped, the loss scale is 8192.0"),
             steps.epoch(new Adam.Progress(33, 3, 8192)));
-        assertEquals(Optional.of("Gradients overflowed: 3 of 36 steps in all skipped, the loss scale is 8192.0"),
+        assertEquals(Optional.of("Gradients overflowed: 3 of 36 steps in total skipped, the loss scale is 8192.0"),
             steps.total());
     }
 
