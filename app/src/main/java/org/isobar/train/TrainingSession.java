@@ -97,7 +97,7 @@ final class TrainingSession {
         if (rank == 0) {
             long from = start.resumption().filter(checkpoint -> checkpoint.origin() == Resumption.Origin.OWN)
                 .map(Resumption::iteration).orElse(-1L);
-            for (Path earlier : new Path[] {folder, AsyncCheckpointWriter.apart(folder)}) {
+            for (Path earlier : new Path[] {folder, AsyncCheckpointWriter.replayDirectory(folder)}) {
                 CheckpointDirectory.setAside(earlier, from).ifPresent(aside ->
                     log.info("Earlier checkpoints of later iterations were moved to " + aside));
             }
@@ -108,7 +108,7 @@ final class TrainingSession {
         }
         Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank));
         CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),
-            AsyncCheckpointWriter.PATIENCE);
+            AsyncCheckpointWriter.TIMEOUT);
         return new AsyncCheckpointWriter(config, log, writer, snapshot, context.stopRequest(),
             communicators::requireSound);
     }

@@ -21,51 +21,52 @@ import org.isobar.config.RunConfig;
 import org.isobar.telemetry.RunLog;
 import org.isobar.train.step.RunSignal;
 
-/** Saves checkpoints on a thread beside training. */
+/** Writes checkpoints in a background thread while training continues. */
 public final class AsyncCheckpointWriter implements CheckpointSaver {
-    private static final String APART = "nonfinite";
-    /** For the slowest rank's disk. */
-    public static final Duration PATIENCE = Duration.ofMinutes(10);
-    private static final Duration NOTABLE = Duration.ofSeconds(1);
-    private static final Duration END = Duration.ofSeconds(2); // twice; and what it takes to notice a lost rank: < 12
-    private static final Duration BEAT = Duration.ofMillis(100);
+    /** How long rank 0 waits for the shards of the other ranks. */
+    public static final Duration TIMEOUT = Duration.ofMinutes(10);
+    private static final String REPLAY_DIRECTORY = "nonfinite";
+    private static final Duration REPORTED_WAIT = Duration.ofSeconds(1);
+    /** {@link #close} waits at most twice this long: with the detection of a lost rank, less than 12 s in all. */
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
 
     private final RunConfig config;
     private final RunLog log;
-    private final StopRequest interruption;
+    private final StopRequest stopRequest;
     private final CheckpointWriter writer;
     private final Snapshot snapshot;
-    private final Runnable job;
+    private final Runnable jobCheck;
     private FutureTask<SaveResult> writing;
     private Thread thread;
-    private long last = System.nanoTime(); // when a checkpoint was last begun
-    private OptionalLong best = OptionalLong.empty(); // iteration of the best that is written
+    private long lastSave = System.nanoTime(); // start of the last save
+    private OptionalLong best = OptionalLong.empty(); // iteration of the best checkpoint that this process wrote
 
     /**
-     * Saves what {@code writer} is given; waits for nothing.
+     * Arms the stop request: from then on, a signal leads to a checkpoint before the process ends.
      *
-     * @param writer   with patience for the slowest rank's disk; this rank has twice as much
-     * @param snapshot room for what this rank writes; closed with this
-     * @param job      throws if the job cannot go on
+     * @param writer   writes this rank's shard; {@link #await} waits at most twice its timeout
+     * @param snapshot buffers for the tensors that this rank writes; closed by {@link #close}
+     * @param jobCheck throws if the job has failed; called repeatedly while this waits for a write
      */
     public AsyncCheckpointWriter(RunConfig config, RunLog log, CheckpointWriter writer, Snapshot snapshot,
-        StopRequest interruption, Runnable job) {
+        StopRequest stopRequest, Runnable jobCheck) {
         this.config = config;
         this.log = log;
         this.writer = writer;
-        this.interruption = interruption;
+        this.stopRequest = stopRequest;
         this.snapshot = snapshot;
-        this.job = job;
-        interruption.arm();
+        this.jobCheck = jobCheck;
+        stopRequest.arm();
     }
 
     @Override
     public RunSignal signal() {
-        if (interruption.isRequested()) {
+        if (stopRequest.isRequested()) {
             return RunSignal.STOP;
         }
         boolean due = writer.rank() == 0 && isWritten() && options().interval()
-            .filter(interval -> System.nanoTime() - last >= interval.toNanos()).isPresent();
+            .filter(interval -> System.nanoTime() - lastSave >= interval.toNanos()).isPresent();
         return due ? RunSignal.SAVE : RunSignal.NONE;
     }
 
@@ -79,7 +80,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         long start = System.nanoTime();
         await();
         long nanos = System.nanoTime() - start;
-        if (nanos > NOTABLE.toNanos() && writer.rank() == 0) {
+        if (nanos > REPORTED_WAIT.toNanos() && writer.rank() == 0) {
             log.warn(("Training waited %.1f s for the last checkpoint to be written; save less often, or on a faster "
                 + "disk").formatted(nanos / 1e9));
         }
@@ -89,7 +90,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     public void save(long iteration, TrainingState state) {
         assert isWritten();
         snapshot.take();
-        last = System.nanoTime();
+        lastSave = System.nanoTime();
         start(() -> write(iteration, state));
     }
 
@@ -100,42 +101,42 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
 
     private SaveResult write(long iteration, TrainingState state) {
         SaveResult result = writer.write(iteration, snapshot.pieces(), description(state));
-        boolean givenUp = Thread.currentThread().isInterrupted(); // because the run ends, which it says itself
-        if (writer.rank() == 0 && !givenUp) {
+        boolean canceled = Thread.currentThread().isInterrupted(); // by close(): the run ends and reports the reason
+        if (writer.rank() == 0 && !canceled) {
             switch (result) {
                 case SaveResult.Done _ -> retain(iteration, state);
                 case SaveResult.Failed failed ->
-                    log.warn(failed.reason() + " (older checkpoints are as they were; the next is due as ever)");
+                    log.warn(failed.reason() + " (older checkpoints are unchanged; the next one is saved on schedule)");
             }
         }
         return result;
     }
 
     private void retain(long iteration, TrainingState state) {
-        Set<Long> also = new HashSet<>(Set.of(iteration));
+        Set<Long> kept = new HashSet<>(Set.of(iteration));
         if (state.best() != null) {
-            also.add(state.best().iteration()); // of an earlier process, maybe
+            kept.add(state.best().iteration()); // an earlier process of the run may have written it
             if (state.best().iteration() == iteration) {
                 best = OptionalLong.of(iteration);
             }
         }
-        best.ifPresent(also::add); // where a better one could not be written
-        new CheckpointRetention(options().keep()).apply(writer.directory(), also, log::warn);
+        best.ifPresent(kept::add); // a later, better state may have failed to save
+        new CheckpointRetention(options().keep()).apply(writer.directory(), kept, log::warn);
     }
 
     @Override
     public SaveResult saveForReplay(long iteration, TrainingState state) {
         assert isWritten();
         snapshot.take();
-        CheckpointWriter beside = new CheckpointWriter(apart(writer.directory()), writer.run(), writer.rank(),
-            writer.ranks(), writer.timeout());
-        start(() -> beside.write(iteration, snapshot.pieces(), description(state)));
+        CheckpointWriter replayWriter = new CheckpointWriter(replayDirectory(writer.directory()), writer.run(),
+            writer.rank(), writer.ranks(), writer.timeout());
+        start(() -> replayWriter.write(iteration, snapshot.pieces(), description(state)));
         return result();
     }
 
-    /** Where {@link #saveForReplay} saves, beside the directory of checkpoints. */
-    public static Path apart(Path checkpoints) {
-        return checkpoints.resolveSibling(APART);
+    /** The directory of {@link #saveForReplay}, next to the directory {@code checkpoints}. */
+    public static Path replayDirectory(Path checkpoints) {
+        return checkpoints.resolveSibling(REPLAY_DIRECTORY);
     }
 
     private CheckpointMetadata description(TrainingState state) {
@@ -148,15 +149,15 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
             : Optional.empty();
     }
 
-    /** Waits for what is being written, as long as the job can go on. */
+    /** Waits for the write in progress; throws if it takes too long or the job fails meanwhile. */
     private SaveResult result() {
         Duration limit = writer.timeout().multipliedBy(2);
         long start = System.nanoTime();
         while (System.nanoTime() - start < limit.toNanos()) {
             try {
-                return writing.get(BEAT.toMillis(), TimeUnit.MILLISECONDS);
-            } catch (TimeoutException later) {
-                job.run();
+                return writing.get(POLL_INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException pending) {
+                jobCheck.run();
             } catch (ExecutionException unexpected) {
                 throw unexpected.getCause() instanceof RuntimeException cause ? cause
                     : new IllegalStateException(unexpected.getCause());
@@ -166,7 +167,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
             }
         }
         throw new IllegalStateException("a checkpoint is still being written into " + writer.directory() + " after "
-            + limit.toMillis() / 1000.0 + " s; see what keeps the disk");
+            + limit.toMillis() / 1000.0 + " s; check that the disk responds");
     }
 
     private CheckpointConfig options() {
@@ -177,15 +178,18 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         return writing == null || writing.isDone();
     }
 
-    /** What is nearly written is finished. A disk that hangs keeps its memory. */
+    /**
+     * Gives a write in progress a short time to finish, then interrupts it. If it does not end even then, because the
+     * disk hangs, the snapshot is not freed: the thread still reads it.
+     */
     @Override
     public void close() {
-        if (isWrittenWithin(END)) {
+        if (isWrittenWithin(CLOSE_TIMEOUT)) {
             snapshot.close();
             return;
         }
         thread.interrupt();
-        if (isWrittenWithin(END)) {
+        if (isWrittenWithin(CLOSE_TIMEOUT)) {
             snapshot.close();
         }
     }
@@ -197,7 +201,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
             }
         } catch (ExecutionException failed) {
             return true;
-        } catch (TimeoutException late) {
+        } catch (TimeoutException pending) {
             return false;
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();

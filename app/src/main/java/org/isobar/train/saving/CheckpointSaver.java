@@ -7,7 +7,7 @@ import org.isobar.train.step.RunSignal;
 
 /** Saves the checkpoints of one rank. */
 public interface CheckpointSaver extends AutoCloseable {
-    /** Saves nothing. A request to stop ends the process at once. */
+    /** Saves nothing, and leaves {@link StopRequest} unarmed: a signal ends the process immediately. */
     CheckpointSaver NONE = new CheckpointSaver() {
         @Override
         public RunSignal signal() {
@@ -32,17 +32,17 @@ public interface CheckpointSaver extends AutoCloseable {
 
         @Override
         public SaveResult saveForReplay(long iteration, TrainingState state) {
-            return new SaveResult.Failed("nothing is saved for a replay, as there are no checkpoints");
+            return new SaveResult.Failed("no checkpoint for a replay, because the run saves no checkpoints");
         }
 
         @Override
         public void close() { }
     };
 
-    /** The signal that this rank raises now: to stop if the process was asked to, to save if the interval is over. */
+    /** This rank's signal: STOP if the process was asked to stop, SAVE if the checkpoint interval has elapsed. */
     RunSignal signal();
 
-    /** Whether a checkpoint is due after that iteration on all ranks. */
+    /** Whether all ranks save a checkpoint after {@code iteration} because of its number. */
     boolean isDueAfter(long iteration);
 
     /** Waits until this rank has written its share of the last checkpoint, and warns if that takes long. */
@@ -60,12 +60,12 @@ public interface CheckpointSaver extends AutoCloseable {
     Optional<String> await();
 
     /**
-     * Saves a checkpoint whose next step fails, in a directory apart from the others. Returns when this rank has
-     * written its share.
+     * Saves the state before a step that failed, in a separate directory, so that the step can be replayed. Returns
+     * when this rank has written its share.
      */
     SaveResult saveForReplay(long iteration, TrainingState state);
 
-    /** Abandons a checkpoint that is still being written. */
+    /** Cancels a write that is still in progress. */
     @Override
     void close();
 }

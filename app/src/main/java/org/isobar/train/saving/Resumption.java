@@ -15,34 +15,34 @@ import org.isobar.config.keys.Resume;
 import org.isobar.fault.UserException;
 
 /**
- * The checkpoint that a run goes on from.
+ * The checkpoint that a run resumes from.
  *
  * @param path      of the checkpoint
- * @param iteration after which it was made
- * @param state     of the training loop then
- * @param origin    whose it is
+ * @param iteration number of training steps done when it was saved
+ * @param state     state of the training loop at that iteration
+ * @param origin    whether this run or another one saved it
  */
 public record Resumption(Path path, long iteration, TrainingState state, Origin origin) {
-    /** Whose a checkpoint is. */
+    /** Which run saved a checkpoint. */
     public enum Origin {
-        /** This run's: its log and events go on, too. */
+        /** This run: its log and event file are continued. */
         OWN,
-        /** Another run's: log and events are new. */
+        /** Another run: the log and the event file are new. */
         FOREIGN
     }
 
-    /** Where a run in {@code directory} has its checkpoints. */
+    /** The checkpoint directory of a run in {@code directory}. */
     public static Path folder(Path directory) {
         return directory.resolve(CheckpointPath.DIRECTORY);
     }
 
     /**
-     * What {@code --resume} asks for; called on rank 0.
+     * Finds the checkpoint that {@code --resume} selects; called on rank 0.
      *
-     * @param skipped is told of checkpoints that are newer but not sound
-     * @return nothing if the run is to begin with its first step
-     * @throws UserException if there is no such checkpoint, or the configuration that it was made with differs in what
-     *                       changes the result, unless that is forced
+     * @param skipped receives a message for each newer checkpoint that is damaged
+     * @return empty if the run starts at its first step
+     * @throws UserException if there is no such checkpoint, or if its configuration differs in a setting that changes
+     *                       the result and {@code --force} is not given
      */
     static Optional<Resumption> find(RunConfig config, Consumer<String> skipped) {
         Path own = folder(config.output().experimentDirectory());
@@ -64,12 +64,12 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
         Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.IntegrityCheck.CHECKSUMS, reasons::add);
         reasons.forEach(skipped);
         if (found.isEmpty() && !reasons.isEmpty()) {
-            skipped.accept("No checkpoint in " + own + " is sound: the run begins with its first step");
+            skipped.accept("No checkpoint in " + own + " is intact: the run starts at its first step");
         }
         return found;
     }
 
-    /** What rank 0 has found, on another rank. */
+    /** Opens the checkpoint of {@code iteration}, which rank 0 has found, on another rank. */
     static Resumption of(RunConfig config, long iteration) {
         Path given = config.checkpoint().resume() instanceof Resume.From from ? from.path()
             : folder(config.output().experimentDirectory());
@@ -87,7 +87,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             String what = "resuming from " + checkpoint.path() + " would change the result: "
                 + String.join("; ", changes);
             if (!config.checkpoint().force()) {
-                throw new UserException(what + ". Give the values of then, or --force");
+                throw new UserException(what + ". Use the checkpoint's values, or continue with --force");
             }
             warnings.accept("Forced: " + what);
         }
@@ -104,26 +104,28 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             return Files.isDirectory(own) && checkpoint.toRealPath().getParent().equals(own.toRealPath())
                 ? Origin.OWN : Origin.FOREIGN;
         } catch (IOException gone) {
-            return Origin.FOREIGN; // whoever reads it next says what is wrong
+            return Origin.FOREIGN; // the next access reports the error
         }
     }
 
-    /** What this run itself had written when it made the checkpoint; nothing if it was another. */
+    /** What this run had logged when it saved the checkpoint; empty if another run saved it. */
     public Optional<TrainingState.Written> own() {
         return origin == Origin.OWN ? Optional.of(state.written()) : Optional.empty();
     }
 
     /**
-     * Checks that the data are those that the checkpoint's run had.
+     * Checks that the run reads the same data as the run that saved the checkpoint.
      *
-     * @throws UserException if they are others, unless that is forced
+     * @param data     fingerprint of the training and validation data
+     * @param warnings receives the difference if {@code --force} is given
+     * @throws UserException if the data differ and {@code --force} is not given
      */
     public void checkData(RunConfig config, String data, Consumer<String> warnings) {
         if (!state.data().equals(data)) {
-            String what = "resuming from " + path + " would change the result: the data are others (" + data
+            String what = "resuming from " + path + " would change the result: the data have changed (" + data
                 + ", were " + state.data() + ")";
             if (!config.checkpoint().force()) {
-                throw new UserException(what + ". Give the data of then (--data_dir), or --force");
+                throw new UserException(what + ". Give the original data (--data_dir), or continue with --force");
             }
             warnings.accept("Forced: " + what);
         }

@@ -13,19 +13,19 @@ import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 
 /**
- * A run's directory in the hands of its rank 0, and of no other run until this is closed; on other ranks, nothing.
+ * The directory of a run, locked by its rank 0 against other runs until this is closed. Other ranks hold no lock.
  *
  * @param lock       null on other ranks
- * @param resumption what the run goes on from
+ * @param resumption the checkpoint that the run resumes from; empty on other ranks
  */
 public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implements AutoCloseable {
 
     /**
-     * Locks the directory, looks for the checkpoint that the run goes on from, and opens the log behind what that
-     * checkpoint's run had written.
+     * Locks the directory, finds the checkpoint to resume from, and opens the log. If that checkpoint is of this run,
+     * the log is cut to its length at the time of the checkpoint, and continued.
      *
-     * @throws org.isobar.fault.UserException if another run has the directory, nothing can be written there, or there
-     *                                        is no such checkpoint; the log is as it was then
+     * @throws org.isobar.fault.UserException if another run has locked the directory, it cannot be written, or there is
+     *                                        no such checkpoint; the log file is unchanged
      */
     public static RunDirectory of(RunConfig config, RunLog log) {
         if (config.ranks().rank() > 0) {

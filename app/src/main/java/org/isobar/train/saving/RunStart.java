@@ -13,29 +13,33 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Where all ranks of a run begin.
+ * How all ranks of a run start.
  *
- * @param run        tells this start of the run from all others
- * @param resumption what it goes on from; nothing if it begins with its first step
+ * @param run        random identifier of this start of the run
+ * @param resumption the checkpoint to resume from; empty if the run starts at its first step
  */
 public record RunStart(String run, Optional<Resumption> resumption) {
-    private static final long NOWHERE = -1;
-    private static final int EXACT_BITS = 53; // of a double
+    private static final long NO_CHECKPOINT = -1;
+    private static final int EXACT_BITS = 53; // integers that a double represents exactly
 
-    /** What rank 0 has found; the others hear it. Each of them must see the checkpoint. */
+    /**
+     * Broadcasts the start from rank 0. Every rank opens the checkpoint, so all of them need access to its directory.
+     *
+     * @param found the checkpoint that rank 0 has found; ignored on other ranks
+     */
     public static RunStart agreed(Optional<Resumption> found, RunConfig config, Device device,
         Communicators communicators) {
-        double[] said = {found.map(Resumption::iteration).orElse(NOWHERE),
+        double[] values = {found.map(Resumption::iteration).orElse(NO_CHECKPOINT),
             ThreadLocalRandom.current().nextLong(1L << EXACT_BITS)};
-        try (DeviceArena arena = device.arena("start", DeviceArena.align((long) said.length * DType.F64.bytes()))) {
-            Tensor numbers = arena.allocate(DType.F64, said.length);
-            device.upload(numbers, MemorySegment.ofArray(said));
+        try (DeviceArena arena = device.arena("start", DeviceArena.align((long) values.length * DType.F64.bytes()))) {
+            Tensor numbers = arena.allocate(DType.F64, values.length);
+            device.upload(numbers, MemorySegment.ofArray(values));
             communicators.along(Axis.values()).broadcast(numbers, 0).await();
-            device.download(MemorySegment.ofArray(said), numbers);
+            device.download(MemorySegment.ofArray(values), numbers);
         }
-        long iteration = (long) said[0];
-        String run = Long.toHexString((long) said[1]);
-        if (iteration == NOWHERE || config.ranks().rank() == 0) {
+        long iteration = (long) values[0];
+        String run = Long.toHexString((long) values[1]);
+        if (iteration == NO_CHECKPOINT || config.ranks().rank() == 0) {
             return new RunStart(run, found);
         }
         return new RunStart(run, Optional.of(Resumption.of(config, iteration)));

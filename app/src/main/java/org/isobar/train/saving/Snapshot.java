@@ -15,9 +15,9 @@ import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.train.step.ModelState;
 
-/** A copy in host memory of what a rank is to write of a checkpoint: it is taken at once, and written at leisure. */
+/** A copy in host memory of a rank's share of a checkpoint, which is written to disk while training continues. */
 public final class Snapshot implements AutoCloseable {
-    private static final int EXPONENT = 0x7f80_0000; // of binary32: all of its bits, in what is not finite
+    private static final int EXPONENT_MASK = 0x7f80_0000; // of binary32; infinities and NaN have all these bits set
 
     private final Device device;
     private final List<Copy> copies = new ArrayList<>();
@@ -26,15 +26,15 @@ public final class Snapshot implements AutoCloseable {
     private record Copy(ModelState.Slice original, MemorySegment host) { }
 
     /**
-     * Room for a copy of {@code share}.
+     * Allocates host memory for a copy of {@code share}.
      *
-     * @throws OutOfDeviceMemoryException if this machine has not that much memory
+     * @throws OutOfDeviceMemoryException if this machine has less memory available
      */
     public Snapshot(Device device, List<ModelState.Slice> share) {
         this.device = device;
         long bytes = share.stream().mapToLong(slice -> slice.here().bytes()).sum();
         long available = HostMachine.availableMemory();
-        if (bytes > available) { // the system might promise it all the same, and kill whoever takes it at its word
+        if (bytes > available) { // with overcommit, malloc may succeed, and the kernel then kills the process
             throw tooMuch(bytes, available);
         }
         arena = Arena.ofShared();
@@ -42,7 +42,7 @@ public final class Snapshot implements AutoCloseable {
             for (ModelState.Slice slice : share) {
                 copies.add(new Copy(slice, arena.allocate(slice.here().bytes(), Float.BYTES)));
             }
-        } catch (OutOfMemoryError refused) { // by a limit that availableMemory does not know, such as ulimit -v
+        } catch (OutOfMemoryError e) { // a limit that availableMemory does not include, such as ulimit -v
             arena.close();
             throw tooMuch(bytes, 0);
         }
@@ -50,11 +50,11 @@ public final class Snapshot implements AutoCloseable {
 
     private static OutOfDeviceMemoryException tooMuch(long bytes, long available) {
         return new OutOfDeviceMemoryException("not enough memory for a checkpoint's copy: " + gigabytes(bytes)
-            + " GB are needed, this machine has " + gigabytes(available) + " GB left; more processes share it, "
-            + "a smaller model needs less, and --keep=0 saves no checkpoints");
+            + " GB are needed, this machine has " + gigabytes(available) + " GB left; each rank copies less with "
+            + "more ranks or a smaller model, and --keep=0 saves no checkpoints");
     }
 
-    /** Copies what the operations issued so far leave; waits for them. */
+    /** Copies the tensors to host memory after all operations issued so far. Returns when the copy is complete. */
     public void take() {
         for (Copy copy : copies) {
             device.download(copy.host(), copy.original().here());
@@ -62,8 +62,8 @@ public final class Snapshot implements AutoCloseable {
     }
 
     /**
-     * What was copied. A tensor with numbers that are not finite does not yield them: nobody could go on from there,
-     * and a good checkpoint must not make way for it.
+     * The copied tensors. Writing a tensor with a non-finite value throws {@link UserException}, so the save fails:
+     * training cannot resume from such values, and retention must not delete a good checkpoint for them.
      */
     public List<TensorSlice> pieces() {
         return copies.stream().map(copy -> new TensorSlice(copy.original().name(), copy.original().shape(),
@@ -73,9 +73,9 @@ public final class Snapshot implements AutoCloseable {
     private static void write(Copy copy, MemorySegment destination) {
         int largestExponent = 0;
         for (long at = 0; at < copy.host().byteSize(); at += Float.BYTES) {
-            largestExponent = Math.max(largestExponent, copy.host().get(ValueLayout.JAVA_INT, at) & EXPONENT);
+            largestExponent = Math.max(largestExponent, copy.host().get(ValueLayout.JAVA_INT, at) & EXPONENT_MASK);
         }
-        if (largestExponent == EXPONENT) {
+        if (largestExponent == EXPONENT_MASK) {
             throw new UserException(copy.original().name() + " has numbers that are not finite, so training has "
                 + "diverged; lower lr, or lengthen warmup");
         }

@@ -1,8 +1,8 @@
 package org.isobar.train.saving;
 
-/** The wish from outside that this process should end. */
+/** A request from outside the process, such as a signal, to save a checkpoint and stop. */
 public interface StopRequest {
-    /** Nobody ever asks. */
+    /** Never requested. */
     StopRequest NONE = new StopRequest() {
         @Override
         public void arm() { }
@@ -13,9 +13,9 @@ public interface StopRequest {
         }
     };
 
-    /** From now on somebody looks at {@link #isRequested}; before, the process ends at once. */
+    /** Starts recording requests. Before this call, a signal ends the process immediately. */
     void arm();
 
-    /** Whether the process should end as soon as what it has done is safe. */
+    /** Whether the process should save a checkpoint and stop. */
     boolean isRequested();
 }

@@ -4,41 +4,42 @@ import org.isobar.optim.Adam;
 import org.isobar.train.step.ValidationScores;
 
 /**
- * Where a run is, besides its iteration and what its tensors hold: enough to go on as if nothing had happened.
+ * State of the training loop in a checkpoint. With the iteration and the tensors, it determines how the run continues:
+ * a resumed run does the same steps as one that was not interrupted.
  *
  * @param epoch    from 0
- * @param step     steps of it that are done; all of them before its validation
- * @param lossSum  the sum of their losses
- * @param losses   how many losses that sums up
- * @param badSteps steps in a row, up to there, whose loss was not finite
- * @param control  the numbers of the optimizer's {@link org.isobar.device.ops.StepControl}
- * @param progress of the optimizer when the epoch began
- * @param scores   of the last validation, or null
+ * @param step     steps done in this epoch; before its validation, the number of steps of an epoch
+ * @param lossSum  sum of the losses of these steps
+ * @param losses   number of losses in {@code lossSum}
+ * @param badSteps number of consecutive steps, up to the last one, whose loss was not finite
+ * @param control  values of the optimizer's {@link org.isobar.device.ops.StepControl}
+ * @param progress the optimizer's progress at the start of the epoch
+ * @param scores   scores of the last validation, or null
  * @param best     the best validation, or null
- * @param written  what the run had told
+ * @param written  lengths of the run's log and event files
  * @param data     fingerprint of the training and validation data
  */
 public record TrainingState(int epoch, int step, double lossSum, int losses, int badSteps, double[] control,
     Adam.Progress progress, ValidationScores scores, Best best, Written written, String data) {
 
-    /** Of a run that has not begun. */
+    /** The state of a run before its first step. */
     public static final TrainingState BEGINNING =
         new TrainingState(0, 0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "");
 
     /**
-     * The validation with the least loss.
+     * The validation with the lowest loss.
      *
-     * @param iteration after which it was
+     * @param iteration number of training steps done before it
      * @param loss      relative L2 loss
      */
     public record Best(long iteration, double loss) { }
 
     /**
-     * How much a run had told.
+     * Lengths of a run's output files when the checkpoint was saved. A resumed run continues the files from there.
      *
-     * @param log    bytes of its log
-     * @param board  name of its TensorBoard file
-     * @param events bytes of that
+     * @param log    length of the log in bytes
+     * @param board  name of the TensorBoard event file
+     * @param events length of the event file in bytes
      */
     public record Written(long log, String board, long events) { }
 }

@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.Shard;
@@ -22,7 +23,7 @@ import org.isobar.nn.ParameterStore;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** Whole weights in a safetensors file under the names and shapes of the PyTorch {@code state_dict}. */
+/** Reads and writes unsharded weights as safetensors, with the names and shapes of the PyTorch {@code state_dict}. */
 public final class WeightsFile {
     private final ParameterStore parameters;
     private final Device device;
@@ -35,9 +36,10 @@ public final class WeightsFile {
     }
 
     /**
-     * Replaces all weights by those of a file; each rank takes its slices.
+     * Replaces all weights by those of a file; each rank loads its slices.
      *
-     * @throws UserException if a tensor is missing, misshaped or not the model's; no weight has changed then
+     * @throws UserException if a tensor is missing, has a wrong shape, or is not part of the model; the weights are
+     *                       unchanged
      */
     public void load(Path file) {
         Map<String, Tensor> weights = parameters.stateDict();
@@ -48,7 +50,7 @@ public final class WeightsFile {
                     MemorySegment whole = arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES);
                     MemorySegment slice = arena.allocate(part.local().elements() * Float.BYTES, Float.BYTES);
                     tensors.read(part.name(), whole);
-                    eachRun(part.shape(), part.shard(), (at, from, bytes) ->
+                    forEachRun(part.shape(), part.shard(), (at, from, bytes) ->
                         MemorySegment.copy(whole, at, slice, from, bytes));
                     device.upload(weights.get(part.name()), slice);
                 }
@@ -71,7 +73,7 @@ public final class WeightsFile {
         });
         if (!missing.isEmpty() || !extra.isEmpty() || !misshaped.isEmpty()) {
             throw new UserException("--init_weights " + file + " does not fit the configured model"
-                + list("lacks", missing) + list("has besides", extra) + list("has misshaped", misshaped)
+                + list("lacks", missing) + list("also has", extra) + list("has misshaped", misshaped)
                 + "; give the configuration that the weights were trained with");
         }
     }
@@ -86,10 +88,10 @@ public final class WeightsFile {
         return "; it " + verb + " " + String.join(", ", all.subList(0, Math.min(3, all.size()))) + more;
     }
 
-    /** Rank 0 writes all weights to a file, which appears whole or not at all. All ranks call it. */
+    /** Rank 0 writes all weights to a file, atomically. Called by all ranks, because rank 0 gathers their slices. */
     public void save(Path file) {
         if (communicators.coordinate(Axis.DP) > 0 || communicators.coordinate(Axis.CP) > 0) {
-            return; // rank 0 has this rank's slices too, or gets them from its own peers
+            return; // replicas of the slices that rank 0 and its tensor-parallel peers have
         }
         Map<String, Tensor> weights = parameters.stateDict();
         if (communicators.coordinate(Axis.TP) == 0) {
@@ -106,7 +108,7 @@ public final class WeightsFile {
         }
     }
 
-    /** Puts all ranks' slices of a weight together in host memory. */
+    /** Assembles a weight from the slices of all tensor-parallel ranks in host memory. */
     private void gather(Parameter.Part part, Tensor local, MemorySegment whole) {
         if (part.shard().parts() == 1) {
             device.download(whole, local);
@@ -118,32 +120,32 @@ public final class WeightsFile {
                 device.download(host, slices);
                 for (int rank = 0; rank < part.shard().parts(); rank++) {
                     long first = rank * local.bytes();
-                    eachRun(part.shape(), new Shard(part.shard().dim(), part.shard().parts(), rank),
+                    forEachRun(part.shape(), new Shard(part.shard().dim(), part.shard().parts(), rank),
                         (at, from, bytes) -> MemorySegment.copy(host, first + from, whole, at, bytes));
                 }
             }
         });
     }
 
-    /** Gathers the slices of all ranks, (ranks, elements of a slice). */
+    /** Gathers the slices of all tensor-parallel ranks for {@code use}; shape (ranks, elements of a slice). */
     private void withSlices(Parameter.Part part, Tensor local, Consumer<Tensor> use) {
-        try (org.isobar.device.DeviceArena room = device.arena("a weight's slices", bytes(part))) {
-            Tensor slices = room.f32(part.shard().parts(), local.elements());
+        try (DeviceArena arena = device.arena("a weight's slices", bytes(part))) {
+            Tensor slices = arena.f32(part.shard().parts(), local.elements());
             communicators.along(Axis.TP).allGather(slices, local).await();
             use.accept(slices);
         }
     }
 
     private static long bytes(Parameter.Part part) {
-        return org.isobar.device.DeviceArena.align(part.shape().elements() * Float.BYTES);
+        return DeviceArena.align(part.shape().elements() * Float.BYTES);
     }
 
-    /** Takes a run of neighbouring bytes: where it lies in the whole weight, and where in the slice. */
+    /** Receives a run of contiguous bytes: its offset in the whole weight, its offset in the slice, and its length. */
     private interface Run {
         void accept(long whole, long slice, long bytes);
     }
 
-    private static void eachRun(Shape shape, Shard shard, Run run) {
+    private static void forEachRun(Shape shape, Shard shard, Run run) {
         Shard.Runs runs = shard.runs(shape);
         long bytes = runs.length() * Float.BYTES;
         for (long i = 0; i < runs.count(); i++) {

@@ -1,2 +1,2 @@
-/** Checkpoints of a run, its directory, and where a run resumes. */
+/** A run's checkpoints, its directory, and the checkpoint that it resumes from. */
 package org.isobar.train.saving;

@@ -173,7 +173,7 @@ class DamagedResumeTest {
         assertAsUndisturbed(anew);
         assertTrue(warning(anew, "checkpoint " + older).contains(Defect.A_BIT_OF_A_SHARDS_DATA.reason), anew.screen());
         assertTrue(warning(anew, "checkpoint " + newer).contains(Defect.NO_MANIFEST.reason), anew.screen());
-        warning(anew, "No checkpoint in " + checkpoints + " is sound: the run begins with its first step");
+        warning(anew, "No checkpoint in " + checkpoints + " is intact: the run starts at its first step");
         assertTrue(anew.screen().contains("moved to " + run.resolve("checkpoints-1")), anew.screen());
         assertTrue(Files.isRegularFile(run.resolve("checkpoints-1/checkpoint-12").resolve(SHARD)));
         assertTrue(Files.isDirectory(run.resolve("checkpoints-1/checkpoint-24")));

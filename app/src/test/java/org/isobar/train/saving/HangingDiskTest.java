@@ -71,8 +71,8 @@ class HangingDiskTest {
         try (AsyncCheckpointWriter saves = saves(1, SHORT, () -> { })) {
             saves.save(ITERATION, TrainingState.BEGINNING);
             long start = System.nanoTime();
-            assertEquals("a checkpoint is still being written into " + directory + " after 0.6 s; see what keeps the "
-                + "disk", assertThrows(IllegalStateException.class, saves::await).getMessage());
+            assertEquals("a checkpoint is still being written into " + directory + " after 0.6 s; check that the disk "
+                + "responds", assertThrows(IllegalStateException.class, saves::await).getMessage());
             assertTrue(System.nanoTime() - start < LONG.toNanos() / 60);
             release(pipe);
         }

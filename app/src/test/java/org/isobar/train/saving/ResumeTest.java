@@ -225,7 +225,7 @@ class ResumeTest {
         Path other = logs.resolve("other");
         TinyRun.synthesize(other, 2);
         TinyRun refused = run(AUTO, "data_dir=" + other, "synthetic.seed=2");
-        PreviousRunFiles.assertOneError(refused, List.of("the data are others", "--force"));
+        PreviousRunFiles.assertOneError(refused, List.of("the data have changed", "--force"));
         TinyRun forced = run(AUTO, "data_dir=" + other, "synthetic.seed=2", "force=true").succeeded();
         assertTrue(forced.log().contains("WARNING - Forced: "), forced.screen());
     }
