@@ -92,7 +92,7 @@ class CudaTrainingTest {
             .write(small);
         TinyRun run = TinyRun.of(data, logs, "device=cuda", "amp_mode=fp16", "global_stds_path=" + small);
         assertEquals(2, run.code(), run.screen());
-        assertTrue(run.log().contains("a number has left the range of fp16; take --amp_mode bf16"), run.log());
+        assertTrue(run.log().contains("a value exceeds the range of fp16; use --amp_mode bf16"), run.log());
     }
 
     /** The log names the kernels of products, GELU, norms, attention and Adam once each. */

@@ -12,15 +12,15 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Looks over tensors one after the other, such as the outputs of layers: which is the first that holds a number that is
- * not finite, and where the largest magnitude is up to there. Reads them on the host, piece by piece: not for every
- * step.
+ * Scans a sequence of tensors, such as the outputs of layers, for the first one with a non-finite value, and for the
+ * largest finite magnitude up to that tensor. The scan copies the tensors to the host in chunks, so it is too slow for
+ * every training step.
  */
 final class FiniteScan implements Pass.Inspector {
-    private static final int PIECE = 1 << 18; // elements
+    private static final int CHUNK = 1 << 18; // elements
 
     private final Device device;
-    private final MemorySegment piece = MemorySegment.ofArray(new long[PIECE]);
+    private final MemorySegment host = MemorySegment.ofArray(new long[CHUNK]);
     private final List<String> names = new ArrayList<>();
     private int first = -1;
     private Peak peak = new Peak("", 0);
@@ -40,17 +40,24 @@ final class FiniteScan implements Pass.Inspector {
             return;
         }
         Tensor flat = y.reshape(y.elements());
-        for (long from = 0; from < flat.elements(); from += PIECE) {
-            Tensor some = flat.slice(from, Math.min(PIECE, flat.elements() - from));
-            device.download(piece.asSlice(0, some.bytes()), some);
-            look(some, from, y.shape().extent(-1), parts, before);
+        for (long from = 0; from < flat.elements(); from += CHUNK) {
+            Tensor chunk = flat.slice(from, Math.min(CHUNK, flat.elements() - from));
+            device.download(host.asSlice(0, chunk.bytes()), chunk);
+            scan(chunk, from, y.shape().extent(-1), parts, before);
         }
     }
 
-    /** @param from what the first of these elements is in rows of {@code width} */
-    private void look(Tensor some, long from, long width, List<String> parts, int before) {
-        for (int i = 0; i < some.elements(); i++) {
-            double magnitude = Math.abs(value(some.dtype(), i));
+    /**
+     * Scans a chunk, whose elements are in host memory. Each row of the tensor has equal segments, one for each of
+     * {@code parts}.
+     *
+     * @param from   index of the chunk's first element in the flat tensor
+     * @param width  length of a row
+     * @param before number of names before {@code parts}
+     */
+    private void scan(Tensor chunk, long from, long width, List<String> parts, int before) {
+        for (int i = 0; i < chunk.elements(); i++) {
+            double magnitude = Math.abs(value(chunk.dtype(), i));
             if (magnitude > peak.magnitude() || !Double.isFinite(magnitude)) {
                 int part = (int) ((from + i) % width * parts.size() / width);
                 if (Double.isFinite(magnitude)) {
@@ -64,29 +71,29 @@ final class FiniteScan implements Pass.Inspector {
 
     private double value(DType dtype, int index) {
         return switch (dtype) {
-            case F16 -> Float.float16ToFloat(piece.getAtIndex(ValueLayout.JAVA_SHORT, index));
-            case BF16 -> Float.intBitsToFloat(piece.getAtIndex(ValueLayout.JAVA_SHORT, index) << Short.SIZE);
-            case F32 -> piece.getAtIndex(ValueLayout.JAVA_FLOAT, index);
-            case F64 -> piece.getAtIndex(ValueLayout.JAVA_DOUBLE, index);
+            case F16 -> Float.float16ToFloat(host.getAtIndex(ValueLayout.JAVA_SHORT, index));
+            case BF16 -> Float.intBitsToFloat(host.getAtIndex(ValueLayout.JAVA_SHORT, index) << Short.SIZE);
+            case F32 -> host.getAtIndex(ValueLayout.JAVA_FLOAT, index);
+            case F64 -> host.getAtIndex(ValueLayout.JAVA_DOUBLE, index);
         };
     }
 
-    /** Names of all tensors so far. */
+    /** Names of all tensors so far, in order. */
     List<String> names() {
         return names;
     }
 
-    /** Place among {@link #names} of the first that is not finite, or -1. */
+    /** Index in {@link #names} of the first tensor with a non-finite value, or -1. */
     int first() {
         return first;
     }
 
-    /** Its name. */
+    /** Name of the first tensor with a non-finite value; empty if all are finite. */
     Optional<String> firstName() {
         return first < 0 ? Optional.empty() : Optional.of(names.get(first));
     }
 
-    /** The largest finite magnitude of the tensors before the first that is not finite, and of its own. */
+    /** The largest finite magnitude in all tensors up to and including the first one with a non-finite value. */
     Peak peak() {
         return peak;
     }

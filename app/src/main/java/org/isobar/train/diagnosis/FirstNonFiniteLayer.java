@@ -6,23 +6,23 @@ import org.isobar.nn.Pass;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.step.Replica;
 
-/** Where in the model numbers cease to be finite. */
+/** Finds the first layer of a model whose output is not finite. */
 public final class FirstNonFiniteLayer {
     private FirstNonFiniteLayer() { }
 
     /**
-     * Goes forward with a batch again, in the types of the run, and looks at what each layer puts out. Each rank looks
-     * at its own share; all ask together and get one answer, the first of all.
+     * Repeats the forward pass of a batch in the run's data types and scans the output of each layer. Each rank scans
+     * its own share. All ranks call this together and get the same result: the first such layer on any rank.
      *
      * @param input      this rank's samples
-     * @param randomness of the step in question
-     * @return PyTorch's name of the first layer whose output is not finite; nothing if all are
+     * @param randomness random masks of the step
+     * @return PyTorch's name of the first layer whose output is not finite; empty if all are finite
      */
     public static Optional<String> find(Replica replica, Tensor input, Pass.Randomness randomness) {
-        FiniteScan survey = new FiniteScan(replica.model().device());
-        replica.model().forward(input, randomness, survey);
-        int layers = survey.names().size();
-        long fromTheEnd = replica.consensus().largest(survey.first() < 0 ? 0 : layers - survey.first());
-        return fromTheEnd == 0 ? Optional.empty() : Optional.of(survey.names().get((int) (layers - fromTheEnd)));
+        FiniteScan scan = new FiniteScan(replica.model().device());
+        replica.model().forward(input, randomness, scan);
+        int layers = scan.names().size();
+        long fromTheEnd = replica.consensus().largest(scan.first() < 0 ? 0 : layers - scan.first());
+        return fromTheEnd == 0 ? Optional.empty() : Optional.of(scan.names().get((int) (layers - fromTheEnd)));
     }
 }

@@ -18,13 +18,13 @@ import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
 import org.isobar.train.step.StepOptions;
 
-/** Which layers of a model put out fp16 where that is the type of products, found by a forward pass of a dry run. */
+/** Finds the layers whose outputs are fp16 with {@code --amp_mode fp16}, by the forward pass of a dry run. */
 final class HalfPrecisionOutputs {
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
 
     private HalfPrecisionOutputs() { }
 
-    /** Their names in PyTorch's tree: all but those of the residual stream and the image. */
+    /** Names of these layers in PyTorch's module tree: all except those that write the residual stream or the image. */
     static Set<String> layers(ModelSpec config) {
         Set<String> layers = new HashSet<>();
         ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());

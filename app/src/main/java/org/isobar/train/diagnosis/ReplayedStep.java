@@ -18,25 +18,25 @@ import org.isobar.tensor.Tensor;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.Replica;
 
-/** One training step of a run, sample by sample, on a replica with the weights of then and a batch of one sample. */
+/** Repeats one training step sample by sample, on a replica with a local batch of 1 and the checkpoint's weights. */
 final class ReplayedStep {
     private final Replica replica;
     private final Era5Dataset dataset;
     private final TrainingConfig training;
-    private final Set<String> narrow; // layers whose outputs fp16 would have to hold
-    private final long before; // steps
+    private final Set<String> fp16Layers; // layers with fp16 outputs if the run uses fp16
+    private final long previousSteps; // of the run
     private final int epoch;
     private final int step; // of the epoch
 
     /**
-     * What came of a sample.
+     * The result of one sample.
      *
-     * @param sample   its number
+     * @param sample   its index in the dataset
      * @param loss     its relative L2 loss
      * @param layer    the first layer whose output is not finite
      * @param gradient the first parameter, in the order of the backward pass, whose gradient is not finite
-     * @param data     where the data are not finite
-     * @param peak     the largest magnitude of an output that would be in fp16, were that the type of products
+     * @param data     position of the first non-finite value in the data; empty if the loss is finite
+     * @param peak     the largest magnitude in the layer outputs that are fp16 with fp16 compute
      */
     record Finding(long sample, double loss, Optional<String> layer, Optional<String> gradient, Optional<String> data,
         FiniteScan.Peak peak) {
@@ -44,7 +44,7 @@ final class ReplayedStep {
             return Double.isFinite(loss) && layer.isEmpty() && gradient.isEmpty();
         }
 
-        /** A line for the reader. */
+        /** One line for the user. */
         @Override
         public String toString() {
             List<String> words = new ArrayList<>(List.of("sample " + sample + ": loss " + loss));
@@ -56,47 +56,48 @@ final class ReplayedStep {
     }
 
     /**
-     * The step after {@code before} steps.
+     * The step that follows the first {@code previousSteps} steps of the run.
      *
-     * @param state of the run then; where its epoch was done but for the validation, the step is the next epoch's
+     * @param state state of the run before the step; if all steps of its epoch are done, the step is the first of the
+     *              next epoch
      */
-    ReplayedStep(Replica replica, Era5Dataset dataset, RunConfig config, long before, TrainingState state) {
+    ReplayedStep(Replica replica, Era5Dataset dataset, RunConfig config, long previousSteps, TrainingState state) {
         this.replica = replica;
         this.dataset = dataset;
         training = config.training();
-        narrow = HalfPrecisionOutputs.layers(config.model());
-        this.before = before;
+        fp16Layers = HalfPrecisionOutputs.layers(config.model());
+        this.previousSteps = previousSteps;
         boolean done = state.step() == sampler(0).steps();
         epoch = done ? state.epoch() + 1 : state.epoch();
         step = done ? 0 : state.step();
     }
 
-    /** All samples of the global batch, dealt out to as many ranks: each has one. */
+    /** A sampler with local batch 1 that yields sample {@code place} of each global batch. */
     private DistributedSampler sampler(int place) {
         int batch = training.globalBatchSize();
         return new DistributedSampler(dataset.size(), batch, batch, place, true, training.seed());
     }
 
-    /** The first weight that is not a finite number from the start. */
+    /** Name of the first weight that is not finite in the checkpoint; empty if all are finite. */
     Optional<String> firstNonFiniteWeight() {
         FiniteScan weights = new FiniteScan(replica.model().device());
         replica.model().parameters().stateDict().forEach((name, weight) -> weights.output(List.of(name), weight));
         return weights.firstName();
     }
 
-    /** Loss, outputs and gradients of the sample at one place of the global batch, with the random masks of then. */
+    /** Runs forward and backward for sample {@code place} of the global batch, with the run's random masks. */
     Finding replay(int place) {
         try (DataLoader loader = new DataLoader(replica.model().device(), dataset, sampler(place), 0);
             DataLoader.Epoch samples = loader.epoch(epoch, step);
             Batch batch = samples.next()) {
             FiniteScan outputs = new FiniteScan(replica.model().device());
-            FiniteScan narrowOutputs = new FiniteScan(replica.model().device());
-            Pass.Masks masks = new Pass.Masks(training.seed(), before,
+            FiniteScan fp16Outputs = new FiniteScan(replica.model().device());
+            Pass.Masks masks = new Pass.Masks(training.seed(), previousSteps,
                 new IndexSpan(place, 1, training.globalBatchSize()));
             double loss = replica.step().gradients(batch.input(), batch.target(), masks, (modules, y) -> {
                 outputs.output(modules, y);
-                if (narrow.containsAll(modules)) {
-                    narrowOutputs.output(modules, y);
+                if (fp16Layers.containsAll(modules)) {
+                    fp16Outputs.output(modules, y);
                 }
             });
             FiniteScan gradients = new FiniteScan(replica.model().device());
@@ -106,14 +107,14 @@ final class ReplayedStep {
             long sample = batch.samples()[0];
             Optional<String> data = Double.isFinite(loss) ? Optional.empty()
                 : dataset.firstNonFinite(sample).map(Object::toString);
-            return new Finding(sample, loss, outputs.firstName(), gradients.firstName(), data, narrowOutputs.peak());
+            return new Finding(sample, loss, outputs.firstName(), gradients.firstName(), data, fp16Outputs.peak());
         }
     }
 
-    /** Which step it is. */
+    /** Number, epoch and batch size of the step. */
     @Override
     public String toString() {
-        return "step %d (epoch %d, step %d of it; %d samples)".formatted(before + 1, epoch + 1, step + 1,
+        return "step %d (epoch %d, step %d of it; %d samples)".formatted(previousSteps + 1, epoch + 1, step + 1,
             training.globalBatchSize());
     }
 }

@@ -29,8 +29,8 @@ import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepOptions;
 
 /**
- * The step that follows a checkpoint, again: on one process, in single precision whatever the run had, one sample at a
- * time so that any batch fits, with a look at all outputs of layers and all gradients. Nothing is changed or written.
+ * Replays the step that follows a checkpoint on one process, always in fp32, and one sample at a time so that any batch
+ * fits. Scans all layer outputs and all gradients for non-finite values. Updates no weights and writes no files.
  */
 public final class StepReplay {
     private static final int ALL_FINITE = 0;
@@ -48,18 +48,18 @@ public final class StepReplay {
     }
 
     /**
-     * Replays a step; returns the exit code: 0 if all numbers are finite, 1 if one is not.
+     * Replays a step and returns the exit code: 0 if all values are finite, 1 if any is not.
      *
-     * @param path        a checkpoint, or where the newest of several is taken
-     * @param overrides   keys of this machine, such as {@code data_dir}, and their values
-     * @param environment of this process
-     * @param out         told what is found, line by line
-     * @throws org.isobar.fault.UserException if there is no such checkpoint, or its data are not there
+     * @param path        a checkpoint, or a directory of checkpoints, of which the newest is used
+     * @param overrides   configuration keys that depend on the machine, such as {@code data_dir}, and their values
+     * @param environment environment variables of this process
+     * @param out         receives the output line by line
+     * @throws org.isobar.fault.UserException if the checkpoint or its data do not exist
      */
     public static int run(Path path, Map<String, String> overrides, Map<String, String> environment,
         Consumer<String> out) {
         Map<String, String> exact = new HashMap<>(environment);
-        exact.put("NVIDIA_TF32_OVERRIDE", "0"); // products in single precision as a whole
+        exact.put("NVIDIA_TF32_OVERRIDE", "0"); // matrix products in full fp32
         try (Checkpoint checkpoint = new CheckpointPath(path).open(Checkpoint.IntegrityCheck.CHECKSUMS, out)) {
             RunConfig config = configuration(checkpoint, overrides, exact);
             try (Device device = config.device().open(config.deviceOptions(exact), out)) {
@@ -68,7 +68,7 @@ public final class StepReplay {
         }
     }
 
-    /** That of the run, for one process; whatever job this is started in is none of its. */
+    /** The run's configuration for one process. Variables of a surrounding job, such as Slurm's, are ignored. */
     private static RunConfig configuration(Checkpoint checkpoint, Map<String, String> overrides,
         Map<String, String> environment) {
         Map<String, String> machine = new HashMap<>(environment);
@@ -88,7 +88,7 @@ public final class StepReplay {
         try (Era5Dataset dataset = Era5Dataset.open(new RunInputs(config, device).training())) {
             dataset.requireBatch(config.training().globalBatchSize());
             if (!state.data().startsWith("training " + DatasetFingerprint.of(dataset) + ";")) {
-                out.accept("The data are others than the run had: " + dataset.config().directory());
+                out.accept("The data differ from those of the run: " + dataset.config().directory());
             }
             MemoryPlan plan = plan(device);
             try (RunMemory memory = new RunMemory(device, plan);
@@ -122,7 +122,7 @@ public final class StepReplay {
             peak = finding.peak().magnitude() > peak.magnitude() ? finding.peak() : peak;
         }
         if (peak.magnitude() > FP16_MAX) {
-            out.accept("beyond fp16, which ends at %.0f: the output of %s, up to %s".formatted(FP16_MAX, peak.name(),
+            out.accept("beyond the fp16 maximum of %.0f: the output of %s, up to %s".formatted(FP16_MAX, peak.name(),
                 peak.magnitude()));
         }
         out.accept(finite ? "All numbers are finite." : "Reproduced: not all numbers are finite.");

@@ -14,11 +14,11 @@ import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
 import org.isobar.data.synthetic.SyntheticManifest;
 
-/** The synthetic data of a preset that brings its own: made on first use. */
+/** Generates the synthetic data of a preset that defines them, on first use. */
 public final class DemoData {
     private DemoData() { }
 
-    /** Makes the data that the preset describes, unless they, or the user's own, are there. */
+    /** Generates the data that the preset defines, unless they or other data of the user exist. */
     public static void makeIfMissing(RunConfig config, Consumer<String> progress) {
         Optional<SyntheticData> wanted = config.data().synthetic();
         Path directory = directory(config);
@@ -31,7 +31,7 @@ public final class DemoData {
         }
     }
 
-    /** Whether the run reads what would be made: made elsewhere, data would fill somebody's disk for nothing. */
+    /** Whether the run would read the generated data. If not, generating them would only use disk space. */
     private static boolean isStandardLayout(RunConfig config, Path directory) {
         DataConfig data = config.data();
         return data.trainPath().endsWith("train") && isAt(data.validPath(), directory.resolve("valid"))
@@ -43,14 +43,14 @@ public final class DemoData {
         return path.toAbsolutePath().normalize().equals(place);
     }
 
-    /** The RMSE of u10, normalized, that no forecast of synthetic data can beat; empty for other data. */
+    /** Lower bound of the normalized RMSE of u10 for any forecast of synthetic data; empty for other data. */
     public static OptionalDouble noiseFloor(RunConfig config) {
         return SyntheticManifest.read(directory(config))
             .map(manifest -> OptionalDouble.of(manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()))
             .orElse(OptionalDouble.empty());
     }
 
-    /** The set's directory: that of {@code train}. */
+    /** The data directory: the parent of {@code train}. */
     private static Path directory(RunConfig config) {
         return config.data().trainPath().toAbsolutePath().normalize().getParent();
     }

@@ -23,7 +23,7 @@ import org.isobar.train.memory.MemoryCheck;
 /** How a configured run reads its data on one device. */
 public record RunInputs(RunConfig config, Device device) {
 
-    /** What the loaders of training and validation will take. */
+    /** Memory of the training and validation loaders. */
     public MemoryCheck.Inputs memory() {
         DatasetConfig data = training();
         ModelSpec model = config.model();
@@ -33,17 +33,17 @@ public record RunInputs(RunConfig config, Device device) {
             loaders * DataLoader.statisticsBytes(normalizing(), Math.max(model.inChannels(), model.outChannels())));
     }
 
-    /** How the years that move the weights are read. */
+    /** Configuration of the training data. */
     public DatasetConfig training() {
         return dataset(config.data().trainPath(), config.data().limitSamples());
     }
 
-    /** The years that move the weights. */
+    /** Opens the training data and logs their size. */
     public Era5Dataset training(RunLog log) {
         return open(config.data().trainPath(), config.data().limitSamples(), log);
     }
 
-    /** The years that score them. */
+    /** Opens the validation data and logs their size. */
     public Era5Dataset validation(RunLog log) {
         return open(config.data().validPath(), config.data().limitSamplesValid(), log);
     }
@@ -66,14 +66,14 @@ public record RunInputs(RunConfig config, Device device) {
             model.inChannels(), model.outChannels(), data.dt(), limit);
     }
 
-    /** Batches of a data set. All ranks of one model read the same samples. */
+    /** A loader of this rank's batches of a dataset. All ranks of one model replica read the same samples. */
     public DataLoader loader(Era5Dataset dataset, boolean shuffle, Communicators communicators) {
         DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(),
             config.grid().size(Axis.DP), communicators.coordinate(Axis.DP), shuffle, config.training().seed());
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers(), normalizing());
     }
 
-    /** A CPU reads what the loader's threads have written: there is nothing to copy. */
+    /** Only a GPU normalizes on the device. A CPU reads the loader's buffers directly, without a copy. */
     private NormalizationPlace normalizing() {
         boolean copied = Backend.of(device) != Backend.CPU;
         return copied && config.data().dataLoaderConfig() == DataLoaderConfig.DALI ? NormalizationPlace.ON_DEVICE

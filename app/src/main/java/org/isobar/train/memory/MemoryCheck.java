@@ -24,19 +24,19 @@ import org.isobar.nn.Recompute;
 import org.isobar.tensor.DType;
 
 /**
- * Holds what a run needs of its device against what is free, before any of it is allocated. Where that is too little,
- * it tries other settings by dry runs, so that what it proposes does fit.
+ * Compares the memory that a run needs with the memory that is free, before anything is allocated. If there is too
+ * little, dry runs with other settings find some that fit, and the error message proposes them.
  */
 public final class MemoryCheck {
     /**
-     * What no plan counts. On a CPU heap and code grow by half of that after the check; a GPU's driver loads kernels,
-     * those of cuBLASLt above all, when they are first launched, and gives memory in pages of 2 MiB.
+     * Memory that no plan counts. On a CPU, heap and code grow by about half of this after the check. On a GPU, the
+     * driver loads kernels, mainly those of cuBLASLt, when they are first launched, and allocates in pages of 2 MiB.
      */
     private static final long PROGRAM_BYTES = 128L << 20;
     /**
-     * What NCCL takes for a communicator: an estimate, not measured. By default its buffers are of 4 MiB, 4.7 MiB and
-     * 0.5 MiB for its three protocols, for each channel and neighbour that it receives from: two with a ring and a
-     * tree, over the 24 or so channels between GPUs of one node.
+     * Memory of one NCCL communicator: an estimate, not measured. By default, NCCL has buffers of 4 MiB, 4.7 MiB and
+     * 0.5 MiB for its three protocols, for each channel and each neighbor that it receives from: two neighbors with a
+     * ring and a tree, and about 24 channels between the GPUs of one node.
      */
     private static final long NCCL_BYTES = 512L << 20;
 
@@ -45,14 +45,14 @@ public final class MemoryCheck {
     private final long available;
 
     /**
-     * The run in question.
+     * The settings of a run that determine its memory.
      *
-     * @param model   its model
-     * @param batch   local samples of a step
-     * @param compute type that products are computed in
-     * @param member  this process among the others
-     * @param inputs  what brings the samples
-     * @param saving  what it saves under way
+     * @param model   the model
+     * @param batch   local batch size
+     * @param compute type of matrix products
+     * @param member  this process and the job's process grid
+     * @param inputs  memory of the data loaders
+     * @param saving  whether the run saves checkpoints
      */
     public record Run(ModelSpec model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
@@ -68,18 +68,18 @@ public final class MemoryCheck {
         }
     }
 
-    /** What a run saves under way. */
+    /** What a run saves during training. */
     public enum Saving { CHECKPOINTS, NOTHING }
 
     /**
      * A process of a job.
      *
-     * @param grid    how the processes share the work
-     * @param rank    which of them this is
-     * @param carrier of their collectives
+     * @param grid    the process grid
+     * @param rank    rank of this process
+     * @param carrier backend of the collectives
      */
     public record Member(ProcessGrid grid, int rank, CommBackend carrier) {
-        /** The groups, each with a communicator, that this rank shares weights, tokens or gradients with. */
+        /** Number of groups of more than one rank that this rank belongs to; each has a communicator. */
         private long groups() {
             return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
                     EnumSet.allOf(Axis.class))
@@ -92,15 +92,15 @@ public final class MemoryCheck {
     }
 
     /**
-     * What the loaders take.
+     * Memory of the data loaders.
      *
-     * @param sampleBytes input and target of one sample
-     * @param slots       batches of so many samples that there are buffers for
-     * @param besides     bytes of the device, other than batches
+     * @param sampleBytes bytes of the input and target of one sample
+     * @param slots       number of buffered batches, as a function of the batch size
+     * @param otherBytes  device memory for other purposes than batches, in bytes
      */
-    public record Inputs(long sampleBytes, IntUnaryOperator slots, long besides) {
+    public record Inputs(long sampleBytes, IntUnaryOperator slots, long otherBytes) {
         private long bytes(Device device, int batch) {
-            return device.inputBytes(batch * sampleBytes, slots.applyAsInt(batch)) + besides;
+            return device.inputBytes(batch * sampleBytes, slots.applyAsInt(batch)) + otherBytes;
         }
     }
 
@@ -111,9 +111,10 @@ public final class MemoryCheck {
     }
 
     /**
-     * The plan of a run that fits into {@code available} bytes.
+     * Returns the memory plan of a run and checks that it fits into {@code available} bytes.
      *
-     * @throws OutOfDeviceMemoryException if it does not: what it needs, what there is, and which setting would fit
+     * @throws OutOfDeviceMemoryException if it does not fit; names the memory needed, the memory free, and settings
+     *                                    that fit
      */
     public static MemoryPlan require(Device device, Run run, long available) {
         return new MemoryCheck(device, run, available).require();
@@ -171,7 +172,7 @@ public final class MemoryCheck {
             : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
     }
 
-    /** The largest local batch, at most that of the run, with which it fits; 0 if there is none. */
+    /** The largest local batch size, at most the run's, with which the run fits; 0 if there is none. */
     private int largestBatch(DType compute) {
         int fits = 0;
         int tooLarge = run.batch() + 1;

@@ -22,14 +22,14 @@ import org.isobar.train.step.StepOptions;
 import org.isobar.train.step.TrainStep;
 
 /**
- * What one training step needs, found by running it on a device that does no mathematics: exact, since it is the very
- * code that trains.
+ * Memory of one training step, found by a dry run on a device that allocates but does not compute. It is exact, because
+ * the dry run executes the training code.
  *
- * @param stateBytes   parameters and their copy in half precision, gradients, optimizer moments, predictions
- * @param keptBytes    activations kept from forward to backward
- * @param scratchBytes temporaries
- * @param savedBytes   host memory for the copy that this rank writes its share of a checkpoint from
- * @param footprint    what the operations are given
+ * @param stateBytes   bytes of parameters and their half-precision copies, gradients, optimizer moments, predictions
+ * @param keptBytes    bytes of activations kept from the forward to the backward pass
+ * @param scratchBytes bytes of temporaries
+ * @param savedBytes   bytes of host memory for the copy of this rank's share of a checkpoint
+ * @param footprint    largest sizes of the operations' arguments
  * @param stepFlops    floating-point operations of a step
  */
 public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, long savedBytes, Footprint footprint,
@@ -42,7 +42,7 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     }
 
     /**
-     * The arenas that this plan asks for: all of them or, after a failure, none.
+     * Allocates the arenas of this plan. After a failure, none stays allocated.
      *
      * @throws org.isobar.device.OutOfDeviceMemoryException if the device has less memory free
      */
@@ -59,22 +59,22 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
         return new StepMemory(taken.get(0), taken.get(1), taken.get(2));
     }
 
-    /** The plan of a training step of {@code batch} samples in single precision on a rank that is alone. */
+    /** The plan of a training step of {@code batch} samples in fp32 on a single process. */
     public static MemoryPlan of(ModelSpec config, int batch) {
         return of(config, batch, DType.F32);
     }
 
-    /** The plan of a training step with products in {@code compute} on a rank that is alone. */
+    /** The plan of a training step with matrix products in {@code compute} on a single process. */
     public static MemoryPlan of(ModelSpec config, int batch, DType compute) {
         return of(config, batch, compute, ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0);
     }
 
-    /** The plan of a training step in single precision on one rank of a grid. */
+    /** The plan of a training step in fp32 on one rank of a grid. */
     public static MemoryPlan of(ModelSpec config, int batch, ProcessGrid grid, int rank) {
         return of(config, batch, DType.F32, grid, rank);
     }
 
-    /** The plan of a training step of {@code batch} local samples, products in {@code compute}, on a rank of a grid. */
+    /** The plan of a step of {@code batch} local samples, matrix products in {@code compute}, on a rank of a grid. */
     public static MemoryPlan of(ModelSpec config, int batch, DType compute, ProcessGrid grid, int rank) {
         try (DryRunDevice device = new DryRunDevice();
             DeviceArena state = device.arena("state", UNBOUNDED);

@@ -4,8 +4,8 @@ import org.isobar.device.Device;
 import org.isobar.train.step.StepMemory;
 
 /**
- * The memory of a run: taken late, when data and peers are known to be good, and freed last, when no collective can
- * touch it any more.
+ * Memory of a run. It is allocated after the data and the connections to the other ranks are checked, and freed last,
+ * when no collective can access it.
  */
 public final class RunMemory implements AutoCloseable {
     private final Device device;
@@ -17,7 +17,7 @@ public final class RunMemory implements AutoCloseable {
         this.plan = plan;
     }
 
-    /** Takes all that the plan asks for. Called once. */
+    /** Allocates the memory of the plan; called once. */
     public StepMemory take() {
         device.reserve(plan.footprint());
         memory = plan.allocate(device);

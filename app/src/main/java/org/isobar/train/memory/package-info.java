@@ -1,2 +1,2 @@
-/** How much memory a training step needs, found by a dry run, and whether the device has it. */
+/** Finds the memory of a training step by a dry run, and checks that the device has it. */
 package org.isobar.train.memory;

@@ -112,7 +112,7 @@ class NonFiniteStepTest {
         TinyRun.of(data, logs, "num_iters=12", "lr=30").succeeded();
         assertEquals(0, replay(), this::said);
         assertTrue(lines.get(lines.size() - 2).matches(
-            "beyond fp16, which ends at 65504: the output of blocks\\.\\d\\.(attn|mlp)\\.\\w+, up to \\d.*"), said());
+            "beyond the fp16 maximum of 65504: the output of blocks\\.\\d\\.(attn|mlp)\\.\\w+, up to \\d.*"), said());
     }
 
     @Test

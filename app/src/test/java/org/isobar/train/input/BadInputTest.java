@@ -174,7 +174,7 @@ class BadInputTest {
             .anyMatch(sample -> sample == TinyRun.STEPS + 5); // as input, not only as target
         String log = assertRefused(List.of("the loss is NaN at step " + (first / 2 + 1) + ", sample " + order[first]
             + ": the data are not finite: NaN in sample " + order[first],
-            file("train/1980.h5") + ", time step 5, channel 1 (v10), row 3, column 4", "mend the file"));
+            file("train/1980.h5") + ", time step 5, channel 1 (v10), row 3, column 4", "repair the file"));
         assertEquals(inInput, log.contains("first layer whose output is not finite: patch_embed.proj"), log);
     }
 
@@ -195,7 +195,7 @@ class BadInputTest {
     void weightsOfAnotherModel() throws IOException {
         String weights = "init_weights=" + goodWeights;
         assertRefused(List.of("does not fit", "it lacks blocks.2.attn.k.bias, ", "and 13 more"), "depth=3", weights);
-        assertRefused(List.of("does not fit", "it has besides blocks.1.attn.k.bias, "), "depth=1", weights);
+        assertRefused(List.of("does not fit", "it also has blocks.1.attn.k.bias, "), "depth=1", weights);
         assertRefused(List.of("does not fit", "it has misshaped ", "[1, 32, 48] instead of [1, 32, 96]"),
             "embed_dim=96", weights);
     }
