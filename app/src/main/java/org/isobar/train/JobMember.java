@@ -47,8 +47,8 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
                 group -> carrier.open(device, job, group), job.watch()::failure)) {
             try {
                 return work.apply(communicators);
-            } catch (CommunicationException remote) { // another process has reported it
-                throw remote;
+            } catch (CommunicationException failure) {
+                throw failure;
             } catch (DeviceException failure) {
                 throw job.reportFailure(failure);
             } catch (RuntimeException | Error failure) {
