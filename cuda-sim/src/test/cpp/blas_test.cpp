@@ -1,4 +1,4 @@
-// cuBLASLt: what it refuses, and what is wrong with the memory that it is given.
+// cuBLASLt: refused calls, and errors in the memory of a call.
 #include "gemm.h"
 #include "machine.h"
 #include "suite.h"
@@ -18,7 +18,7 @@ Gemm product() {
     return gemm;
 }
 
-// The product, spoilt or not.
+// The product, with or without the planted bug.
 auto spoilt(void (*spoil)(Gemm&)) {
     return [spoil](Program program) {
         start();

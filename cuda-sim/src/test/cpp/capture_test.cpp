@@ -1,4 +1,4 @@
-// Captures: what they do not allow. Each program is refused a call, with the code that CUDA has for it.
+// Calls that a capture does not allow. One call of each program is refused, with the code that CUDA returns.
 #include <functional>
 #include <thread>
 #include <vector>
@@ -14,7 +14,7 @@ constexpr size_t BYTES = N * sizeof(float);
 constexpr int INVALIDATED_CODE = 901;
 enum Status { NONE = 0, ACTIVE = 1, INVALIDATED = 2 };
 
-// What a program captures on, memory that it may use, and an event that was recorded before.
+// The stream to capture, memory to use, and an event that was recorded before.
 struct Begun {
     void* stream;
     Address memory;
@@ -43,7 +43,7 @@ void inAnotherThread(const std::function<void()>& body) {
     }).join();
 }
 
-// A stream that takes part in the capture of another, with an operation that is to be waited for.
+// A stream that has joined the capture of another, with an operation that the other must wait for.
 void* forked(const Begun& begun) {
     void* side = stream();
     order(begun.stream, side);
@@ -102,7 +102,7 @@ void tellsOfTheCapture(const Begun& begun) {
     check(count == 2 && tips[0] != nullptr && tips[1] != tips[0], "the next node comes after both streams");
 }
 
-// What this thread must not do in a capture that is not relaxed, another thread may.
+// In a capture that is not relaxed, another thread may make calls that this thread must not make.
 void safeElsewhere(const Begun& begun) {
     inAnotherThread([&] {
         need(cuMemFree_v2(allocate(BYTES)), "cuMemFree");
@@ -122,8 +122,8 @@ void safeInRelaxedModeOfTheThread(const Begun&) {
     need(cuMemFree_v2(allocate(BYTES)), "cuMemFree");
 }
 
-// After a call that is not allowed the streams take nothing more, and the end of the capture has no graph; then they
-// are as before.
+// After a call that is not allowed, the streams refuse work and the end of the capture returns no graph. Then the
+// streams are usable again.
 void spoiltAndAgain(const Begun& begun) {
     void* side = forked(begun);
     cuStreamQuery(side);
@@ -146,7 +146,7 @@ void unjoined(Program program) {
     })();
 }
 
-// An event from outside, and one that was recorded anew.
+// An event from outside the capture, and one that was recorded again.
 void isolation(Program program) {
     capturing([=](const Begun& begun) {
         if (program == RIGHT) {

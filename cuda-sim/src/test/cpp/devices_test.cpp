@@ -1,4 +1,4 @@
-// The devices, as the environment describes them, to the driver and to NVML.
+// The devices that the environment configures, as the driver and NVML report them.
 #include <cstring>
 #include <vector>
 
@@ -31,7 +31,7 @@ void fourDevices() {
     check(download<int>(there, 16)[15] == 7, "the last device works");
 }
 
-// CUDA_VISIBLE_DEVICES numbers them anew; the bus does not.
+// CUDA_VISIBLE_DEVICES renumbers the devices; their bus identifiers stay.
 void twoVisibleDevices() {
     start();
     check(count() == 2, "two devices");

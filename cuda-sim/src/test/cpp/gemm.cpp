@@ -141,7 +141,7 @@ Address uploadB(const Gemm& g) {
     return g.uninitialized ? allocate(bytes.size()) : upload(bytes);
 }
 
-// D, widened, of the bytes that came back; the gaps must be as they were.
+// D, widened, from the downloaded bytes. Checks that the gaps are unchanged.
 std::vector<float> unpacked(const Gemm& g, const std::vector<char>& bytes) {
     std::vector<float> values(g.m * g.n);
     size_t ld = g.m + g.gap;

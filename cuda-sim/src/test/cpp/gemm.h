@@ -1,4 +1,4 @@
-// A product by cuBLASLt, with everything that a test may set wrongly. Column-major matrices.
+// A product by cuBLASLt, with all settings that a test may set to wrong values. Matrices are column-major.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ struct Gemm {
     bool bias = false;
     int biasType = -1;
     size_t offsetBias = 0;         // elements by which the bias is moved off its alignment
-    uint64_t mostWorkspace = 0;    // what the heuristic may ask for
-    uint64_t workspaceMissing = 0; // bytes that the call gives less than was asked for
+    uint64_t mostWorkspace = 0;    // workspace limit of the heuristic, bytes
+    uint64_t workspaceMissing = 0; // bytes by which the call's workspace is too small
     size_t workspaceOffset = 0;
     size_t offsetA = 0;            // elements by which A is moved off its alignment
-    size_t shortA = 0;             // elements that A's memory is too small by
+    size_t shortA = 0;             // elements by which A's memory is too small
     bool uninitialized = false;    // B
     bool resultOverA = false;
 };
@@ -45,13 +45,13 @@ std::vector<float> elements(size_t count, int seed);
 // The bits of a number rounded to a type of 16 bits.
 uint16_t narrowBits(float x, Type type);
 
-// Rounded to a type and back.
+// A number rounded to a type and converted back.
 float narrowed(float x, Type type);
 
-// Runs it to the end; D, widened, column by column without the gaps. A refused call ends the test.
+// Runs the product and waits; returns D, widened, column by column without the gaps. A refused call ends the test.
 std::vector<float> multiply(const Gemm& gemm);
 
-// The same by three plain loops in double precision.
+// The expected D, by three loops in double precision.
 std::vector<double> reference(const Gemm& gemm);
 
 }  // namespace test

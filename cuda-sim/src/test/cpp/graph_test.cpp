@@ -1,4 +1,4 @@
-// Graphs: what a replay does, and that its order is what was captured and no more.
+// Graphs: the results of a replay, and its order, which is exactly the captured one.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ std::vector<float> all(float value) {
     return std::vector<float>(N, value);
 }
 
-// An operation of another library: y += 1, in every third asking only.
+// An operation of another library: y += 1; it is ready only at every third poll.
 struct Increment {
     float* y;
     int asked = 0;
@@ -127,7 +127,7 @@ void missingEventInside(Program program) {
     check(download<float>(y, N)[0] == 3, "y + 2");
 }
 
-// The branches of one replay and those of the next: all of a launch comes before all of the next.
+// Branches of consecutive replays: each launch ends before the next begins.
 void launchesOfOneGraphAreInOrder() {
     auto [fill, add, main, side, x, y] = scene();
     finish();
@@ -144,7 +144,7 @@ void launchesOfOneGraphAreInOrder() {
     check(download<float>(y, N)[0] == 13 && download<float>(x, N)[0] == 21, "1 1, 2 3, 5 8, 13 21");
 }
 
-// What goes before and after a launch on another stream.
+// Operations before and after a launch on another stream.
 void missingEventBefore(Program program) {
     auto [fill, add, main, other, x, y] = scene();
     begin(main);
@@ -173,7 +173,7 @@ void missingEventAfter(Program program) {
     check(download<float>(y, N)[0] == 2, "y + 1");
 }
 
-// The streams of the capture are those of the launch no more: work on the one that was forked is not waited for.
+// A launch does not use the streams of the capture: it does not wait for work on the forked stream.
 void forkedStreamIsNotWaitedFor(Program program) {
     auto [fill, add, main, side, x, y] = scene();
     begin(main);

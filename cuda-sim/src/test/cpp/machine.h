@@ -1,4 +1,4 @@
-// The simulated machine as its tests see it: the functions of its libraries, declared; and a kernel in one call.
+// Declarations of the simulated libraries' functions for the tests, and helpers, such as a kernel launch in one call.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long*);
 
 namespace test {
 
-// The status of a test whose program was refused a call.
+// Exit status of a test in which a call was refused.
 constexpr int REFUSED = 3;
 
 // Ends the test if a call failed, with its error's text.
@@ -89,7 +89,7 @@ void* stream();
 // An event without timing.
 void* event();
 
-// What is issued on the stream `after` from now on comes after all that is on `before`.
+// Work issued later to the stream `after` runs after all work that is on `before`.
 void order(void* before, void* after);
 
 // Values of CUstreamCaptureMode.
@@ -106,7 +106,7 @@ void* ready(void* graph);
 // Pinned memory of the host.
 void* pinned(size_t bytes);
 
-// The module of a source, whose kernels are had by cuModuleGetFunction.
+// The module of a source; cuModuleGetFunction returns its kernels.
 void* module(const std::string& source, int bug = 0);
 
 // The kernel of a source, which may include "ptx.cuh"; BUG is 1 in it for a planted bug, else 0.
@@ -124,7 +124,7 @@ int launch(void* kernel, unsigned blocks, unsigned threads, size_t shared, void*
         nullptr);
 }
 
-// On the default stream, to the end.
+// Runs on the default stream and waits for the end.
 template <typename... P>
 void run(void* kernel, unsigned blocks, unsigned threads, size_t shared, P... parameters) {
     need(launch(kernel, blocks, threads, shared, nullptr, parameters...), "cuLaunchKernel");

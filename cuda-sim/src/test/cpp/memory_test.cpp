@@ -1,4 +1,4 @@
-// Device memory: bounds, initialization, lifetime, alignment, size, and what is no device memory at all.
+// Device memory: bounds, initialization, lifetime, alignment, size, and addresses that are not device memory.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,7 @@ constexpr int N = 100;  // elements; two blocks of 64 threads
 
 const std::vector<float> ONES(N, 1.0f);
 
-// One thread too many goes by the guard: thread 36 of block 1.
+// The wrong guard lets one thread too many pass: thread 36 of block 1.
 void readPastTheEnd(Program program) {
     start();
     void* kernel = compile(R"(
@@ -139,7 +139,7 @@ void readBackOfNothing(Program program) {
     download<float>(y, N);
 }
 
-// An error of the device is that of every later call, too.
+// After an error of the device, every later call returns that error.
 void errorsLast() {
     start();
     void* kernel = compile(R"(extern "C" __global__ void fill(float* y) { y[threadIdx.x] = 1; })", "fill");

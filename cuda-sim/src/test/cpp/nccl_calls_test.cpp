@@ -1,4 +1,4 @@
-// Calls of NCCL that are refused, and with which words.
+// NCCL calls that are refused, and their messages.
 #include "ranks.h"
 #include "suite.h"
 
@@ -116,7 +116,7 @@ void groupNotOpen(Rank&) {
     needNccl(ncclGroupEnd(), "ncclGroupEnd");
 }
 
-// The group's end has the error of the call in it, and nothing of the group is issued.
+// ncclGroupEnd returns the error of the call in the group, and issues nothing of the group.
 void failedCallInAGroup(Rank& rank) {
     Address x = allocate(BYTES);
     needNccl(ncclGroupStart(), "ncclGroupStart");

@@ -1,4 +1,4 @@
-// Ranks that do not connect, end early or abort: what is refused, and what goes on.
+// Ranks that do not connect, end early or abort: which calls are refused, and which work continues.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -42,7 +42,7 @@ void unevenParts() {
     });
 }
 
-// Around the ring and back, all at once; and two messages on the same way keep their order.
+// Messages around the ring and back in one group; two messages between the same ranks keep their order.
 void sendsInAGroup() {
     ranks(3, [](Rank& rank) {
         int next = (rank.number + 1) % rank.size;
@@ -66,7 +66,7 @@ void sendsInAGroup() {
     });
 }
 
-// Outside a group they go one after the other.
+// Outside a group, sends and receives run one after the other.
 void sendThenReceive() {
     ranks(2, [](Rank& rank) {
         Address x = up(nccl::F32, values(rank.number, MANY));

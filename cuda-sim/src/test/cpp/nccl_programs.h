@@ -1,4 +1,4 @@
-// What the tests of collectives that go wrong have in common.
+// Helpers of the tests of collectives that fail.
 #pragma once
 
 #include "ranks.h"

@@ -55,7 +55,7 @@ void unwritten() {
 
 using Issue = std::function<int(const Rank&, void*)>;
 
-// Each rank issues its own after one collective on which they agree.
+// After one matching collective, each rank issues a different one.
 std::function<void()> differ(const Issue& zero, const Issue& one) {
     return [=] {
         ranks(2, [=](Rank& rank) {

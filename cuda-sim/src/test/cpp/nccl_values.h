@@ -1,4 +1,4 @@
-// Numbers that collectives are tested with, and what they must give.
+// Inputs for tests of collectives, and their expected results.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,10 @@ using Values = std::vector<double>;
 double value(int rank, size_t i);
 Values values(int rank, size_t count, size_t first = 0);
 
-// What a reduction over the first `size` ranks gives.
+// Expected result of a reduction over the first `size` ranks.
 Values reduced(int op, int type, int size, size_t count, size_t first = 0);
 
-// To the current device, and back once the rank's stream has ended.
+// Copies to the current device, and back after the rank's stream has ended.
 Address up(int type, const Values& values);
 Values down(const Rank& rank, int type, Address address, size_t count);
 

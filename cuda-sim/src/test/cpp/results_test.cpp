@@ -1,4 +1,4 @@
-// Kernels that are right give right results, against plain loops.
+// Results of correct kernels, compared with plain loops.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -162,7 +162,7 @@ void tensorCoresTf32() {
     }
 }
 
-// Every number of a type goes to single precision and back to itself; halfway between two, the even one is taken.
+// Every number of a type converts to single precision and back unchanged. Midpoints round to even.
 void conversions(const std::string& type, const std::string& name, uint16_t infinity) {
     start();
     void* kernel = compile("#include \"ptx.cuh\"\nusing N = " + type + "; __device__ float wide(N x) { return " + name
@@ -189,7 +189,7 @@ void conversions(const std::string& type, const std::string& name, uint16_t infi
     check(same[infinity + 1] == 0x7fff, "what is no number becomes the device's");
 }
 
-// What correct kernels do, and no check may mind: threads that end early, warps that work by themselves, atomics in
+// Correct uses that no check may refuse: threads that end early, warps that work by themselves, atomics in
 // shared memory, blocks of two dimensions, parameters that are structures, accesses of several widths.
 void usualWays() {
     start();
@@ -234,7 +234,7 @@ void usualWays() {
     }
 }
 
-// The blocks of a grid that signal that they are done: the last one adds up what all wrote.
+// The blocks of a grid count how many have finished; the last one adds the results of all.
 void lastBlock() {
     start();
     void* kernel = compile(R"(

@@ -1,4 +1,4 @@
-// Shared memory: races, bounds, initialization, background copies.
+// Shared memory: races, bounds, initialization, asynchronous copies.
 #include <vector>
 
 #include "machine.h"
@@ -7,7 +7,7 @@
 namespace test {
 namespace {
 
-// Each thread reads its opposite's element before, in the wrong program, or after all have doubled their own.
+// Each thread reads its opposite's element. Only the correct program waits until all threads have doubled theirs.
 void missingBarrier(Program program) {
     start();
     void* kernel = compile(R"(
@@ -114,7 +114,7 @@ void misalignedCopy(Program program) {
         upload(std::vector<float>(65, 1.0f)));
 }
 
-// What the other block of memory held is not read where a copy is not valid; zeros arrive.
+// An invalid copy does not read its source; zeros arrive.
 void copyOfZeros() {
     start();
     void* kernel = compile(R"(
@@ -133,7 +133,7 @@ void copyOfZeros() {
     check(download<float>(y, 4) == std::vector<float>(4, 0.0f), "zeros");
 }
 
-// Two groups in flight: waiting for all but the latest shows the first alone.
+// Two pending groups: waiting for all but the latest makes only the first visible.
 void copiesInTwoGroups(Program program) {
     start();
     void* kernel = compile(R"(

@@ -1,4 +1,4 @@
-// Streams and events: unordered accesses are found, in whatever order they run.
+// Streams and events: unordered accesses are detected in any execution order.
 #include <cstring>
 #include <vector>
 
@@ -88,7 +88,7 @@ void slotReusedTooEarly(Program program) {
     check(download<float>(x, N)[0] == 1, "what was in the slot arrives");
 }
 
-// What a copy to the host brings is there after a synchronization, not before.
+// The data of a copy to the host is available after a synchronization, not before.
 void lateResults() {
     start();
     void* copies = stream();
@@ -101,7 +101,7 @@ void lateResults() {
     check(host[0] == 7 && host[N - 1] == 7, "all has arrived");
 }
 
-// A copy from pageable memory is taken before the call returns.
+// A copy from pageable memory reads the source before the call returns.
 void pageableMemory() {
     start();
     void* copies = stream();

@@ -62,7 +62,7 @@ Outcome runApart(const Case& test) {
     return {status, output};
 }
 
-// Why the outcome is not the expected one; empty if it is.
+// Why the outcome differs from the expected one; empty if it does not.
 std::string wrong(const Case& test, const Outcome& outcome) {
     if (WIFSIGNALED(outcome.status)) {
         return "ended by signal " + std::to_string(WTERMSIG(outcome.status));
@@ -83,7 +83,7 @@ std::string wrong(const Case& test, const Outcome& outcome) {
     return outcome.output.find(PREFIX) != std::string::npos ? "" : "nothing was printed";
 }
 
-// Runs each of the cases from the `first` in steps of `step`, and says what went wrong; how many did.
+// Runs every `step`-th case from `first` on and prints each failure; returns the number of failures.
 int runShare(const std::vector<const Case*>& cases, size_t first, size_t step, bool aloud) {
     int failures = 0;
     for (size_t i = first; i < cases.size(); i += step) {

@@ -1,4 +1,4 @@
-// Operations that wait until they are ready, and what runs meanwhile.
+// Operations that wait until they are ready, and the operations that run meanwhile.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -19,7 +19,7 @@ constexpr const char* KERNELS = R"(
     extern "C" __global__ void fill(float* y, float value) { y[threadIdx.x] = value; }
     extern "C" __global__ void add(float* y, const float* x) { y[threadIdx.x] = x[threadIdx.x] + 1; })";
 
-// Adds one to N numbers, once `open`.
+// Adds one to N numbers; ready when `open` is set.
 struct Gate {
     std::atomic<bool> open = false;
     std::atomic<int> asked = 0;
@@ -113,7 +113,7 @@ void waitingRunsOthers() {
     check(gate.runs == 1, "the second stream went on while the first stood still");
 }
 
-// Other processes may need it while this one waits for them; what none of them can need stays until it is asked for.
+// An operation that other processes may need runs in the background; operations after it run only when waited for.
 void runsAlone() {
     start();
     void* fill = compile(KERNELS, "fill");

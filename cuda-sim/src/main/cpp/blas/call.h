@@ -42,7 +42,7 @@ Status check(const Problem& problem, const Buffers& buffers, const Algo* algo);
 // The product of a checked call.
 Product product(const Problem& problem, const Buffers& buffers);
 
-// The memory of a matrix that a layout describes.
+// The memory range of a matrix with this layout.
 SimRange range(const Layout& layout, const void* data);
 
 }  // namespace blas

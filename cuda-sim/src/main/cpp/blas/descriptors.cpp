@@ -53,7 +53,7 @@ int set(const char* call, const Field (&fields)[COUNT], void* object, int attrib
     return SUCCESS;
 }
 
-// Of no bytes: asks for the size.
+// A call with a size of 0 queries the size of the attribute.
 template <size_t COUNT>
 int get(const char* call, const Field (&fields)[COUNT], const void* object, int attribute, void* value, size_t bytes,
     size_t* written) {
@@ -75,7 +75,7 @@ int get(const char* call, const Field (&fields)[COUNT], const void* object, int 
     return SUCCESS;
 }
 
-// Puts a descriptor where the caller has room for it.
+// Creates a descriptor in memory that the caller provides.
 template <typename Object>
 int place(const char* call, void* room, size_t bytes, const Object& object) {
     if (room == nullptr || bytes < sizeof object) {

@@ -1,4 +1,4 @@
-// Numbers as they lie in memory, to and from single precision; to nearest, ties to even.
+// Conversion of numbers in memory to and from single precision; to nearest, ties to even.
 #pragma once
 
 #include <cmath>

@@ -66,7 +66,7 @@ ALL_WIDTHS void tile(float* sums, const float* a, const float* b, size_t k) {
     memcpy(sums, sum, sizeof sum);
 }
 
-// What follows the sums: alpha, beta, bias, and rounding to the result's type.
+// The epilogue: alpha, beta, bias, and rounding to the result's type.
 void finish(const Product& product, const float* sums, size_t firstRow, size_t firstCol) {
     Matrix bias = {const_cast<void*>(product.bias), product.d.type, 1, 0};
     for (size_t j = 0; j < std::min(TILE_N, product.n - firstCol); ++j) {

@@ -101,7 +101,7 @@ inline void ldmatrix_x4(unsigned (&r)[4], const void* row, SIM_PLACE) { sim_ldma
 
 inline void ldmatrix_x4_trans(unsigned (&r)[4], const void* row, SIM_PLACE) { sim_ldmatrix(r, row, 1, file, line); }
 
-// ---- copies in the background: what they bring is there after the wait, not before ----
+// ---- asynchronous copies: their data arrives at the wait, not before ----
 
 inline void cp_async_16(void* shared, const void* global, bool valid, SIM_PLACE) {
     sim_copy_async(shared, global, valid, file, line);

@@ -1,5 +1,5 @@
 // CUDA C++ for g++: what the language has beyond C++ and NVRTC predefines, as far as kernels here use it. Read before a
-// program. Variables in shared memory are thread-local ones: the runtime finds them by that.
+// program. Variables in shared memory are compiled as thread-local, so that the runtime finds them.
 #pragma once
 
 #include "sim_runtime.h"

@@ -1,4 +1,4 @@
-// What the simulated machine does for a kernel; twin of driver/kernel_calls.cpp and driver/matrix_calls.cpp.
+// Functions of the simulated machine that kernels call; twin of driver/kernel_calls.cpp and driver/matrix_calls.cpp.
 #pragma once
 
 struct dim3 {
@@ -28,5 +28,5 @@ void sim_commit_async();
 void sim_wait_async(int remaining);
 }
 
-// Where a call stands, as the last two parameters of what a kernel calls.
+// The source location of a call: the last two parameters of the functions that kernels call.
 #define SIM_PLACE const char* file = __builtin_FILE(), int line = __builtin_LINE()

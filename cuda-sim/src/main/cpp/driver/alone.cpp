@@ -40,7 +40,7 @@ struct Alone {
         }).detach();
     }
 
-    // The process ends, and what the thread uses is destroyed: it must not go on.
+    // At exit, takes the machine's lock and keeps it, so that the thread does not use destroyed objects.
     ~Alone() {
         machineLock().lock();
     }

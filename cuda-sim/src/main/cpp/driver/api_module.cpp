@@ -63,7 +63,7 @@ SIM_API int cuFuncSetAttribute(void* function, int attribute, int value) {
 
 SIM_API int cuFuncGetAttribute(int* value, int attribute, void* function) {
     return guarded([&] {
-        constexpr int REGISTERS_OF_ANY = 32;  // there are none here
+        constexpr int REGISTERS_OF_ANY = 32;  // a placeholder: simulated kernels have no register count
         Kernel* kernel = checkedKernel(function);
         switch (attribute) {
             case MOST_THREADS_PER_BLOCK: *value = kernel->mostThreads; break;

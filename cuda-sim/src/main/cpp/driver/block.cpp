@@ -13,7 +13,7 @@ Actor actor;
 
 namespace {
 
-constexpr int MEETINGS = 8;  // disjoint masks of a warp at a time
+constexpr int MEETINGS = 8;  // concurrent synchronizations of a warp, with disjoint masks
 
 struct Meeting {
     uint32_t mask = 0;  // 0: free
@@ -38,7 +38,7 @@ uint16_t ready[MOST_THREADS + 1];       // a ring
 int readyHead = 0;
 int readyTail = 0;
 int exited = 0;
-void* scheduler = nullptr;              // its stack
+void* scheduler = nullptr;              // its stack pointer
 Failure failure;
 bool failed = false;
 
@@ -92,7 +92,7 @@ void finish(Meeting& meeting, int warp) {
     }
 }
 
-// When a thread ends, lanes that wait for it in a warp go on; at a block barrier they would wait for ever.
+// When a thread ends, lanes of its warp that wait for it continue; threads at a block barrier would wait forever.
 void leave() {
     int warp = self->warp();
     present[warp] &= ~(1u << self->lane());
@@ -116,7 +116,7 @@ void threadMain() {
     __builtin_unreachable();
 }
 
-// A thread may end before what it copies has arrived.
+// A thread may end before its asynchronous copies have arrived.
 void dropCopies(Thread& thread) {
     for (auto& group : thread.groups) {
         for (AsyncCopy& copy : group) {

@@ -11,7 +11,7 @@ namespace {
 
 Code broken = SUCCESS;
 std::map<int, const std::string*> messages;  // the latest of each code
-std::deque<std::string> kept;                // callers hold their characters for ever
+std::deque<std::string> kept;                // never freed, because callers keep pointers into them
 
 const std::map<int, const char*> NAMES = {
     {SUCCESS, "CUDA_SUCCESS"}, {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},

@@ -1,4 +1,4 @@
-// What kernels call of the machine: indices, barriers, shuffles and votes of a warp, atomics. Twin of device/runtime.h.
+// The functions that kernels call: indices, barriers, shuffles and votes of a warp, atomics. Twin of device/runtime.h.
 #include <cstring>
 
 #include "access.h"

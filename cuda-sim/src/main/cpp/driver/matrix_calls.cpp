@@ -1,4 +1,4 @@
-// What kernels call of the machine through ptx.cuh: products of a warp, shared memory to fragments, asynchronous
+// The functions that kernels call through ptx.cuh: products of a warp, shared memory to fragments, asynchronous
 // copies. Fragments are laid out as the PTX ISA says ("Matrix fragments for mma.m16n8k16", "... .m16n8k8", "ldmatrix").
 #include <cstring>
 

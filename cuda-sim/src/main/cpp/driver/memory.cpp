@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t PAGE = 4096;
 constexpr size_t FENCE = 2 * PAGE;
-constexpr size_t OFFSET = 256;  // what CUDA promises, and no more, so that wider assumptions show
+constexpr size_t OFFSET = 256;  // the alignment that CUDA guarantees and no more, to expose stronger assumptions
 constexpr size_t NEARBY = 1 << 16;
 
 struct Pool {
@@ -30,7 +30,7 @@ struct Pool {
 };
 
 std::vector<Pool> pools;
-std::map<Address, Allocation> allocations;  // by base, the freed ones too until their addresses are used again
+std::map<Address, Allocation> allocations;  // by base, with freed ones until their addresses are reused
 std::map<Address, size_t> pinned;
 
 size_t pages(size_t bytes) {

@@ -31,7 +31,7 @@ struct Variable {
 };
 
 struct Module {
-    int file = -1;         // its bytes, in memory
+    int file = -1;         // descriptor of the in-memory file with its bytes
     void* handle = nullptr;
     std::string program;   // file and definitions
     uintptr_t base = 0;    // where it is loaded
@@ -190,7 +190,7 @@ Kernel* checkedKernel(void* handle) {
     return kernel;
 }
 
-// Variables in shared memory are the program's thread-local ones: the loader knows where they lie.
+// Shared variables are compiled as thread-local variables, so the loader knows their addresses.
 StaticShared staticShared(const Kernel& kernel) {
     if (kernel.module->sharedBytes == 0) {
         return {0, 0};
@@ -230,7 +230,7 @@ Place placeOf(const Kernel& kernel, const void* programCounter, std::string& fil
     int line = 0;
     FILE* frames = popen(command.c_str(), "r");
     char text[512];
-    // From the innermost function out, to the first that is not the machine's own.
+    // From the innermost function outwards, up to the first that does not belong to the simulation.
     while (frames != nullptr && fgets(text, sizeof text, frames) != nullptr) {
         char* colon = strrchr(text, ':');
         if (colon == nullptr || text[0] == '?') {

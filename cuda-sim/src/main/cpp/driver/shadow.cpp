@@ -22,7 +22,7 @@ struct Cell {
     uint32_t readerThread;
     uint16_t writerInterval;
     uint16_t readerInterval;
-    uint8_t written;          // a bit for each byte that holds something
+    uint8_t written;          // a bit for each byte that has been written
     uint8_t latest;           // the bytes of the last write
     uint8_t latestRead;       // the bytes of the last read
     uint8_t flags;

@@ -90,7 +90,7 @@ void awaitEnd(const Comm& comm) {
     }
 }
 
-// The answer to a question about a communicator.
+// The result of a query of a communicator.
 template <typename Field>
 int ask(void* handle, const char* call, int* answer, Field field) {
     Status status = SUCCESS;

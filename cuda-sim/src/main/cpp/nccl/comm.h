@@ -29,7 +29,7 @@ struct Comm {
     std::atomic<State> state = State::LIVE;
     std::atomic<int> error = SUCCESS;
     std::atomic<int> pending = 0;  // units that have not run, and those that graphs keep
-    bool connected = false;        // as far as its own thread knows
+    bool connected = false;        // as known to its thread
     uint64_t operations = 0;       // collective ones that have begun
     std::vector<Factor> factors;   // by the operator's value - PREMUL_SUM; guarded by `lock`
     std::mutex lock;

@@ -30,7 +30,7 @@ Piece pieceAt(const Comm& comm, const Call& call, uint64_t index) {
     return {first * bytesOf(call.type), std::min<size_t>(most, call.count - first) * bytesOf(call.type)};
 }
 
-// A call without numbers goes in one empty piece, so that its being made is checked.
+// A call without numbers sends one empty piece, so that the ranks' calls are compared.
 uint64_t pieces(const Comm& comm, const Call& call) {
     size_t most = pieceCount(comm, call);
     return std::max<uint64_t>(1, (call.count + most - 1) / most);
@@ -118,7 +118,7 @@ void take(Comm& comm, const Call& call, Progress& progress) {
     Piece piece = pieceAt(comm, call, progress.taken);
     auto result = static_cast<char*>(call.receive);
     if (result == nullptr || piece.bytes == 0) {
-        // Nothing for this rank.
+        // This rank receives nothing of this piece.
     } else if (isReduction(call.kind)) {
         reducePiece(comm, call, index, piece, call.kind == Kind::REDUCE_SCATTER ? comm.rank * piece.bytes : 0);
     } else if (call.kind == Kind::BROADCAST) {

@@ -40,7 +40,7 @@ struct Unit {
     std::vector<Part> parts;
 };
 
-// Calls that use the same way go one after the other: all collectives, the sends to one rank, the receives from one.
+// Calls with the same peers run one after the other: all collectives, the sends to one rank, the receives from one.
 bool sameWay(const Call& a, const Call& b) {
     return isCollective(a.kind) ? isCollective(b.kind) : a.kind == b.kind && a.root == b.root;
 }
@@ -101,7 +101,7 @@ int ready(void* context) {
     return allDone(unit);
 }
 
-// All is done; a graph may ask for it again.
+// The operation has ended; a graph may launch it again.
 void work(void* context) {
     for (Part& part : static_cast<Unit*>(context)->parts) {
         part.progress = {};
@@ -124,7 +124,7 @@ std::string nameOf(const Unit& unit) {
         text.c_str());
 }
 
-// The memory is checked before the data goes, so that is an operation of its own.
+// The memory is checked before the data is sent, so the check is a separate operation.
 Status enqueue(std::unique_ptr<Unit> unit, void* stream) {
     std::vector<SimRange> in;
     std::vector<SimRange> out;
@@ -182,7 +182,7 @@ Status checkSelf(const Unit& unit) {
         "from itself unequally often in the group", unit.comm->rank));
 }
 
-// By default NCCL connects the ranks at their first collective: the caller stays there until all have come to it.
+// By default NCCL connects the ranks in their first collective: the call blocks until all ranks have made it.
 Status connect(Comm& comm) {
     const char* late = getenv("NCCL_RUNTIME_CONNECT");
     if (comm.connected || (late != nullptr && strcmp(late, "0") == 0)) {

@@ -1,4 +1,4 @@
-// What NCCL's interface is made of: codes, types and operators, as in its public header (2.28).
+// Codes, types and operators of NCCL's interface, as in its public header (2.28).
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ enum Type {
     BF16 = 9
 };
 
-// ncclRedOp_t; PREMUL_SUM and what is above it stand for operators that a communicator has made.
+// ncclRedOp_t; PREMUL_SUM and larger values are operators that a communicator has created.
 enum Operator {
     SUM = 0,
     PROD = 1,
@@ -55,7 +55,7 @@ struct UniqueId {
     char bytes[ID_BYTES];
 };
 
-// Of one number; 0 for a type that is not simulated.
+// Bytes of one number; 0 for a type that is not simulated.
 constexpr size_t bytesOf(int type) {
     constexpr size_t BYTES[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
     return type < INT8 || type > BF16 ? 0 : BYTES[type];

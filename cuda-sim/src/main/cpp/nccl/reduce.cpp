@@ -10,7 +10,7 @@
 namespace nccl {
 namespace {
 
-// How numbers lie in memory, and in what they are computed.
+// The memory format of each type, and the type of its arithmetic.
 template <typename N>
 struct Plain {
     using Stored = N;
@@ -71,7 +71,7 @@ W smaller(W a, W b) {
     }
 }
 
-// What each rank's numbers are multiplied with before the sum.
+// The factor of each rank's numbers before the sum.
 template <typename Format>
 typename Format::Wide factorOf(int op, const Contribution& contribution, int ranks) {
     using Wide = typename Format::Wide;

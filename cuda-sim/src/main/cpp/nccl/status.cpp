@@ -6,7 +6,7 @@
 namespace nccl {
 namespace {
 
-// Callers keep the text for as long as they like.
+// Texts are never freed, because callers keep pointers to them.
 std::atomic<const std::string*> lastError = nullptr;
 
 const char* meaning(int status) {

@@ -23,7 +23,7 @@ struct Memory {
     size_t used;
 };
 
-// What this process has taken, and what a driver and a context take before anything is allocated.
+// Memory that this process has allocated, and what the driver and a context use before any allocation.
 Memory memory(int ordinal);
 
 }  // namespace nvml

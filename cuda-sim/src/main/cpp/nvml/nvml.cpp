@@ -38,7 +38,7 @@ constexpr unsigned MEMORY_INFO_V2 = sizeof(MemoryInfoV2) | 2u << 24;
 
 using Device = void*;
 
-int starts = 0;  // calls of nvmlInit that nvmlShutdown has not undone
+int starts = 0;  // nvmlInit calls without a matching nvmlShutdown
 
 int ordinalOf(Device device) {
     return static_cast<int>(reinterpret_cast<uintptr_t>(device)) - 1;

@@ -1,4 +1,4 @@
-// Compiles with the host's compiler, in a folder of its own that is gone afterwards: preprocess, find the kernels,
+// Compiles with the host's compiler in a temporary folder, which is then deleted: preprocess, find the kernels,
 // append their entries, compile, link.
 #include <dlfcn.h>
 #include <spawn.h>
@@ -13,7 +13,7 @@
 
 #include "program.h"
 
-// The headers that stand beside this library's source are within it.
+// The headers beside this library's source are embedded in the library.
 #define EMBED(symbol, file) \
     asm(".section .rodata\n" #symbol ":\n.incbin \"" file "\"\n" #symbol "_end:\n.byte 0\n.previous\n"); \
     extern "C" const char symbol[] __attribute__((visibility("hidden"))); \
@@ -59,7 +59,7 @@ void write(const fs::path& file, const std::string& text) {
     std::ofstream(file, std::ios::binary) << text;
 }
 
-// Runs a command in the folder; whether it succeeded. What it says is added to the log.
+// Runs a command in the folder; returns whether it succeeded. Its output is added to the log.
 bool run(const Folder& folder, const std::vector<std::string>& command, std::string& log) {
     std::vector<char*> arguments;
     for (const std::string& argument : command) {
@@ -91,7 +91,7 @@ std::string compiler() {
     return named != nullptr && *named != 0 ? named : "g++";
 }
 
-// The folder of this library; libcuda.so.1, which answers the kernels' calls, is beside it.
+// The folder of this library, which also holds libcuda.so.1 with the functions that kernels call.
 std::string libraryFolder() {
     Dl_info info;
     dladdr(reinterpret_cast<void*>(&libraryFolder), &info);
@@ -111,7 +111,7 @@ void writeSources(const Program& program, const Options& options, const Folder& 
     write(folder.path / program.name, program.source);
 }
 
-// What the driver asks of the program as a whole.
+// Constants that the driver reads from a program: its title and its architecture.
 std::string titleOf(const Program& program, const Options& options) {
     return "#pragma GCC visibility push(default)\nextern \"C\" {\n"
         "extern const char sim_program[]; const char sim_program[] = R\"title(" + program.name + options.definitions

@@ -10,7 +10,7 @@ bool starts(const std::string& text, const char* prefix) {
     return text.rfind(prefix, 0) == 0;
 }
 
-// What follows the prefix, the next option if that is how the value is given.
+// The value after the prefix, or the next option if the value is given separately.
 std::string value(const std::string& option, const char* prefix, int count, const char* const* options, int& i) {
     std::string rest = option.substr(strlen(prefix));
     if (!rest.empty() && rest[0] == '=') {

@@ -1,4 +1,4 @@
-// A program on its way from CUDA C++ to a shared object of the host.
+// A program that is compiled from CUDA C++ to a shared object of the host.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Program {
     std::string object;  // "the cubin"
 };
 
-// Options of NVRTC, in g++'s words.
+// NVRTC's options, translated to g++'s.
 struct Options {
     std::vector<std::string> arguments;
     std::string macros;       // #define and #undef, a line each: they must not reach our own headers
