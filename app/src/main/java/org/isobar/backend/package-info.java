@@ -1,2 +1,2 @@
-/** Choosing what computes. The back ends themselves stand below: cpu, and the dry run that only counts. */
+/** Chooses the back end of a run. The back ends are the packages inside this one. */
 package org.isobar.backend;

@@ -216,7 +216,7 @@ class RankFailureTest {
             String[] options = {"--device=auto", "--comm_backend=host"};
             job.start(main, 0, Map.of("WORLD_SIZE", "2"), options);
             job.start(main, 1, Map.of("WORLD_SIZE", "2", "CUDA_VISIBLE_DEVICES", ""), options);
-            refused(job, 2, "device type: GPU at rank 0, CPU at rank 1");
+            refused(job, 2, "device type: CPU at rank 1, GPU at rank 0");
         }
     }
 
