@@ -30,8 +30,8 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * This machine's processor and memory. Operations have run when they return; host buffers and tensors are the same
- * memory.
+ * The CPU as a device: this machine's processor and memory. Operations are synchronous. Host buffers and tensors share
+ * the same memory.
  */
 public final class CpuDevice implements JobDevice {
     private static final long ALIGNMENT = org.isobar.device.DeviceArena.ALIGNMENT;
@@ -43,10 +43,10 @@ public final class CpuDevice implements JobDevice {
     private final boolean bf16 = HostMachine.multipliesBf16();
 
     /**
-     * A device that computes on {@code threads} threads, the caller's included.
+     * Creates a device that computes on {@code threads} threads, including the calling thread.
      *
      * @throws IllegalArgumentException if {@code threads} is not positive
-     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded here
+     * @throws org.isobar.fault.UserException if oneDNN cannot be loaded on this machine
      */
     public CpuDevice(int threads) {
         if (threads < 1) {
@@ -126,7 +126,7 @@ public final class CpuDevice implements JobDevice {
         return CpuTensorOps.workspaceBytes(footprint, pool.threads());
     }
 
-    /** Bytes that operations have besides their arguments. */
+    /** Bytes of workspace that operations have reserved, in addition to their arguments. */
     public long workspaceBytes() {
         return workspace.bytes();
     }

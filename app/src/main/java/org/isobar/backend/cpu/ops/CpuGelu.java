@@ -20,14 +20,14 @@ import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.tensor.Tensor;
 
 /**
- * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x), with distribution function
- * Phi and density phi of the normal distribution. Both come from one exponential, as {@link VectorMath#tailArgument}
- * describes it.
+ * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x), where Phi and phi are the
+ * distribution function and density of the standard normal distribution. Both use one exponential, see {@link
+ * VectorMath#tailArgument}.
  *
- * <p>Behind so long a formula HotSpot inlines nothing but what its own library forces it to (NodeCountInliningCutoff):
- * what comes then of ours would be a call, and each vector an object made to be passed to it. So the loops load first,
- * make the power of two before it is needed, and store by the vector's own method. Whatever is changed here is to be
- * looked at with {@code -XX:CompileCommand=PrintInlining}.
+ * <p>After a formula of this length, HotSpot reaches NodeCountInliningCutoff and inlines only methods that the JDK
+ * forces it to inline. A call to a method of this project would then not be inlined, and each vector passed to it would
+ * be allocated as an object. Therefore the loops load first, compute the power of two early, and store with the
+ * vector's own method. Check any change with {@code -XX:CompileCommand=PrintInlining}.
  */
 final class CpuGelu {
     /** 4 phi(0). */
@@ -62,7 +62,7 @@ final class CpuGelu {
         });
     }
 
-    /** y = GELU(x), in floats, on the thread that asks for it; {@code y} may be {@code x}. */
+    /** Computes {@code y = GELU(x)} on floats, on the calling thread. {@code y} may be {@code x}. */
     static void forward(MemorySegment y, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
@@ -86,7 +86,7 @@ final class CpuGelu {
         return a.fma(tail, x.blend(0, x.compare(VectorOperators.LT, 0)));
     }
 
-    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, in floats; {@code dx} may be {@code dy}. */
+    /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)} on floats. {@code dx} may be {@code dy}. */
     static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
@@ -116,7 +116,7 @@ final class CpuGelu {
         }
     }
 
-    /** GELU'(x), as {@link #backward} has it within its loop. */
+    /** Returns GELU'(x), with the formula that {@link #backward} has inline in its loop. */
     private static FloatVector slope(FloatVector x) {
         FloatVector a = VectorMath.tailArgument(x);
         FloatVector exponent = VectorMath.bellExponent(a);

@@ -18,7 +18,10 @@ import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
-/** Images to tokens and back, one task for each row of patches of each image; positions; normalization. */
+/**
+ * Patchify and unpatchify, position embeddings and normalization of images. Patchify runs one task per row of patches
+ * of each image.
+ */
 record CpuImages(WorkerPool pool) implements ImageOps {
     @Override
     public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
@@ -42,7 +45,7 @@ record CpuImages(WorkerPool pool) implements ImageOps {
         });
     }
 
-    /** One chunk of positions stays in cache while it is added to each sample. */
+    /** Adds one chunk of positions to every sample while the chunk is in cache. */
     @Override
     public void addPositions(Tensor y, Tensor x, Tensor positions) {
         MemorySegment ys = HostStorage.of(y);

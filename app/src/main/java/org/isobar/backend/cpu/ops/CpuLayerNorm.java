@@ -52,7 +52,7 @@ final class CpuLayerNorm implements NormOps {
         });
     }
 
-    /** A row of the sum is normalized while it is in cache. */
+    /** Normalizes each row of the sum while the row is in cache. */
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath,
@@ -91,7 +91,8 @@ final class CpuLayerNorm implements NormOps {
         long length = Math.max(Math.ceilDiv(rows, CpuWorkspace.CHUNKS), Math.ceilDiv(ChunkedRange.ELEMENTS, width));
         int chunks = ChunkedRange.count(rows, length);
         FloatView dys = FloatView.of(dy);
-        // For each chunk of rows, the sums for dGamma and, behind them, those for dBeta; then a row for each worker.
+        // Layout: for each chunk of rows, the partial sums of dGamma followed by those of dBeta; then one scratch row
+        // per worker.
         long sumsEnd = 2L * chunks * width;
         MemorySegment memory = workspace.floats(sumsEnd + pool.threads() * dys.scratch(width));
         MemorySegment sums = slice(memory, 0, sumsEnd);
@@ -112,7 +113,10 @@ final class CpuLayerNorm implements NormOps {
         addUp(HostStorage.of(dBeta), sums, width, chunks);
     }
 
-    /** Adds to {@code total} the sums of all chunks, which begin {@code offset} floats behind those of their chunk. */
+    /**
+     * Adds the partial sums of all chunks to {@code total}. They start at {@code offset} floats within each chunk's
+     * sums.
+     */
     private static void addUp(MemorySegment total, MemorySegment sums, int offset, int chunks) {
         int width = Lanes.count(total);
         int i = 0;

@@ -22,7 +22,7 @@ import org.isobar.device.ops.LossOps;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
-/** The relative L2 loss, its gradient, and the latitude-weighted error. Differences and sums are taken in double. */
+/** The relative L2 loss, its gradient, and the latitude-weighted RMSE. Differences and sums are computed in double. */
 final class CpuLoss implements LossOps {
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
     private static final int WIDE = Lanes.F64.length();
@@ -36,8 +36,8 @@ final class CpuLoss implements LossOps {
     }
 
     /**
-     * Bytes of the sums over images, two for each chunk, at most a chunk more for each sample than their elements fill;
-     * or of one for each field.
+     * Bytes for partial sums. Image sums need two doubles per chunk, with at most one partial chunk per sample; the
+     * RMSE needs one double per field.
      */
     static long workspaceBytes(Footprint footprint) {
         long chunks = 2 * ChunkedRange.count(footprint.largestImages(), ChunkedRange.ELEMENTS) + CpuWorkspace.CHUNKS;
@@ -125,7 +125,7 @@ final class CpuLoss implements LossOps {
         }
     }
 
-    /** Sum of (x - y)^2. */
+    /** Returns the sum of (x - y)^2. */
     private static double squaredDistance(MemorySegment x, MemorySegment y) {
         DoubleVector sums = DoubleVector.zero(Lanes.F64);
         int n = Lanes.count(x);
@@ -142,7 +142,7 @@ final class CpuLoss implements LossOps {
         return sum;
     }
 
-    /** Sum of x^2. */
+    /** Returns the sum of x^2. */
     private static double squaredNorm(MemorySegment x) {
         DoubleVector sums = DoubleVector.zero(Lanes.F64);
         int n = Lanes.count(x);

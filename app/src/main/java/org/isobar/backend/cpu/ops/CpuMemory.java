@@ -17,7 +17,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
-/** Filling, copying and casting. */
+/** Fill, copy and cast operations. */
 record CpuMemory(WorkerPool pool) implements MemoryOps {
     @Override
     public void fill(Tensor y, double value) {

@@ -30,17 +30,17 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Matrix products of the linear layers, in F32 or BF16. Their results are cut into tiles; one call of oneDNN computes a
- * tile, and what follows is done while the tile is in cache.
+ * Matrix products of linear layers, in F32 or BF16. The result is cut into tiles. One oneDNN call computes a tile; the
+ * epilogue runs while the tile is in cache.
  */
 final class CpuProducts implements ProductOps {
     /** Columns that one task sums over the chunks of rows. */
     private static final int COLUMNS = 128;
-    /** Rows that one task sums at least: few chunks are soon summed up. */
+    /** Minimum number of rows that one task sums: with few chunks, adding up the partial sums is cheap. */
     private static final int ROWS = 64;
-    /** Rows a multiple of so many floats apart begin in the same few sets of a cache: few of them fit in. */
+    /** Row stride, in floats, at which rows map to the same few cache sets: only a few such rows fit in the cache. */
     private static final int COLLISION = 1024;
-    /** Floats of scratch for each worker: a row of a tile. */
+    /** Floats of scratch per worker: one row of a tile. */
     private static final long SCRATCH = 3L * Tiling.PACKED;
 
     private final WorkerPool pool;
@@ -55,7 +55,7 @@ final class CpuProducts implements ProductOps {
         gelu = new CpuGelu(pool, workspace);
     }
 
-    /** Bytes of a packed weight, in single precision, and for what follows its products. */
+    /** Bytes for a packed weight in single precision and for the scratch of the epilogue. */
     static long workspaceBytes(Footprint footprint, int threads) {
         return (footprint.largestWeight() + threads * SCRATCH) * Float.BYTES;
     }
@@ -95,7 +95,9 @@ final class CpuProducts implements ProductOps {
         }
     }
 
-    /** The product {@code c = a b} with c in rows of {@code columns} and sums of {@code terms} terms. */
+    /**
+     * Returns the product {@code c = a b}, where c has {@code columns} columns and each sum has {@code terms} terms.
+     */
     private PackedProduct product(Tensor c, long columns, Matrix a, Matrix b, long terms, Matmul.Finish finish) {
         Tiling tiling = Tiling.packed(c.elements() / columns, columns, terms * columns * b.dtype().bytes());
         return new PackedProduct(matmuls, tiling, Matrix.of(c, columns), a, b, terms, finish);
@@ -105,7 +107,7 @@ final class CpuProducts implements ProductOps {
         product.run(pool, room(product), bias, (worker, tile) -> { });
     }
 
-    /** Room for the packed panels and, behind them, {@link #SCRATCH} floats for each worker. */
+    /** Returns memory for the packed panels, followed by {@link #SCRATCH} floats for each worker. */
     private MemorySegment room(PackedProduct product) {
         return workspace.floats(product.bytes() / Float.BYTES + pool.threads() * SCRATCH);
     }
@@ -115,7 +117,7 @@ final class CpuProducts implements ProductOps {
         return new WorkerScratch(slice(room, floats - pool.threads() * SCRATCH, floats), 1, SCRATCH);
     }
 
-    /** Both operands are used once: neither is packed beforehand. */
+    /** Computes the product without packing, because each operand is used only once. */
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         long n = dWeight.shape().extent(0);
@@ -132,8 +134,8 @@ final class CpuProducts implements ProductOps {
     }
 
     /**
-     * The product {@code c = a b}, or added to c, in single precision, with operands as they lie and sums of
-     * {@code terms} terms. A primitive takes longer; a fifth where the left operand is transposed.
+     * Computes {@code c = a b} or {@code c += a b} in single precision, on unpacked operands, with sums of {@code
+     * terms} terms. A oneDNN primitive takes longer: a fifth longer if the left operand is transposed.
      */
     private void direct(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms, WriteMode write) {
         pool.runApart(tiling.count(), (worker, task) -> {
@@ -143,7 +145,7 @@ final class CpuProducts implements ProductOps {
         });
     }
 
-    /** The product {@code c += a b} with operands as they lie, and sums of {@code terms} terms. */
+    /** Computes {@code c += a b} on unpacked operands, with sums of {@code terms} terms. */
     private void plain(Tiling tiling, Matrix c, Matrix a, Matrix b, long terms) {
         Matmul[] products = new Matmul[Tiling.KINDS];
         for (Tiling.Tile tile : tiling.kinds()) {
@@ -187,7 +189,9 @@ final class CpuProducts implements ProductOps {
         biasBackward(dBias, dx);
     }
 
-    /** {@code y = GELU(x)}, from x as it is stored, so that the backward pass finds the same y again. */
+    /**
+     * Computes {@code y = GELU(x)} from x as stored (after rounding), so that the backward pass recomputes the same y.
+     */
     private static void activate(FloatView y, FloatView x, long n, Tiling.Tile tile, MemorySegment scratch) {
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
             long from = r * n + tile.column();
@@ -198,7 +202,10 @@ final class CpuProducts implements ProductOps {
         }
     }
 
-    /** {@code sum} = sum over the rows {@code from} to {@code to} of {@code x}, which are as long as {@code sum}. */
+    /**
+     * Sets {@code sum} to the sum of rows {@code from} (inclusive) to {@code to} (exclusive) of {@code x}. Rows have
+     * the length of {@code sum}.
+     */
     private static void addRows(MemorySegment sum, FloatView x, long from, long to, MemorySegment scratch) {
         sum.fill((byte) 0);
         long n = Lanes.count(sum);

@@ -23,7 +23,7 @@ import org.isobar.random.Philox;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
-/** The residual stream and random masks, each in one pass over memory. */
+/** Residual additions with drop path, and dropout, each in one pass over memory. */
 record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) implements ResidualOps {
     @Override
     public void residual(Tensor y, Tensor x, Tensor branch, Dropout dropPath) {
@@ -80,7 +80,7 @@ record CpuResidual(WorkerPool pool, CpuWorkspace workspace, MemoryOps memory) im
         });
     }
 
-    /** The mask's value for sample {@code b}. */
+    /** Returns the value of the drop-path mask for sample {@code b}. */
     static float mask(Dropout dropPath, int b) {
         if (dropPath.isNone()) {
             return 1;

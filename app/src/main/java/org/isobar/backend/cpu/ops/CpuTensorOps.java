@@ -10,11 +10,11 @@ import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.device.Footprint;
 import org.isobar.device.ops.TensorOps;
 
-/** The operations of the CPU, a class for each family. */
+/** Factory of the CPU's tensor operations. Each family of operations has its own class. */
 public final class CpuTensorOps {
     private CpuTensorOps() { }
 
-    /** Operations on the threads of {@code pool}. */
+    /** Returns operations that run on the threads of {@code pool}. */
     public static TensorOps of(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         CpuMemory memory = new CpuMemory(pool);
         return new TensorOps(memory, new CpuProducts(pool, workspace, matmuls), new CpuLayerNorm(pool, workspace),
@@ -22,7 +22,7 @@ public final class CpuTensorOps {
             new CpuLoss(pool, workspace), new CpuUpdate(pool));
     }
 
-    /** Bytes that operations of that footprint, on so many threads, need besides their arguments. */
+    /** Returns the bytes of workspace that operations of the given footprint need on {@code threads} threads. */
     public static long workspaceBytes(Footprint footprint, int threads) {
         return LongStream.of(FloatView.workspaceBytes(footprint, threads),
             CpuProducts.workspaceBytes(footprint, threads), CpuLoss.workspaceBytes(footprint),

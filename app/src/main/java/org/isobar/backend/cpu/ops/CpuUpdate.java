@@ -24,9 +24,9 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Unscaling, the decision on a step, and Adam (Kingma and Ba, 2015). Adam has the order of operations and the roundings
- * of PyTorch: factors are computed in double and rounded, and the update is
- * (step m) / (sqrt(v) / sqrt(1 - b2^t) + epsilon).
+ * Gradient unscaling, loss-scale control, and Adam (Kingma and Ba, 2015). Adam follows PyTorch's order of operations
+ * and rounding: factors are computed in double and then rounded, and the update is (step m) / (sqrt(v) / sqrt(1 - b2^t)
+ * + epsilon).
  */
 final class CpuUpdate implements UpdateOps {
     private static final ValueLayout.OfDouble DOUBLE = ValueLayout.JAVA_DOUBLE;
@@ -52,7 +52,7 @@ final class CpuUpdate implements UpdateOps {
         }
     }
 
-    /** {@code x *= factor}; whether all are finite then. */
+    /** Computes {@code x *= factor}. Returns whether all results are finite. */
     private static boolean unscale(MemorySegment x, float factor) {
         VectorMask<Float> finite = Lanes.F32.maskAll(true);
         int n = Lanes.count(x);
@@ -96,7 +96,10 @@ final class CpuUpdate implements UpdateOps {
         numbers.setAtIndex(DOUBLE, StepControl.GOOD_STEPS, good);
     }
 
-    /** Marks the step as skipped if its loss is not finite; an armed control then halts and skips all later steps. */
+    /**
+     * Marks the step as skipped if its loss is not finite. If the control is armed, it also halts, and all later steps
+     * are skipped.
+     */
     private static void checkLoss(MemorySegment numbers, double loss) {
         double halt = numbers.getAtIndex(DOUBLE, StepControl.HALT);
         if (!Double.isFinite(loss)) {
@@ -113,7 +116,10 @@ final class CpuUpdate implements UpdateOps {
         numbers.setAtIndex(DOUBLE, place, numbers.getAtIndex(DOUBLE, place) + 1);
     }
 
-    /** Moves nothing if the step overflowed. The copy is made of parameters that are still in cache. */
+    /**
+     * Applies Adam, or changes nothing if the step overflowed. The copy of the parameters is made while they are in
+     * cache.
+     */
     @Override
     public void adam(Tensor parameter, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2, Tensor control,
         AdamConstants constants) {
@@ -141,7 +147,7 @@ final class CpuUpdate implements UpdateOps {
         });
     }
 
-    /** What every element is updated with. {@code step} is negative, {@code root} is sqrt(1 - b2^t). */
+    /** Constants of the update of every element. {@code step} is negative; {@code root} is sqrt(1 - b2^t). */
     private record Factors(float beta1, float share1, float beta2, float share2, float step, float root,
         float epsilon) {
 

@@ -14,23 +14,25 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.WriteMode;
 
 /**
- * The gradients of layer normalization over one chunk of rows. With n = (x - mean) invStd and g = dy gamma,
- * {@code dx = invStd (g - mean(g) - n mean(g n))}; dGamma sums dy n, dBeta sums dy.
+ * Gradients of layer normalization over one chunk of rows. With n = (x - mean) invStd and g = dy gamma, {@code dx =
+ * invStd (g - mean(g) - n mean(g n))}. dGamma is the sum of dy n, and dBeta the sum of dy.
  *
  * @param dx      the chunk's rows
  * @param dys     all rows
  * @param x       the chunk's rows
  * @param gamma   (C)
- * @param dGamma  (C), the chunk's own sums, overwritten
- * @param dBeta   (C), likewise
+ * @param dGamma  (C), partial sums of this chunk, overwritten
+ * @param dBeta   (C), partial sums of this chunk, overwritten
  * @param write   whether dx is replaced or added to
- * @param scratch a row, where dys is not in floats
+ * @param scratch one row, used if dys is not F32
  */
 record LayerNormGradientRows(MemorySegment dx, FloatView dys, MemorySegment x, MemorySegment gamma,
     MemorySegment dGamma,
     MemorySegment dBeta, WriteMode write, MemorySegment scratch) {
 
-    /** Goes over the rows from row {@code first} of all on, given their statistics. */
+    /**
+     * Processes the chunk's rows, given their statistics. {@code first} is the index of the first one among all rows.
+     */
     void run(long first, MemorySegment means, MemorySegment invStds) {
         dGamma.fill((byte) 0);
         dBeta.fill((byte) 0);

@@ -16,8 +16,8 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
 
 /**
- * Rows that are normalized. A row stays in cache while it is gone over: once for the mean, once for the variance about
- * it, once for the result.
+ * Layer normalization of rows. Each row stays in cache for three passes: the mean, the variance about the mean, and the
+ * result.
  *
  * @param y       (M, C)
  * @param xs      (M, C)
@@ -25,27 +25,27 @@ import org.isobar.backend.cpu.vector.WorkerScratch;
  * @param invStds (M)
  * @param gamma   (C)
  * @param beta    (C)
- * @param scratch a row for each worker, where y is not in floats
+ * @param scratch one row per worker, used if y is not F32
  */
 record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, MemorySegment invStds, MemorySegment gamma,
     MemorySegment beta, WorkerScratch scratch) {
 
-    /** C. */
+    /** Length C of a row. */
     int width() {
         return Lanes.count(gamma);
     }
 
-    /** How many rows are worked on at once. */
+    /** Number of rows in a chunk. */
     long chunk() {
         return Math.ceilDiv(ChunkedRange.ELEMENTS, width());
     }
 
-    /** One row of x. */
+    /** Returns one row of x. */
     MemorySegment x(long row) {
         return slice(xs, row * width(), (row + 1) * width());
     }
 
-    /** Works out the mean and the deviation of a row. */
+    /** Computes and stores the mean and the inverse standard deviation of a row. */
     void measure(long row, double epsilon) {
         MemorySegment x = x(row);
         float mean = mean(x);
@@ -53,7 +53,7 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
         invStds.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (1 / Math.sqrt(variance(x, mean) + epsilon)));
     }
 
-    /** Normalizes a row whose mean and deviation are known. */
+    /** Normalizes a row whose statistics are already stored. */
     void normalize(int worker, long row) {
         long from = row * width();
         MemorySegment room = y.room(scratch.row(worker, 0), from, from + width());

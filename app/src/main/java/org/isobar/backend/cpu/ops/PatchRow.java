@@ -10,19 +10,19 @@ import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.DType;
 
 /**
- * A row of patches of one image, and its tokens. Of the image, whole rows are gone through, one after the other, as
- * memory likes it; the tokens of the strip stay in cache meanwhile.
+ * One row of patches of one image, and its tokens. The image is accessed row by row, in memory order, while the tokens
+ * stay in cache.
  *
- * @param tokens of the strip
- * @param image  all of it
+ * @param tokens of this row of patches
+ * @param image  the whole image
  * @param shape  of image and tokens
- * @param strip  number of the row of patches
+ * @param strip  index of the row of patches
  */
 record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) {
-    /** Whether tokens are written, or the image. */
+    /** Direction of the copy: image to tokens, or tokens to image. */
     enum Way { TO_TOKENS, TO_IMAGE }
 
-    /** Moves all that is in the strip. */
+    /** Copies all pixels of the row of patches. */
     void move(Way way) {
         VectorSquare square = new VectorSquare();
         for (int c = 0; c < channels(); c += shape.order() == PatchShape.Order.CHANNEL_FIRST ? 1 : WIDTH) {
@@ -35,7 +35,7 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** Row {@code p} of channel {@code c}: tokens hold its pixels, as many as a patch has, side by side too. */
+    /** Copies pixel row {@code p} of channel {@code c}. Tokens hold each patch's pixels of this row contiguously. */
     private void moveRow(Way way, int c, int p) {
         int patch = shape.patch();
         int across = (int) (shape.width() / patch);
@@ -50,7 +50,7 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** Copies {@code runs} runs of {@code count} elements, at most a vector. */
+    /** Copies {@code runs} runs of {@code count} elements each; a run is at most one vector long. */
     private static void copy(FloatView to, int first, int stride, FloatView from, int fromFirst, int fromStride,
         int runs,
         int count) {
@@ -67,7 +67,10 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** Row {@code p} of a few channels, from {@code c} on: tokens hold the channels of a pixel side by side. */
+    /**
+     * Copies pixel row {@code p} of several channels, starting at {@code c}. Tokens hold the channels of a pixel
+     * contiguously.
+     */
     private void moveSquares(Way way, VectorSquare square, int c, int p) {
         for (int w = 0; w < shape.width(); w += WIDTH) {
             if (way == Way.TO_TOKENS) {
@@ -82,7 +85,7 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** From the image to the rows of a square, or back: from column {@code w} on. */
+    /** Copies between the image, starting at column {@code w}, and the rows of a square. */
     private void moveChannels(Way way, VectorSquare square, int c, int p, int w) {
         int rows = Math.min(WIDTH, channels() - c);
         int count = Math.min(WIDTH, (int) shape.width() - w);
@@ -94,7 +97,7 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** From the rows of a square to tokens, or back. The pixels of one patch are neighbours in its token. */
+    /** Copies between the rows of a square and tokens. The pixels of one patch are contiguous in its token. */
     private void movePixels(Way way, VectorSquare square, int c, int p, int w) {
         int patch = shape.patch();
         int count = Math.min(WIDTH, channels() - c);
@@ -112,7 +115,7 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
         }
     }
 
-    /** Where row {@code p} of a channel begins in the image. */
+    /** Index in the image of the start of pixel row {@code p} of channel {@code c}. */
     private int pixel(int c, int p) {
         return (int) ((c * shape.height() + strip * shape.patch() + p) * shape.width());
     }

@@ -1,2 +1,2 @@
-/** The operations of the CPU, one class for each family. */
+/** Tensor operations of the CPU back end, one class per family. */
 package org.isobar.backend.cpu.ops;
