@@ -11,8 +11,8 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.isobar.device.ops.WriteMode;
 
 /**
- * A matrix product that oneDNN has compiled for one shape and one layout of its operands. Sums are accumulated in
- * single precision and rounded once, when everything is added.
+ * A matrix product compiled by oneDNN for one shape and one layout of its operands. Sums are accumulated in single
+ * precision and rounded once, after the bias or the old result has been added.
  */
 public final class Matmul implements AutoCloseable {
     private static final int LEFT = 0;
@@ -24,33 +24,33 @@ public final class Matmul implements AutoCloseable {
     private final Primitive primitive;
 
     /**
-     * What a product is compiled for.
+     * The parameters that a product is compiled for.
      *
      * @param right       the right operand
-     * @param form        how it is given
+     * @param form        layout of the right operand
      * @param m           rows of the left operand
-     * @param aStride     elements from one of its stored rows to the next
+     * @param aStride     elements from one stored row of the left operand to the next
      * @param aTransposed whether the stored rows are its columns
      * @param cStride     elements from one row of the result to the next
-     * @param finish      what becomes of the product
+     * @param finish      how the product is written to the result
      */
     record Key(Packing.Key right, Form form, long m, long aStride, boolean aTransposed, long cStride, Finish finish) { }
 
-    /** How the right operand is given. */
+    /** Layout of the right operand. */
     enum Form {
-        /** As its {@link Packing} has laid it out. */
+        /** Packed by {@link Packing}. */
         PACKED,
-        /** As it lies, for the product to pack what it needs. */
+        /** Not packed beforehand; the product packs what it needs. */
         PLAIN
     }
 
-    /** What becomes of the product. */
+    /** How the product is written to the result. */
     public enum Finish {
-        /** It replaces the result. */
+        /** The product replaces the result. */
         OVERWRITE,
-        /** It is added to the result. */
+        /** The product is added to the result. */
         ADD,
-        /** A bias, of the result's type, is added to each of its rows; the sum replaces the result. */
+        /** A bias of the result's type is added to each row of the product; the sum replaces the result. */
         ADD_BIAS;
 
         public static Finish of(WriteMode write) {
@@ -62,9 +62,9 @@ public final class Matmul implements AutoCloseable {
     }
 
     /**
-     * Compiles it.
+     * Compiles the product.
      *
-     * @param b how the right operand lies
+     * @param b layout of the right operand
      */
     Matmul(Key key, memory.desc b, engine cpu, int workers) {
         this.key = key;
@@ -94,18 +94,22 @@ public final class Matmul implements AutoCloseable {
     }
 
     /**
-     * Computes one, on the calling thread, which is the pool's {@code worker}.
+     * Computes one product on the calling thread.
      *
-     * @param c     (m, n)
-     * @param a     (m, k)
-     * @param right address of b, (k, n), in the form it is given
+     * @param worker index of the calling thread in the pool
+     * @param c      (m, n)
+     * @param a      (m, k)
+     * @param right  address of b, (k, n), in the layout that the product was compiled for
      */
     public void run(int worker, Matrix c, Matrix a, long right) {
         assert key.finish != Finish.ADD_BIAS : key;
         prepare(worker, c, a, right).run();
     }
 
-    /** {@link #run(int, Matrix, Matrix, long)}, with the address of a bias (n), used if one is added. */
+    /**
+     * Computes one product like {@link #run(int, Matrix, Matrix, long)}. {@code bias} is the address of a bias (n),
+     * used if the product adds one.
+     */
     public void run(int worker, Matrix c, Matrix a, long right, long bias) {
         Primitive.Call call = prepare(worker, c, a, right);
         if (key.finish == Finish.ADD_BIAS) {

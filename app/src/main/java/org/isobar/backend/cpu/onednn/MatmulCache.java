@@ -9,8 +9,8 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
 /**
- * The products that oneDNN has compiled for one device, each when it is first asked for. Asked by the thread that
- * issues the operations; what is returned may then be run by all workers at a time.
+ * Cache of the products that oneDNN has compiled for one device. Each is compiled on first request. Only the thread
+ * that issues the operations requests products; all workers may run a returned product concurrently.
  */
 public final class MatmulCache implements AutoCloseable {
     private final int workers;
@@ -18,14 +18,15 @@ public final class MatmulCache implements AutoCloseable {
     private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
     private final engine cpu;
 
-    /** For {@code workers} threads; {@link OneDnn#load} has been called. */
+    /** Creates a cache for {@code workers} threads. {@link OneDnn#load} must have been called. */
     public MatmulCache(int workers) {
         this.workers = workers;
         cpu = new engine(engine.kind.cpu, 0);
     }
 
     /**
-     * How right operands of (k, n) that lie as {@code b} does are packed for products with about {@code rows} rows.
+     * Returns the packing of right operands (k, n) with the layout of {@code b}, for products with about {@code rows}
+     * rows.
      *
      * @param result the type of these products
      */
@@ -35,12 +36,15 @@ public final class MatmulCache implements AutoCloseable {
             key -> new Packing(key, cpu, workers));
     }
 
-    /** Products {@code c = a b} or {@code c += a b} of m rows, of operands that lie as {@code a} and {@code c} do. */
+    /**
+     * Returns the product {@code c = a b} or {@code c += a b} of m rows, for operands with the layouts of {@code a} and
+     * {@code c}.
+     */
     public Matmul matmul(Packing packing, long m, Matrix a, Matrix c, WriteMode write) {
         return matmul(packing, m, a, c, Matmul.Finish.of(write));
     }
 
-    /** Products of m rows, of operands that lie as {@code a} and {@code c} do. */
+    /** Returns the product of m rows, for operands with the layouts of {@code a} and {@code c}. */
     public Matmul matmul(Packing packing, long m, Matrix a, Matrix c, Matmul.Finish finish) {
         assert a.dtype() == packing.key().dtype() && c.dtype() == packing.key().result() : a + ", " + c;
         assert !c.transposed();
@@ -48,7 +52,10 @@ public final class MatmulCache implements AutoCloseable {
             c.stride(), finish), key -> new Matmul(key, packing.description(), cpu, workers));
     }
 
-    /** Products (m, n), with sums of k terms, of operands that lie as {@code a}, {@code b} and {@code c} do. */
+    /**
+     * Returns the product (m, n) with sums of k terms, for unpacked operands with the layouts of {@code a}, {@code b}
+     * and {@code c}.
+     */
     public Matmul plain(long m, long n, long k, Matrix a, Matrix b, Matrix c, Matmul.Finish finish) {
         Packing.Key right = new Packing.Key(b.dtype(), c.dtype(), m, n, k, b.stride(), b.transposed());
         return matmuls.computeIfAbsent(
@@ -59,7 +66,7 @@ public final class MatmulCache implements AutoCloseable {
             });
     }
 
-    /** Frees all of them. */
+    /** Frees all compiled products and packings. */
     @Override
     public void close() {
         matmuls.values().forEach(Matmul::close);

@@ -18,19 +18,19 @@ import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 
 /**
- * oneDNN's functions, each run on the thread that calls it: products at once, here, and primitives, which
- * {@link Packing} and {@link Matmul} compile. JavaCPP brings and loads the library; what steps call is called through
- * {@code java.lang.foreign}, which takes addresses as they are and allocates nothing.
+ * oneDNN's functions, each of which runs on the calling thread: direct matrix products, and the primitives that {@link
+ * Packing} and {@link Matmul} compile. JavaCPP extracts and loads the library. Functions called in each training step
+ * go through {@code java.lang.foreign}, which takes plain addresses and allocates nothing.
  *
- * <p>oneDNN would split a product, and its sums, over as many threads as OpenMP allows. The limit is a property of the
- * calling thread, so each call sets it: a store, against microseconds of product.
+ * <p>By default oneDNN splits a product, and its sums, over as many threads as OpenMP allows. OpenMP keeps this limit
+ * per calling thread, so each call sets it to one. This costs a store; a product takes microseconds.
  *
  * <p>The AVX-512 kernel of {@code dnnl_sgemm} (oneDNN 3.11) leaves the stack pointer where a signal handler's frame
- * overwrites the heap: a profiler that interrupts the thread corrupts the process. So signals wait while it runs.
- * Primitives survive profilers, and run unmasked.
+ * overwrites the heap: a profiler that interrupts the thread corrupts the process. Therefore asynchronous signals are
+ * blocked while it runs. Primitives do not have this defect and run with signals unblocked.
  */
 public final class OneDnn {
-    /** Numbers of a primitive's operands. */
+    /** oneDNN's argument indices of a primitive's operands. */
     static final int LEFT = dnnl.DNNL_ARG_SRC;
     static final int RIGHT = dnnl.DNNL_ARG_WEIGHTS;
     static final int RESULT = dnnl.DNNL_ARG_DST;
@@ -43,14 +43,16 @@ public final class OneDnn {
     private static final byte TRANSPOSED = 'T';
     private static final long SIGNAL_SET_BYTES = 128; // sizeof(sigset_t)
     private static final long SIGNALS = asynchronousSignals();
-    /** Where a thread puts down, for the time of a call, which signals it had blocked before. */
+    /** Per thread, the signal mask from before the current call. */
     private static final ThreadLocal<MemorySegment> BLOCKED_BEFORE =
         ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(SIGNAL_SET_BYTES, Long.BYTES));
     private static final int BLOCK = 0; // SIG_BLOCK
     private static final int SET = 2; // SIG_SETMASK
     private static final long NOWHERE = 0;
 
-    /** The functions that are called; to be touched when {@link #load} has loaded the library. */
+    /**
+     * Handles of the native functions. This class may be initialized only after {@link #load} has loaded the library.
+     */
     private static final class Functions {
         static final MethodHandle SGEMM;
         static final MethodHandle SET_OPENMP_THREADS = handle("omp_set_num_threads",
@@ -75,9 +77,9 @@ public final class OneDnn {
     private OneDnn() { }
 
     /**
-     * Loads the library, with the libgomp that comes in the same jar. Once for all: later calls do nothing.
+     * Loads the library, with the libgomp from the same jar. After the first call, further calls do nothing.
      *
-     * @throws UserException if it cannot be loaded here
+     * @throws UserException if the library cannot be loaded on this machine
      */
     public static void load() {
         try {
@@ -92,7 +94,7 @@ public final class OneDnn {
     }
 
     /**
-     * {@code c = a b}, or {@code c += a b}.
+     * Computes {@code c = a b} or {@code c += a b}.
      *
      * @param c (m, n), not transposed
      * @param m rows of {@code a}
@@ -121,13 +123,16 @@ public final class OneDnn {
         }
     }
 
-    /** How a matrix of (rows, columns) lies whose stored rows, or columns, are {@code stride} elements apart. */
+    /**
+     * Describes a matrix (rows, columns) whose stored rows, or columns if transposed, are {@code stride} elements
+     * apart.
+     */
     static memory.desc plain(DType dtype, long rows, long columns, long stride, boolean transposed) {
         return new memory.desc(new long[] {rows, columns}, type(dtype),
             transposed ? new long[] {1, stride} : new long[] {stride, 1});
     }
 
-    /** A matrix of (rows, columns) in whatever layout a primitive likes. */
+    /** Describes a matrix (rows, columns) in a layout that the primitive chooses. */
     static memory.desc any(DType dtype, long rows, long columns) {
         return new memory.desc(new long[] {rows, columns}, type(dtype), memory.format_tag.any);
     }
@@ -140,14 +145,17 @@ public final class OneDnn {
         };
     }
 
-    /** Scratch memory comes from the caller: the library's own belongs to the thread that has made the primitive. */
+    /**
+     * Returns attributes that let the caller supply scratch memory. The library's own belongs to the thread that
+     * created the primitive.
+     */
     static primitive_attr attributes() {
         primitive_attr attributes = new primitive_attr();
         attributes.set_scratchpad_mode(dnnl.scratchpad_mode.user);
         return attributes;
     }
 
-    /** Has what this thread compiles or runs next use no other thread. */
+    /** Limits OpenMP to one thread for whatever the calling thread compiles or runs next. */
     static void useThisThreadAlone() {
         try {
             Functions.SET_OPENMP_THREADS.invokeExact(1);
@@ -156,7 +164,7 @@ public final class OneDnn {
         }
     }
 
-    /** Points a {@code dnnl_memory_t} to an address. */
+    /** Sets the data address of a {@code dnnl_memory_t}. */
     static void setHandle(long memory, long address) {
         try {
             int status = (int) Functions.SET_DATA_HANDLE.invokeExact(memory, address);
@@ -166,7 +174,7 @@ public final class OneDnn {
         }
     }
 
-    /** Runs a primitive on this thread alone. */
+    /** Runs a primitive on the calling thread alone. */
     static void execute(long primitive, long stream, int count, long arguments) {
         int status;
         try {
@@ -180,7 +188,9 @@ public final class OneDnn {
         }
     }
 
-    /** Address of a {@code sigset_t} of all signals but those that a fault of the thread itself raises. */
+    /**
+     * Returns the address of a {@code sigset_t} with all signals except those that a fault of the thread itself raises.
+     */
     private static long asynchronousSignals() {
         MemorySegment set = Arena.global().allocate(SIGNAL_SET_BYTES, Long.BYTES);
         long signals = -1;

@@ -6,8 +6,8 @@ import org.isobar.backend.cpu.parallel.Tiling;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 
 /**
- * The product of two matrices, the right one packed: column panel by column panel, each once, then tile by tile. A
- * panel is as wide as a tile.
+ * A matrix product whose right operand is packed first, once per column panel; then the tiles are computed. A panel is
+ * as wide as a tile.
  */
 public final class PackedProduct {
     private final Tiling tiling;
@@ -17,15 +17,15 @@ public final class PackedProduct {
     private final Packing[] packings;
     private final Matmul[] products;
 
-    /** What follows a tile of the result while it is in cache. */
+    /** Epilogue on a tile of the result, run while the tile is in cache. */
     @FunctionalInterface
     public interface After {
-        /** Works on one tile, on the pool's {@code worker}. */
+        /** Processes one tile on the pool's {@code worker}. */
         void accept(int worker, Tiling.Tile tile);
     }
 
     /**
-     * Has oneDNN compile what it does not know yet.
+     * Creates the product. oneDNN compiles whatever is not in the cache yet.
      *
      * @param tiling of the result
      * @param c      the result, (m, n)
@@ -48,7 +48,7 @@ public final class PackedProduct {
         }
     }
 
-    /** Memory that the packed panels take; whole cache lines. */
+    /** Bytes of the packed panels, a multiple of the cache line size. */
     public long bytes() {
         return panel() * (tiling.across() - 1) + packings[tiling.kind(tiling.tile(tiling.across() - 1))].bytes();
     }
@@ -58,10 +58,10 @@ public final class PackedProduct {
     }
 
     /**
-     * Computes it.
+     * Computes the product.
      *
-     * @param room for the panels
-     * @param bias address of the bias, (n), if one is added
+     * @param room memory for the panels
+     * @param bias address of the bias (n), if one is added
      */
     public void run(WorkerPool pool, MemorySegment room, long bias, After after) {
         assert room.byteSize() >= bytes() : room.byteSize() + " bytes for " + bytes();

@@ -8,7 +8,7 @@ import org.bytedeco.dnnl.reorder;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.tensor.DType;
 
-/** How a right operand is laid out so that oneDNN's products of one shape go through it once, in order. */
+/** The packed layout of a right operand, which oneDNN's products of one shape read once and in order. */
 public final class Packing implements AutoCloseable {
     private static final int FROM = 0;
     private static final int TO = 1;
@@ -19,19 +19,19 @@ public final class Packing implements AutoCloseable {
     private final Primitive primitive;
 
     /**
-     * What a packing is made for.
+     * The parameters that a packing is created for.
      *
      * @param dtype      of the operands
      * @param result     type of the products
-     * @param rows       about, of the left operands
+     * @param rows       approximate number of rows of the left operands
      * @param n          columns of the right operand
-     * @param k          its rows
-     * @param stride     elements from one of its stored rows to the next
+     * @param k          rows of the right operand
+     * @param stride     elements from one stored row of the right operand to the next
      * @param transposed whether the stored rows are its columns
      */
     record Key(DType dtype, DType result, long rows, long n, long k, long stride, boolean transposed) { }
 
-    /** Asks oneDNN which layout it wants. */
+    /** Queries oneDNN for the layout and compiles the reorder into it. */
     Packing(Key key, engine cpu, int workers) {
         this.key = key;
         OneDnn.useThisThreadAlone();
@@ -54,17 +54,17 @@ public final class Packing implements AutoCloseable {
         return key;
     }
 
-    /** The layout. */
+    /** The packed layout. */
     memory.desc description() {
         return packed;
     }
 
-    /** Memory that a packed operand takes; whole cache lines. */
+    /** Bytes of a packed operand, a multiple of the cache line size. */
     public long bytes() {
         return Math.ceilDiv(bytes, CpuWorkspace.CACHE_LINE) * CpuWorkspace.CACHE_LINE;
     }
 
-    /** Packs {@code b} to the address {@code to}, on the calling thread, which is the pool's {@code worker}. */
+    /** Packs {@code b} to the address {@code to} on the calling thread, which has index {@code worker} in the pool. */
     public void pack(int worker, long to, Matrix b) {
         assert b.stride() == key.stride && b.transposed() == key.transposed && b.dtype() == key.dtype : b + ", " + key;
         Primitive.Call call = primitive.call(worker);

@@ -15,8 +15,8 @@ import org.bytedeco.javacpp.Pointer;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 
 /**
- * A primitive of oneDNN and, for each worker, what it takes to run it: memory objects, scratch memory, a stream. Made
- * by JavaCPP; run through {@code java.lang.foreign}, without an allocation.
+ * A oneDNN primitive and, for each worker, the memory objects, scratch memory and stream that it runs with. JavaCPP
+ * creates it; {@code java.lang.foreign} runs it without allocating.
  */
 final class Primitive implements AutoCloseable {
     private static final long ARGUMENT_BYTES = 16; // dnnl_exec_arg_t: an int and, behind a gap, an address
@@ -27,10 +27,13 @@ final class Primitive implements AutoCloseable {
     private final List<Pointer> owned = new ArrayList<>();
     private final Call[] calls;
 
-    /** An operand: its number in oneDNN and how it lies. */
+    /** An operand: its argument index in oneDNN and its layout. */
     record Argument(int number, memory.desc layout) { }
 
-    /** Takes over {@code compiled}, and closes it if this fails; {@code description} remains the caller's. */
+    /**
+     * Takes ownership of {@code compiled} and closes it if construction fails. {@code description} remains owned by the
+     * caller.
+     */
     Primitive(primitive compiled, primitive_desc_base description, engine cpu, int workers, Argument... arguments) {
         this.compiled = compiled;
         owned.add(compiled);
@@ -45,12 +48,12 @@ final class Primitive implements AutoCloseable {
         }
     }
 
-    /** What the given worker runs it with. */
+    /** Returns the operands and resources that the given worker runs the primitive with. */
     Call call(int worker) {
         return calls[worker];
     }
 
-    /** One worker's operands. */
+    /** The operands and resources of one worker. */
     final class Call {
         private final long[] handles;
         private final long stream;
@@ -81,7 +84,7 @@ final class Primitive implements AutoCloseable {
             return handle;
         }
 
-        /** Says where the operand of this place among the arguments lies. */
+        /** Sets the address of the operand at index {@code place} of the argument list. */
         void set(int place, long address) {
             OneDnn.setHandle(handles[place], address);
         }

@@ -1,2 +1,2 @@
-/** Matrix products by oneDNN: its functions, its primitives, packed operands. */
+/** Matrix products by oneDNN: direct functions, compiled primitives and packed operands. */
 package org.isobar.backend.cpu.onednn;

@@ -1,13 +1,13 @@
 package org.isobar.backend.cpu.parallel;
 
 /**
- * How a range is cut into blocks.
+ * A range cut into blocks.
  *
  * @param extent length of the range
- * @param side   length of a block, the last one's apart
+ * @param side   length of each block; the last one may be shorter
  */
 public record BlockedRange(long extent, int side) {
-    /** Cuts a range into equal blocks of about {@code most} at most, of whole vectors. */
+    /** Cuts a range into equal blocks of whole vectors, each of about {@code most} elements or fewer. */
     public static BlockedRange of(long extent, int most) {
         return new BlockedRange(extent, Tiling.side(extent, most));
     }
@@ -17,7 +17,7 @@ public record BlockedRange(long extent, int side) {
         return ChunkedRange.count(extent, side);
     }
 
-    /** Where the given block begins. */
+    /** Start of the given block. */
     public long first(int block) {
         return (long) block * side;
     }

@@ -1,40 +1,46 @@
 package org.isobar.backend.cpu.parallel;
 
 /**
- * Cuts a range into chunks of a given length for the threads of a pool. The cut depends on the range alone, and so do
- * the bits of whatever is summed within chunks.
+ * Cuts a range into chunks of a given length and runs them on the threads of a pool. The chunks depend only on the
+ * range, and therefore so do the bits of sums taken within chunks.
  */
 public final class ChunkedRange {
-    /** Length of a chunk of elements: large against the cost of handing it out, small against the caches. */
+    /** Elements per chunk: enough to amortize the dispatch of a task, few enough to fit in cache. */
     public static final long ELEMENTS = 1 << 13;
 
     private ChunkedRange() { }
 
-    /** What is done with the part of a range from {@code from} to {@code to}, exclusive. */
+    /** Processes the part of a range from {@code from} (inclusive) to {@code to} (exclusive). */
     @FunctionalInterface
     public interface Body {
-        /** Works on one chunk. */
+        /** Processes one chunk. */
         void accept(long from, long to);
     }
 
-    /** What is done, and by which worker, with the part of a range from {@code from} to {@code to}, exclusive. */
+    /**
+     * Processes the part of a range from {@code from} (inclusive) to {@code to} (exclusive), given the worker that runs
+     * it.
+     */
     @FunctionalInterface
     public interface WorkerBody {
-        /** Works on one chunk. */
+        /** Processes one chunk. */
         void accept(int worker, long from, long to);
     }
 
-    /** What is done with the part of a range from {@code from} to {@code to} of one of several equal blocks. */
+    /**
+     * Processes the part from {@code from} (inclusive) to {@code to} (exclusive) of one of several ranges of equal
+     * length.
+     */
     @FunctionalInterface
     public interface BlockBody {
-        /** Works on one chunk. */
+        /** Processes one chunk. */
         void accept(int block, long from, long to);
     }
 
-    /** What is done, and by which worker, with the part of a range of one of several equal blocks. */
+    /** Processes a part of one of several ranges of equal length, given the worker that runs it. */
     @FunctionalInterface
     public interface WorkerBlockBody {
-        /** Works on one chunk. */
+        /** Processes one chunk. */
         void accept(int worker, int block, long from, long to);
     }
 
@@ -43,12 +49,12 @@ public final class ChunkedRange {
         return Math.toIntExact(Math.ceilDiv(range, length));
     }
 
-    /** Runs {@code body} over the chunks of a range. */
+    /** Runs {@code body} on each chunk of a range. */
     public static void run(WorkerPool pool, long range, long length, Body body) {
         run(pool, range, length, (worker, from, to) -> body.accept(from, to));
     }
 
-    /** Runs {@code body} over the chunks of a range. */
+    /** Runs {@code body} on each chunk of a range. */
     public static void run(WorkerPool pool, long range, long length, WorkerBody body) {
         pool.runApart(count(range, length), (worker, chunk) -> {
             long from = chunk * length;
@@ -56,12 +62,12 @@ public final class ChunkedRange {
         });
     }
 
-    /** Runs {@code body} over the chunks of each of {@code blocks} ranges of {@code range}. */
+    /** Runs {@code body} on each chunk of {@code blocks} ranges of length {@code range}. */
     public static void run(WorkerPool pool, long blocks, long range, long length, BlockBody body) {
         run(pool, blocks, range, length, (worker, block, from, to) -> body.accept(block, from, to));
     }
 
-    /** Runs {@code body} over the chunks of each of {@code blocks} ranges of {@code range}. */
+    /** Runs {@code body} on each chunk of {@code blocks} ranges of length {@code range}. */
     public static void run(WorkerPool pool, long blocks, long range, long length, WorkerBlockBody body) {
         int each = count(range, length);
         pool.runApart(Math.toIntExact(blocks * each), (worker, task) -> {

@@ -8,14 +8,14 @@ import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
 
 /**
- * A fixed number of threads that run the tasks of one operation at a time. The calling thread takes part. Which thread
- * runs which task varies. The tasks are cut by tensor shape alone, so results do not depend on the threads.
+ * A fixed number of threads that run the tasks of one operation at a time, including the calling thread. Which thread
+ * runs which task varies. Tasks are cut by tensor shape alone, so results do not depend on the number of threads.
  *
- * <p>An idle thread spins for a moment before it sleeps: the next operation mostly follows within microseconds, and
- * waking a thread takes tens of them. The calling thread does not wait for a thread that sleeps.
+ * <p>An idle thread spins briefly before it parks: the next operation usually follows within microseconds, while waking
+ * a thread takes tens of microseconds. The calling thread does not wait for parked threads.
  */
 public final class WorkerPool implements AutoCloseable {
-    /** How long an idle thread stays awake. */
+    /** How long an idle thread spins before it parks. */
     private static final long SPIN_NANOS = 50_000;
     private static final int SPINS_BETWEEN_CLOCK_READS = 32;
 
@@ -23,19 +23,19 @@ public final class WorkerPool implements AutoCloseable {
     private final Thread[] helpers;
     private volatile Job current;
 
-    /** What is done for each number of a range. */
+    /** Body of an operation, run once per task index. */
     @FunctionalInterface
     public interface Task {
         /**
          * Runs one task.
          *
-         * @param worker who runs it, below {@link #threads}; one worker runs one task at a time
-         * @param task   its number
+         * @param worker index of the worker, below {@link #threads}; a worker runs one task at a time
+         * @param task   index of the task
          */
         void run(int worker, int task);
     }
 
-    /** A pool of {@code threads} threads, the caller included. */
+    /** Creates a pool of {@code threads} threads, including the calling thread. */
     public WorkerPool(int threads) {
         helpers = new Thread[threads - 1];
         for (int i = 0; i < helpers.length; i++) {
@@ -44,28 +44,28 @@ public final class WorkerPool implements AutoCloseable {
         }
     }
 
-    /** Number of threads, the caller included. */
+    /** Number of threads, including the calling thread. */
     public int threads() {
         return helpers.length + 1;
     }
 
-    /** Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. */
+    /** Runs {@code body} for each of 0 .. tasks-1 and returns when all are done. Rethrows the first failure. */
     public void run(int tasks, IntConsumer body) {
         run(tasks, (worker, task) -> body.accept(task));
     }
 
     /**
-     * Runs {@code body} for each of 0 .. tasks-1 and returns when all have run; rethrows the first failure. Tasks start
-     * in the order of their numbers, so that one may wait for what a lower one does.
+     * Runs {@code body} for each of 0 .. tasks-1 and returns when all are done. Rethrows the first failure. Tasks start
+     * in index order, so a task may wait for a task with a lower index.
      */
     public void run(int tasks, Task body) {
         run(new Job(tasks, body, 1));
     }
 
     /**
-     * {@link #run(int, Task)} for tasks that do not wait for each other. Each worker begins with a range of its own.
-     * The range is the same in each operation with as many tasks, so that the worker's cache holds what it wrote
-     * before. A worker that has finished its range takes tasks of the others.
+     * Runs tasks like {@link #run(int, Task)}, for tasks that do not wait for each other. Each worker starts with its
+     * own range of tasks. Operations with equally many tasks have equal ranges, so the worker's cache still holds what
+     * it wrote earlier. A worker that has finished its range takes tasks from the other ranges.
      */
     public void runApart(int tasks, Task body) {
         run(new Job(tasks, body, Math.min(tasks, threads())));
@@ -93,7 +93,7 @@ public final class WorkerPool implements AutoCloseable {
         }
     }
 
-    /** Waits, awake at first, for something of which an unpark tells. */
+    /** Waits for a condition whose change is announced by an unpark. Spins first, then parks. */
     private static void await(BooleanSupplier condition) {
         long deadline = System.nanoTime() + SPIN_NANOS;
         do {
@@ -114,7 +114,7 @@ public final class WorkerPool implements AutoCloseable {
         }
     }
 
-    /** Ends the threads and waits until they have ended. */
+    /** Stops the threads and waits until they have ended. */
     @Override
     public void close() {
         current = end;
@@ -136,14 +136,14 @@ public final class WorkerPool implements AutoCloseable {
         }
     }
 
-    /** The tasks of one operation. A thread that comes late finds none left, and no harm is done. */
+    /** The tasks of one operation. A thread that joins after all tasks were taken does nothing. */
     private static final class Job {
         private static final int LINE = 16; // ints in a cache line, so that workers do not fight over one
         private final Thread caller = Thread.currentThread();
         private final Task body;
         private final int tasks;
         private final int ranges;
-        /** The next task of each range. */
+        /** Index of the next task of each range. */
         private final AtomicIntegerArray next;
         private final AtomicInteger unfinished;
         private final AtomicReference<Throwable> failure = new AtomicReference<>();

@@ -1,2 +1,2 @@
-/** Threads that share the work of one operation, how the work is cut, and scratch memory. */
+/** The thread pool, the cutting of operations into tasks, and scratch memory. */
 package org.isobar.backend.cpu.parallel;
