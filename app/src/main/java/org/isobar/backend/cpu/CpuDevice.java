@@ -90,13 +90,13 @@ public final class CpuDevice implements JobDevice {
 
     @Override
     public org.isobar.device.DeviceArena arena(String name, long bytes) {
-        Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
+        Arena memory = Arena.ofShared(); // shared: pool and loader threads use it too
         return new org.isobar.device.DeviceArena(name, allocate(memory, name, bytes), memory::close);
     }
 
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
-        Arena memory = Arena.ofShared(); // the threads of the pool, and of the loader, use it too
+        Arena memory = Arena.ofShared(); // shared: pool and loader threads use it too
         HostStorage storage = allocate(memory, "input", shape.elements() * dtype.bytes());
         return new InPlaceBuffer(storage.segment(), new Tensor(storage, 0, dtype, shape), memory::close);
     }
@@ -107,7 +107,7 @@ public final class CpuDevice implements JobDevice {
             if (bytes <= available) {
                 return new HostStorage(memory.allocate(bytes, ALIGNMENT));
             }
-        } catch (OutOfMemoryError refused) { // by a limit that availableMemory does not know, such as ulimit -v
+        } catch (OutOfMemoryError refused) { // a limit unknown to availableMemory, such as ulimit -v
             available = 0;
         }
         memory.close();

@@ -14,14 +14,14 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 
 /**
- * Gradients of attention, one block of keys of one head at a time, against all queries. With the weights
- * P = e^(score - lse), their mask M, and delta = sum over channels of dOut out,
+ * Gradients of attention. Each task handles one block of keys of one head, against all queries. With the weights P =
+ * e^(score - lse), their dropout mask M, and delta = sum over channels of dOut out,
  * <pre>
  *   dV = (M P)^T dOut,  dS = P (M (dOut V^T) - delta),  dK = dS^T Q / sqrt D,  dQ = dS K / sqrt D.
  * </pre>
- * Scores are computed transposed, (keys, queries): so lse and delta are vectors along a row, and only the last product
- * takes a transposed operand. The blocks of keys add to dQ in their order, whichever threads they run on: each waits
- * for its predecessor to be done with a block of queries.
+ * Scores are computed transposed, (keys, queries). This makes lse and delta vectors along a row, and only the product
+ * for dQ takes a transposed operand. Blocks of keys are added to dQ in index order, regardless of the threads that run
+ * them: each waits until the block before it is done with a block of queries.
  */
 final class AttentionBackward {
     private static final int BY_QUERIES = 4;
@@ -39,21 +39,21 @@ final class AttentionBackward {
     private final AttentionScratch space;
     private final MemorySegment memory;
     private final AttentionGradients gradients;
-    /** Blocks of queries that the task of this number is done with. */
+    /** For each task, the number of blocks of queries that it has finished. */
     private final AtomicIntegerArray done;
 
-    /** Scratch memory for the gradients of tensors of the given type. */
+    /** Returns the scratch memory needed for the gradients of tensors of the given type. */
     static AttentionScratch space(AttentionShape shape, DType dtype) {
         AttentionBlocks blocks = AttentionBlocks.backward(shape, dtype);
         long byQueries = AttentionOperand.bytes(dtype, blocks.queries(), shape.headDim(), blocks.heads());
-        long byKeys = dtype == DType.F32 ? 0 // is never packed
+        long byKeys = dtype == DType.F32 ? 0 // never packed
             : AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
         long floats = (long) blocks.heads() * blocks.queries().blocks() * blocks.queries().side() * Float.BYTES;
         return AttentionScratch.of(new long[] {byQueries, byQueries, byQueries, byQueries, byKeys, floats, floats,
             floats * shape.headDim()}, AttentionTiles.sizes(blocks, dtype));
     }
 
-    /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
+    /** Compiles the products. {@code memory} has the layout that {@link #space} returns. */
     AttentionBackward(MatmulCache matmuls, AttentionGradients.Tensors tensors, AttentionShape shape, Dropout dropout,
         MemorySegment memory) {
         this.tensors = tensors;
@@ -72,7 +72,7 @@ final class AttentionBackward {
         done = new AtomicIntegerArray(blocks.heads() * blocks.keys().blocks());
     }
 
-    /** Runs it. */
+    /** Computes the gradients. */
     void run(WorkerPool pool) {
         int queryBlocks = blocks.queries().blocks();
         int keyBlocks = blocks.keys().blocks();
@@ -82,10 +82,13 @@ final class AttentionBackward {
         });
         pool.run(blocks.heads() * keyBlocks, (worker, task) ->
             gradients.packKeys(worker, task / keyBlocks, task % keyBlocks));
-        pool.run(done.length(), this::runTask); // neighbours are of different heads
+        pool.run(done.length(), this::runTask); // consecutive tasks belong to different heads
     }
 
-    /** For each query of a block what is the same for all keys: minus lse, for exponents of two, and delta. */
+    /**
+     * Computes, for each query of a block, the terms shared by all keys: -lse / ln 2, which is added to exponents of
+     * two, and delta.
+     */
     private void statistics(int head, int block) {
         MemorySegment lse = HostStorage.of(tensors.lse());
         MemorySegment references = perQuery(REFERENCES, head, block);
@@ -99,12 +102,12 @@ final class AttentionBackward {
         }
     }
 
-    /** A float for each query of a block. */
+    /** Memory for one float per query of a block. */
     private MemorySegment perQuery(int part, int head, int block) {
         return ofBlock(part, head, block, (long) blocks.queries().side() * Float.BYTES);
     }
 
-    /** The sums that are to become dq, (queries, D). */
+    /** Single-precision sums of dQ, (queries, D). */
     private MemorySegment dQueries(int head, int block) {
         return ofBlock(D_QUERIES, head, block, (long) blocks.queries().side() * headDim * Float.BYTES);
     }
@@ -113,7 +116,7 @@ final class AttentionBackward {
         return space.shared(memory, part).asSlice(((long) head * blocks.queries().blocks() + block) * bytes, bytes);
     }
 
-    /** Runs one task, a block of keys of one head; those of lower numbers must be running or done. */
+    /** Runs one task: one block of keys of one head. All tasks of lower index must be running or done. */
     private void runTask(int worker, int task) {
         int head = task % blocks.heads();
         int keyBlock = task / blocks.heads();
@@ -135,15 +138,15 @@ final class AttentionBackward {
             }
             finish(tiles, head, keyBlock);
         } finally {
-            done.set(task, blocks.queries().blocks()); // after a failure too, so that no other task waits for ever
+            done.set(task, blocks.queries().blocks()); // even after a failure, so that no other task waits forever
         }
     }
 
-    /** Waits until the head's block of keys before this one has added its share to the gradients of these queries. */
+    /** Waits until the preceding block of keys of this head has been added to the gradients of these queries. */
     private void awaitTurn(int task, int queryBlock) {
         int before = task - blocks.heads();
         while (before >= 0 && done.get(before) <= queryBlock) {
-            Thread.yield(); // rare, since neighbouring tasks are of different heads
+            Thread.yield(); // rare, because consecutive tasks belong to different heads
         }
     }
 

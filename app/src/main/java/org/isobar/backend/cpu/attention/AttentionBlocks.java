@@ -10,18 +10,18 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * How attention is cut: each head of each sample into blocks of queries and blocks of keys. Heads are numbered through
- * all samples. The cut depends on shape and type alone. A thread's tiles fit into its second cache, about; products of
- * larger ones are no faster.
+ * The blocks of attention: each head of each sample is cut into blocks of queries and blocks of keys. Heads are
+ * numbered across all samples. Block sizes depend only on shape and type. A thread's tiles approximately fit in its L2
+ * cache; products of larger tiles are no faster.
  *
  * @param shape   extents
- * @param queries the queries of a head
- * @param keys    the keys of a head
+ * @param queries blocks of a head's queries
+ * @param keys    blocks of a head's keys
  */
 record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange keys) {
     private static final int KEYS = 512;
     private static final int QUERIES = 128;
-    /** Backward, bytes of a row of operands of single or half the size. */
+    /** Bytes of a row of a tile of the tensors' type in the backward pass. */
     private static final int QUERY_BYTES = 512;
 
     /** The blocks of the forward pass. */
@@ -36,47 +36,47 @@ record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange 
             BlockedRange.of(shape.keys(), KEYS));
     }
 
-    /** Heads of all samples. */
+    /** Number of heads over all samples. */
     int heads() {
         return Math.toIntExact(shape.batch() * shape.heads());
     }
 
-    /** Channels of a token: elements from one query to the next. */
+    /** Channels of a token, which is the number of elements from one query to the next. */
     private long channels() {
         return shape.heads() * shape.headDim();
     }
 
-    /** Row of the first query of a block in a tensor (B, H, Tq). */
+    /** Row of a block's first query in a tensor (B, H, Tq). */
     long queryRow(int head, int block) {
         return head * queries.extent() + queries.first(block);
     }
 
-    /** A head's queries, (queries, D), from those of {@code block} on in a tensor (B, Tq, H, D). */
+    /** A head's queries, (queries, D), starting at {@code block}, in a tensor (B, Tq, H, D). */
     Matrix queries(Tensor tensor, int head, int block) {
         return Matrix.of(tensor, channels()).at(0, query(head, block));
     }
 
-    /** A head's keys, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    /** A head's keys, (keys, D), starting at {@code block}, in a tensor (B, Tk, 2, H, D). */
     Matrix keys(Tensor tensor, int head, int block) {
         return Matrix.of(tensor, 2 * channels()).at(0, key(head, block));
     }
 
-    /** A head's values, (keys, D), from those of {@code block} on in a tensor (B, Tk, 2, H, D). */
+    /** A head's values, (keys, D), starting at {@code block}, in a tensor (B, Tk, 2, H, D). */
     Matrix values(Tensor tensor, int head, int block) {
         return Matrix.of(tensor, 2 * channels()).at(0, key(head, block) + channels());
     }
 
-    /** One of a block's queries in a tensor (B, Tq, H, D). */
+    /** One query of a block in a tensor (B, Tq, H, D). */
     MemorySegment query(Tensor tensor, int head, int block, int row) {
         return channelsOf(tensor, query(head, block) + row * channels());
     }
 
-    /** One of a block's keys in a tensor (B, Tk, 2, H, D). */
+    /** One key of a block in a tensor (B, Tk, 2, H, D). */
     MemorySegment key(Tensor tensor, int head, int block, int row) {
         return channelsOf(tensor, key(head, block) + row * 2 * channels());
     }
 
-    /** One of a block's values in a tensor (B, Tk, 2, H, D). */
+    /** One value of a block in a tensor (B, Tk, 2, H, D). */
     MemorySegment value(Tensor tensor, int head, int block, int row) {
         return channelsOf(tensor, key(head, block) + (row * 2 + 1) * channels());
     }
@@ -99,7 +99,7 @@ record AttentionBlocks(AttentionShape shape, BlockedRange queries, BlockedRange 
         return (sample * cut.extent() + cut.first(block)) * stride + head % shape.heads() * shape.headDim();
     }
 
-    /** Elements of one block of queries and one of keys. */
+    /** Elements of a tile: one block of queries by one block of keys. */
     int tile() {
         return queries.side() * keys.side();
     }

@@ -12,18 +12,18 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.Shape;
 
 /**
- * Masks of blocks of attention weights, or of their gradients.
+ * Dropout masks for blocks of attention weights or of their gradients.
  *
- * @param blocks  how heads are cut
+ * @param blocks  the blocks of each head
  * @param dropout over (B, H, Tq, Tk)
  */
 record AttentionDropout(AttentionBlocks blocks, Dropout dropout) {
-    /** Whether every weight is kept as it is. */
+    /** Returns whether no dropout is applied. */
     boolean isNone() {
         return dropout.isNone();
     }
 
-    /** {@code weights = mask * weights} for one block of queries and one of keys, (queries, keys). */
+    /** Computes {@code weights = mask * weights} for one block of queries and one of keys, (queries, keys). */
     void apply(MemorySegment weights, int head, int queryBlock, int keyBlock) {
         AttentionShape shape = blocks.shape();
         DropoutRow mask = new DropoutRow(dropout,
@@ -36,7 +36,10 @@ record AttentionDropout(AttentionBlocks blocks, Dropout dropout) {
         }
     }
 
-    /** {@code mask}, (keys, queries), for one block of queries and one of keys; {@code scratch} is as large. */
+    /**
+     * Writes the transposed mask, (keys, queries), of one block of queries and one of keys. {@code scratch} has its
+     * size.
+     */
     void transposed(MemorySegment mask, MemorySegment scratch, int head, int queryBlock, int keyBlock) {
         for (long i = 0; i < blocks.tile(); i++) {
             scratch.setAtIndex(ValueLayout.JAVA_FLOAT, i, 1);

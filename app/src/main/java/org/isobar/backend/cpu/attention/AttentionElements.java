@@ -10,13 +10,13 @@ import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
-/** What attention does with elements of either type. Indices count elements; sums and factors are floats. */
+/** Vector operations of attention on F32 and BF16 elements. Indices count elements; sums and factors are floats. */
 final class AttentionElements {
     private AttentionElements() { }
 
     /**
-     * Stores a vector of weights or of their like in a tile. Arithmetic on BF16 yields no NaN that rounding carries
-     * away: {@link Bfloat16#storeNumbers} will do.
+     * Stores a vector of weights, or of their gradients, in a tile. {@link Bfloat16#storeNumbers} suffices: arithmetic
+     * on BF16 values yields no NaN that rounding would turn into another value.
      */
     static void storeTile(DType dtype, MemorySegment memory, int index, FloatVector vector) {
         if (dtype == DType.F32) {
@@ -43,7 +43,7 @@ final class AttentionElements {
         }
     }
 
-    /** {@code to = factor * from} for {@code count} elements, those of {@code from} being floats. */
+    /** Computes {@code to = factor * from} for {@code count} elements; {@code from} is F32. */
     static void scale(DType dtype, MemorySegment to, int toFirst, MemorySegment from, int fromFirst, int count,
         float factor) {
         int i = 0;
@@ -56,7 +56,7 @@ final class AttentionElements {
         }
     }
 
-    /** {@code to = x * y} for the first {@code count} elements, whole vectors, those of x and y being floats. */
+    /** Computes {@code to = x * y} for the first {@code count} elements, in whole vectors; x and y are F32. */
     static void multiply(DType dtype, MemorySegment to, MemorySegment x, MemorySegment y, int count) {
         for (int i = 0; i < count; i += WIDTH) {
             storeTile(dtype, to, i, Lanes.load(x, i).mul(Lanes.load(y, i)));
@@ -71,7 +71,7 @@ final class AttentionElements {
         return dtype == DType.F32 ? Lanes.load(memory, index, mask) : Bfloat16.load(memory, index, mask);
     }
 
-    /** Sum of the products of {@code count} elements of x and y, from {@code first} on. */
+    /** Returns the dot product of {@code count} elements of x and y, starting at {@code first}. */
     static float dot(DType dtype, MemorySegment x, MemorySegment y, int first, int count) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;

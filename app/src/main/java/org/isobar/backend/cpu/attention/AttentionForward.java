@@ -15,8 +15,9 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * Attention of one block of queries to all keys of its head, a block of keys at a time (Dao et al., "FlashAttention",
- * 2022): gathers the sum of 2^(score - m) v in single precision, to be divided by the sum of 2^(score - m) at the end.
+ * Attention of one block of queries to all keys of its head, one block of keys at a time (Dao et al., "FlashAttention",
+ * 2022). Accumulates the sum of 2^(score - m) v in single precision and divides it by the sum of 2^(score - m) at the
+ * end.
  */
 final class AttentionForward {
     private static final int KEYS = 0;
@@ -39,7 +40,7 @@ final class AttentionForward {
     private final AttentionProduct gather;
 
     /**
-     * What is read and written.
+     * Inputs and outputs.
      *
      * @param out (B, Tq, H, D)
      * @param lse (B, H, Tq)
@@ -48,7 +49,7 @@ final class AttentionForward {
      */
     record Tensors(Tensor out, Tensor lse, Tensor q, Tensor kv) { }
 
-    /** Scratch memory for attention of tensors of the given type. */
+    /** Returns the scratch memory needed for attention of tensors of the given type. */
     static AttentionScratch space(AttentionShape shape, DType dtype) {
         AttentionBlocks blocks = AttentionBlocks.forward(shape);
         long operand = AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
@@ -57,7 +58,7 @@ final class AttentionForward {
             blocks.queries().side() * shape.headDim() * Float.BYTES, tile * Float.BYTES});
     }
 
-    /** Has what it needs compiled; {@code memory} is that of {@link #space}. */
+    /** Compiles the products. {@code memory} has the layout that {@link #space} returns. */
     AttentionForward(MatmulCache matmuls, Tensors tensors, AttentionShape shape, Dropout dropout,
         MemorySegment memory) {
         this.tensors = tensors;
@@ -79,7 +80,7 @@ final class AttentionForward {
         gather = new AttentionProduct(matmuls, queries, values, own.weightTile, own.sumRows, WriteMode.values());
     }
 
-    /** Runs it. */
+    /** Computes attention. */
     void run(WorkerPool pool) {
         int keyBlocks = blocks.keys().blocks();
         int queryBlocks = blocks.queries().blocks();
@@ -91,13 +92,16 @@ final class AttentionForward {
             new Own(worker).attend(task / queryBlocks, task % queryBlocks));
     }
 
-    /** What one thread has for itself. */
+    /** Scratch memory of one thread. */
     private final class Own {
         private final int worker;
         private final MemorySegment scores;
         private final MemorySegment weights;
         private final MemorySegment sums;
-        /** Weights in single precision; masked, they become those that go into the product. */
+        /**
+         * Weights in single precision, before dropout; the masked weights are the operand of the product with the
+         * values.
+         */
         private final MemorySegment unmasked;
         private final Matrix scoreTile;
         private final Matrix weightTile;
@@ -115,7 +119,7 @@ final class AttentionForward {
             sumRows = Matrix.of(sums, headDim);
         }
 
-        /** Attends from one block of queries. */
+        /** Computes attention for one block of queries. */
         void attend(int head, int queryBlock) {
             OnlineSoftmax softmax = new OnlineSoftmax(blocks.queries().length(queryBlock), blocks.shape().scale());
             Matrix queries = blocks.queries(tensors.q, head, queryBlock);
@@ -128,7 +132,7 @@ final class AttentionForward {
             finish(softmax, head, queryBlock);
         }
 
-        /** Scores to weights, and what was gathered with former weights to what it would be with these. */
+        /** Converts scores to weights, and rescales the accumulated sums of every row whose reference m changed. */
         private void weigh(OnlineSoftmax softmax, int head, int queryBlock, int keyBlock) {
             DType type = dropout.isNone() ? dtype : DType.F32;
             MemorySegment exact = dropout.isNone() ? weights : unmasked;

@@ -9,8 +9,8 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * The products of attention's backward pass, of blocks: two that make a tile, and three that use one. Tiles are
- * transposed, (keys, queries).
+ * The matrix products of attention's backward pass, block by block: two that compute a tile, and three that use one.
+ * Tiles are transposed, (keys, queries).
  */
 final class AttentionGradients {
     private final AttentionBlocks blocks;
@@ -24,7 +24,7 @@ final class AttentionGradients {
     private final AttentionProduct dQueries;
 
     /**
-     * What is read and written.
+     * Inputs and outputs.
      *
      * @param dq   (B, Tq, H, D)
      * @param dkv  (B, Tk, 2, H, D)
@@ -37,10 +37,10 @@ final class AttentionGradients {
     record Tensors(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse) { }
 
     /**
-     * Has them compiled.
+     * Compiles the products.
      *
-     * @param byQueries addresses of four packed operands, each of all queries
-     * @param keys      address of one of all keys
+     * @param byQueries addresses of four packed operands, each for all queries
+     * @param keys      address of one packed operand for all keys
      */
     AttentionGradients(MatmulCache matmuls, AttentionBlocks blocks, Tensors tensors, long[] byQueries,
         long keys) {
@@ -72,41 +72,41 @@ final class AttentionGradients {
             WriteMode.values());
     }
 
-    /** Packs what belongs to a block of queries. */
+    /** Packs the operands of one block of queries. */
     void packQueries(int worker, int head, int block) {
         for (AttentionOperand operand : byQueries) {
             operand.pack(worker, head, block);
         }
     }
 
-    /** Packs what belongs to a block of keys. */
+    /** Packs the operand of one block of keys. */
     void packKeys(int worker, int head, int block) {
         keys.pack(worker, head, block);
     }
 
-    /** {@code to = k q^T}. */
+    /** Computes {@code to = k q^T}. */
     void scores(int worker, Matrix to, int head, int queryBlock, int keyBlock) {
         scores.run(worker, to, blocks.keys(tensors.kv(), head, keyBlock), keyBlock, head, queryBlock,
             WriteMode.OVERWRITE);
     }
 
-    /** {@code to = v dOut^T}. */
+    /** Computes {@code to = v dOut^T}. */
     void dWeights(int worker, Matrix to, int head, int queryBlock, int keyBlock) {
         dWeights.run(worker, to, blocks.values(tensors.kv(), head, keyBlock), keyBlock, head, queryBlock,
             WriteMode.OVERWRITE);
     }
 
-    /** {@code to}, (keys, D), {@code = tile q}, or {@code += tile q}. */
+    /** Computes {@code to = tile q} or {@code to += tile q}; {@code to} is (keys, D). */
     void dKeys(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
         dKeys.run(worker, to, tile, keyBlock, head, queryBlock, write);
     }
 
-    /** {@code to}, (keys, D), {@code = tile dOut}, or {@code += tile dOut}. */
+    /** Computes {@code to = tile dOut} or {@code to += tile dOut}; {@code to} is (keys, D). */
     void dValues(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
         dValues.run(worker, to, tile, keyBlock, head, queryBlock, write);
     }
 
-    /** {@code to}, (queries, D), {@code = tile^T k}, or {@code += tile^T k}. */
+    /** Computes {@code to = tile^T k} or {@code to += tile^T k}; {@code to} is (queries, D). */
     void dQueries(int worker, Matrix to, Matrix tile, int head, int queryBlock, int keyBlock, WriteMode write) {
         dQueries.run(worker, to, tile.transpose(), queryBlock, head, keyBlock, write);
     }

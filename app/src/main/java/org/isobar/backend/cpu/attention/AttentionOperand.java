@@ -8,17 +8,20 @@ import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.tensor.DType;
 
 /**
- * Right operands of attention's products: the queries, or keys, or what is shaped like them, of all heads, each block
- * packed for itself. In the tensor the rows of a head lie far apart, and each product would pack them anew. In single
- * precision some are taken as they lie, by oneDNN's function, where that is faster.
+ * A right operand of attention's products: queries, keys, or a tensor of such a shape, for all heads, with each block
+ * packed separately. Rows of a head are far apart in the tensor, and without packing each product would pack them
+ * again. In single precision some operands are not packed, because oneDNN's direct function is faster for them.
  */
 final class AttentionOperand {
     /** Columns that oneDNN packs side by side: 64 with AVX-512, at most 24 without. */
     private static final int GRAIN = 64;
     private static final int SMALL_GRAIN = 24;
-    /** For sums of so many terms in single precision, oneDNN 3.11 compiles for AVX2, half as fast as its function. */
+    /**
+     * For sums of this many terms in single precision, oneDNN 3.11 compiles an AVX2 primitive, half as fast as its
+     * function.
+     */
     private static final int SLOW_TERMS = 32;
-    /** So often is an operand in single precision to be used for its packing to pay. */
+    /** Minimum number of uses for which packing an operand in single precision pays off. */
     private static final int FEWEST_USES = 3;
 
     private final BlockedRange cut;
@@ -28,36 +31,36 @@ final class AttentionOperand {
     private final long headDim;
     private final long address;
     private final long room;
-    private final Packing whole; // null where blocks are taken as they lie
-    private final Packing last; // likewise
+    private final Packing whole; // null if blocks are not packed
+    private final Packing last; // null if the last block is not packed
 
-    /** Where a block of a head lies. */
+    /** Locates a block of a head in memory. */
     @FunctionalInterface
     interface Source {
-        /** (tokens, D), or transposed. */
+        /** Returns the block, (tokens, D) or transposed. */
         Matrix at(int head, int block);
 
-        /** The same, transposed. */
+        /** Returns a source of the transposed blocks. */
         default Source transposed() {
             return (head, block) -> at(head, block).transpose();
         }
     }
 
     /**
-     * The left operands of the same products.
+     * The left operands of the products.
      *
-     * @param cut        of their rows
+     * @param cut        blocks of their rows
      * @param transposed whether their stored rows are their columns
      */
     record Left(BlockedRange cut, boolean transposed) { }
 
     /**
-     * An operand that is yet to be packed.
+     * Creates an operand that is not packed yet.
      *
-     * @param matmuls compiles what packs it
+     * @param matmuls compiles the packing
      * @param headDim D
      * @param source  (tokens, D), or transposed
-     * @param cut     of the tokens
+     * @param cut     blocks of the tokens
      * @param address of {@link #bytes} bytes
      */
     AttentionOperand(MatmulCache matmuls, long headDim, Source source, BlockedRange cut, Left left, long address) {
@@ -74,7 +77,7 @@ final class AttentionOperand {
 
     private Packing packing(MatmulCache matmuls, int block) {
         boolean single = first.dtype() == DType.F32;
-        // The primitive takes a transposed left operand a fifth slower than the function.
+        // With a transposed left operand, the primitive is a fifth slower than the function.
         if (single && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
             return null;
         }
@@ -88,7 +91,7 @@ final class AttentionOperand {
         throw new IllegalStateException("oneDNN packs " + packing.key() + " to " + packing.bytes() + " bytes");
     }
 
-    /** Bytes that the operand takes at most for all of {@code heads} heads. */
+    /** Maximum bytes of the operand for {@code heads} heads. */
     static long bytes(DType dtype, BlockedRange cut, long headDim, int heads) {
         return heads * cut.blocks() * room(dtype, cut, headDim);
     }
@@ -102,7 +105,7 @@ final class AttentionOperand {
         return Math.max(Math.ceilDiv(extent, GRAIN) * GRAIN, extent + SMALL_GRAIN);
     }
 
-    /** How the given block is packed; null where it is taken as it lies. */
+    /** Packing of the given block, or null if it is not packed. */
     Packing packing(int block) {
         return block == cut.blocks() - 1 ? last : whole;
     }
@@ -112,12 +115,12 @@ final class AttentionOperand {
         return first.transposed() ? cut.length(block) : headDim;
     }
 
-    /** Its rows: terms of a product's sums. */
+    /** Rows of the given block, which are the terms of a product's sums. */
     long terms(int block) {
         return first.transposed() ? headDim : cut.length(block);
     }
 
-    /** Blocks of a head. */
+    /** Number of blocks of a head. */
     int blocks() {
         return cut.blocks();
     }
@@ -127,12 +130,12 @@ final class AttentionOperand {
         return address + ((long) head * cut.blocks() + block) * room;
     }
 
-    /** A block as it lies. */
+    /** Returns an unpacked block. */
     Matrix plain(int head, int block) {
         return source.at(head, block);
     }
 
-    /** Packs a block, if products take it packed, on the calling thread, which is the pool's {@code worker}. */
+    /** Packs a block, if it has a packing, on the calling thread, which has index {@code worker} in the pool. */
     void pack(int worker, int head, int block) {
         Packing packing = packing(block);
         if (packing != null) {

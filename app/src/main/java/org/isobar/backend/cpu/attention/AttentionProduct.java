@@ -8,20 +8,20 @@ import org.isobar.backend.cpu.onednn.Packing;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.device.ops.WriteMode;
 
-/** One of attention's products, of a block of left operands and a packed block of right ones. */
+/** A product of attention: a block of left operands times a block of right operands, packed or not. */
 final class AttentionProduct {
     private final BlockedRange left;
     private final AttentionOperand right;
-    /** For each {@link WriteMode} in turn: whole blocks, last ones on the right, on the left, on both sides. */
+    /** For each {@link WriteMode}: whole blocks, last right block, last left block, both last. */
     private final Matmul[] matmuls = new Matmul[4 * WriteMode.values().length];
 
     /**
-     * Has what it needs compiled.
+     * Compiles the product for all block sizes.
      *
-     * @param left   how the rows of the left operand are cut
-     * @param a      how a left operand lies
-     * @param c      how a result lies
-     * @param writes what may become of what a result was before
+     * @param left   blocks of the rows of the left operand
+     * @param a      layout of a left operand
+     * @param c      layout of a result
+     * @param writes the write modes that will be used
      */
     AttentionProduct(MatmulCache compiler, BlockedRange left, AttentionOperand right, Matrix a, Matrix c,
         WriteMode... writes) {
@@ -45,7 +45,7 @@ final class AttentionProduct {
             + (rightBlock == right.blocks() - 1 ? 1 : 0);
     }
 
-    /** Computes {@code c} from a block of left operands, {@code a}, and a block of right ones of the same head. */
+    /** Computes {@code c} from a block {@code a} of left operands and a block of right operands of the given head. */
     void run(int worker, Matrix c, Matrix a, int leftBlock, int head, int rightBlock, WriteMode write) {
         if (right.packing(rightBlock) == null) {
             OneDnn.product(c, left.length(leftBlock), right.columns(rightBlock), right.terms(rightBlock), a,

@@ -5,14 +5,14 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 
 /**
- * How attention shares out its scratch memory: parts that all threads see, and behind them parts that each thread has
- * for itself, the same for each. Parts are numbered; each begins with a cache line.
+ * Layout of attention's scratch memory: parts shared by all threads, followed by the private parts of each thread, with
+ * one layout for all threads. Parts are numbered; each starts at a cache line.
  *
- * @param shared where the shared parts begin, in bytes, and where the last one ends
- * @param own    where a thread's own parts begin, in bytes from where the first one begins, and where the last one ends
+ * @param shared byte offsets of the shared parts, then the end of the last one
+ * @param own    byte offsets of a thread's private parts from the first of them, then the end of the last one
  */
 record AttentionScratch(long[] shared, long[] own) {
-    /** Parts of the given sizes, in bytes. */
+    /** Creates a layout of parts of the given sizes, in bytes. */
     static AttentionScratch of(long[] shared, long[] own) {
         return new AttentionScratch(offsets(shared), offsets(own));
     }
@@ -25,23 +25,23 @@ record AttentionScratch(long[] shared, long[] own) {
         return offsets;
     }
 
-    /** All memory that it takes, in floats. */
+    /** Total size in floats. */
     long floats(int threads) {
         return (shared[shared.length - 1] + threads * own[own.length - 1]) / Float.BYTES;
     }
 
-    /** A shared part. */
+    /** Returns a shared part. */
     MemorySegment shared(MemorySegment memory, int part) {
         return memory.asSlice(shared[part], shared[part + 1] - shared[part]);
     }
 
-    /** Everything that a thread has for itself. */
+    /** Returns all private memory of a worker. */
     MemorySegment own(MemorySegment memory, int worker) {
         long bytes = own[own.length - 1];
         return memory.asSlice(shared[shared.length - 1] + worker * bytes, bytes);
     }
 
-    /** A part of what {@link #own(MemorySegment, int)} returned. */
+    /** Returns a part of the memory that {@link #own(MemorySegment, int)} returned. */
     MemorySegment part(MemorySegment own, int part) {
         return own.asSlice(this.own[part], this.own[part + 1] - this.own[part]);
     }

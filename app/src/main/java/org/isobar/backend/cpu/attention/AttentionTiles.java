@@ -6,12 +6,12 @@ import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.tensor.DType;
 
 /**
- * What one thread has for itself in attention's backward pass: tiles, (keys, queries), and sums, (keys, D). In single
- * precision weights take the place of scores, and their gradients likewise.
+ * Scratch memory of one thread in attention's backward pass: tiles, (keys, queries), and sums, (keys, D). In single
+ * precision, weights overwrite scores, and gradients of scores overwrite gradients of weights.
  *
- * @param space   where its parts lie
- * @param memory  all of them
- * @param blocks  how heads are cut
+ * @param space   layout of the parts
+ * @param memory  all parts
+ * @param blocks  the blocks of each head
  * @param dtype   of the weights and of the gradients of the scores
  * @param dropout of the weights
  */
@@ -74,7 +74,7 @@ record AttentionTiles(AttentionScratch space, MemorySegment memory, AttentionBlo
         return space.part(memory, part);
     }
 
-    /** Scores to masked weights and, behind them, gradients of the weights to those of the scores. */
+    /** Converts scores to masked weights, and gradients of the weights to gradients of the scores. */
     void softmax(MemorySegment references, MemorySegment deltas, int head, int queryBlock, int keyBlock) {
         part(REFERENCES).copyFrom(references);
         part(DELTAS).copyFrom(deltas);

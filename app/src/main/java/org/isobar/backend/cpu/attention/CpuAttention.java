@@ -12,20 +12,20 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Attention in single precision and in bfloat16. */
+/** Attention in single precision and in bfloat16, forward and backward. */
 public final class CpuAttention implements AttentionOps {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
     private final MatmulCache matmuls;
 
-    /** Attention on the threads of {@code pool}. */
+    /** Creates attention operations that run on the threads of {@code pool}. */
     public CpuAttention(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         this.pool = pool;
         this.workspace = workspace;
         this.matmuls = matmuls;
     }
 
-    /** Bytes for both halves of attention, of either type: a footprint does not say which. */
+    /** Bytes for the larger of all cases, forward and backward, F32 and BF16: a footprint does not contain the type. */
     public static long workspaceBytes(Footprint footprint, int threads) {
         return footprint.attention().stream().flatMap(shape -> Stream.of(DType.F32, DType.BF16).flatMap(dtype ->
                 Stream.of(AttentionForward.space(shape, dtype), AttentionBackward.space(shape, dtype))))

@@ -14,25 +14,25 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
 /**
- * Softmax over rows whose scores come in pieces: with a point of reference m and the sum of e^(score - m) so far, both
- * corrected when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). The first piece's
- * greatest score is the reference. Numbers of floating point being as exact far above one as near it, it remains that
- * until a score exceeds it by more than {@link #LEAP}: so later pieces are not searched for their greatest scores.
+ * Softmax over rows whose scores arrive in pieces. Keeps a reference m and the sum of e^(score - m), and corrects both
+ * when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). The initial reference is
+ * the maximum score of the first piece. Floating point is as precise far above one as near it, so the reference changes
+ * only when a score exceeds it by more than {@link #LEAP}. Later pieces then need no search for their maximum.
  */
 final class OnlineSoftmax {
-    /** Far from where sums of 2^LEAP, and products with them, overflow. */
+    /** Far below the exponent at which sums of 2^LEAP, and products with them, overflow. */
     private static final int LEAP = 40;
     private static final int ANY = Integer.MAX_VALUE - SoftmaxPower.ZERO;
 
     private final double scale;
-    /** Makes exponents of two of what is given. */
+    /** Factor from unscaled scores to exponents of two. */
     private final float factor;
-    /** Not scaled: the difference from a nearby score is exact, however large both are. */
+    /** Unscaled: the difference from a nearby score is exact, however large both are. */
     private final float[] references;
     /** One vector of partial sums for each row. */
     private final float[] sums;
 
-    /** For {@code rows} rows, nothing seen yet; scores are what is given times {@code scale}. */
+    /** Creates a softmax over {@code rows} rows without scores. Scores are multiplied by {@code scale}. */
     OnlineSoftmax(int rows, double scale) {
         this.scale = scale;
         factor = (float) (scale / Math.log(2));
@@ -42,10 +42,10 @@ final class OnlineSoftmax {
     }
 
     /**
-     * Makes weights, e^(score - m), of the next {@code count} scores of a row. Both lie in memory from element
-     * {@code first} on, whole vectors.
+     * Computes the weights e^(score - m) of the next {@code count} scores of a row. Both start at element {@code first}
+     * of their memory and extend to whole vectors.
      *
-     * @return the factor that corrects what was computed with the former m; 1 if m is the same
+     * @return the factor that corrects results computed with the previous m; 1 if m has not changed
      */
     float next(int row, MemorySegment scores, DType dtype, MemorySegment weights, int first, int count) {
         float former = references[row];
@@ -60,7 +60,10 @@ final class OnlineSoftmax {
         return correction;
     }
 
-    /** Returns whether no score exceeds m by more than {@code leap}; else the row's sum is as before. */
+    /**
+     * Computes weights. Returns false, and leaves the row's sum unchanged, if a score exceeds m by more than {@code
+     * leap}.
+     */
     private boolean weigh(int row, float m, float correction, int leap, MemorySegment scores, DType dtype,
         MemorySegment weights, int first, int count) {
         FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction);
@@ -90,7 +93,7 @@ final class OnlineSoftmax {
         return true;
     }
 
-    /** A score that is not a number is passed over here; its exponential spoils the row's sum all the same. */
+    /** Returns the maximum score, ignoring NaN. The exponential of a NaN score still makes the row's sum NaN. */
     private static float greatest(MemorySegment scores, int first, int count) {
         FloatVector top = FloatVector.broadcast(Lanes.F32, Float.NEGATIVE_INFINITY);
         int i = 0;

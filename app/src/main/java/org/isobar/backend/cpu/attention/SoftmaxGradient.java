@@ -10,25 +10,25 @@ import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
 /**
- * The way back through a softmax, for transposed tiles: rows belong to keys, columns to queries. Everything lies in one
- * piece of memory, whose bounds are so found good once in a loop: as segments of their own, the operands cost twice the
- * time. Where they lie is said in bytes.
+ * Softmax backward for transposed tiles: rows are keys, columns are queries. All operands are in one memory segment, so
+ * that its bounds are checked once per loop; with one segment per operand the loop took twice the time. Offsets are in
+ * bytes.
  *
- * @param memory     what they all lie in
- * @param scores     before they are scaled
- * @param dWeights   gradients of the weights
- * @param weightType of the weights
- * @param weights    where they go to; may be where the scores are
- * @param dtype      of the gradients of the scores
- * @param dScores    where they go to; may be where the gradients of the weights are
- * @param references for each query, what is added to its scaled scores to make them exponents of two
- * @param deltas     for each query, what is subtracted from the gradients of its weights
- * @param factor     scales scores
+ * @param memory     contains all operands
+ * @param scores     offset of the scores, unscaled
+ * @param dWeights   offset of the gradients of the weights
+ * @param weightType type of the weights
+ * @param weights    offset of the resulting weights; may equal that of the scores
+ * @param dtype      type of the gradients of the scores
+ * @param dScores    offset of the resulting gradients of the scores; may equal that of the gradients of the weights
+ * @param references offset of the value, per query, added to its scaled scores to obtain exponents of two
+ * @param deltas     offset of the value, per query, subtracted from the gradients of its weights
+ * @param factor     multiplies scores
  */
 record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType weightType, long weights,
     DType dtype, long dScores, long references, long deltas, float factor) {
 
-    /** Does it for the row that begins at element {@code first}: {@code count} queries, rounded up to vectors. */
+    /** Processes the row that starts at element {@code first}: {@code count} queries, rounded up to whole vectors. */
     void row(int first, int count) {
         int n = Math.ceilDiv(count, WIDTH) * WIDTH;
         int score = index(scores, DType.F32) + first;
@@ -50,9 +50,10 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         return Math.toIntExact(offset / dtype.bytes());
     }
 
-    // One loop for each pair of types. A single one, which asks for the types within, took 8 % longer in single
-    // precision even compiled for itself; and where a process has used both types, it made objects of its vectors. What
-    // the loops work on are parameters, in registers: fields would be read again after each store.
+    // There is one loop per pair of types. A single loop that tests the types inside took 8 % longer in single
+    // precision, even when compiled for one type. In a process that used both types, it allocated its vectors as
+    // objects. The loops take their operands as parameters, which stay in registers; fields would be read again after
+    // each store.
 
     @SuppressWarnings("checkstyle:ParameterNumber")
     private static void toFloats(MemorySegment memory, int scores, int dWeights, int weights, int dScores,

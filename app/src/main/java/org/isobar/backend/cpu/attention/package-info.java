@@ -1,2 +1,2 @@
-/** Attention on the CPU, block by block, forward and backward. */
+/** Attention on the CPU, forward and backward, computed in blocks of queries and keys. */
 package org.isobar.backend.cpu.attention;

@@ -105,7 +105,7 @@ public final class OneDnn {
      */
     public static void product(Matrix c, long m, long n, long k, Matrix a, Matrix b, WriteMode write) {
         int status;
-        long before = BLOCKED_BEFORE.get().address(); // the thread keeps the segment
+        long before = BLOCKED_BEFORE.get().address(); // the thread-local keeps the segment alive
         try {
             Functions.SET_OPENMP_THREADS.invokeExact(1);
             int masked = (int) Functions.MASK_SIGNALS.invokeExact(BLOCK, SIGNALS, before);
@@ -205,7 +205,7 @@ public final class OneDnn {
         return matrix.transposed() ? TRANSPOSED : PLAIN;
     }
 
-    @SuppressWarnings("restricted") // native code can crash the process; here is where it is trusted
+    @SuppressWarnings("restricted") // native code can crash the process; it is trusted here
     private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
         SymbolLookup symbols = SymbolLookup.loaderLookup().or(Linker.nativeLinker().defaultLookup());
         return Linker.nativeLinker().downcallHandle(symbols.findOrThrow(name), descriptor);

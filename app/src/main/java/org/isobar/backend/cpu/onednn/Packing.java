@@ -46,7 +46,7 @@ public final class Packing implements AutoCloseable {
             bytes = wanted.get_size();
             primitive = new Primitive(new reorder(copy), copy, cpu, workers,
                 new Primitive.Argument(OneDnn.FROM, plain), new Primitive.Argument(OneDnn.TO, wanted));
-            packed = new memory.desc(wanted); // last: nothing that may fail comes after it
+            packed = new memory.desc(wanted); // last, so that no later failure leaks it
         }
     }
 

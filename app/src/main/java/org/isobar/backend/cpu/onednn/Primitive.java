@@ -19,7 +19,7 @@ import org.isobar.backend.cpu.parallel.CpuWorkspace;
  * creates it; {@code java.lang.foreign} runs it without allocating.
  */
 final class Primitive implements AutoCloseable {
-    private static final long ARGUMENT_BYTES = 16; // dnnl_exec_arg_t: an int and, behind a gap, an address
+    private static final long ARGUMENT_BYTES = 16; // dnnl_exec_arg_t: an int, padding, an address
     private static final long OBJECT = 8;
 
     private final primitive compiled;

@@ -105,7 +105,7 @@ final class CpuLoss implements LossOps {
         int width = Math.toIntExact(prediction.shape().extent(3));
         long field = (long) height * width;
         double[] weights = LatitudeWeights.of(height);
-        MemorySegment errors = workspace.doubles(batch, channels); // of each sample and channel
+        MemorySegment errors = workspace.doubles(batch, channels); // per sample and channel
         pool.run(batch * channels, task -> {
             double sum = 0;
             for (int j = 0; j < height; j++) {

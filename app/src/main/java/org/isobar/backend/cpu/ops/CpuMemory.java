@@ -49,7 +49,7 @@ record CpuMemory(WorkerPool pool) implements MemoryOps {
     @Override
     public void cast(Tensor y, Tensor x) {
         if (y.dtype() == x.dtype()) {
-            copy(y, x); // as bytes: NaNs keep their bits, which loading them as floats may change
+            copy(y, x); // copies bytes: loading as floats may change the bits of NaNs
             return;
         }
         FloatView ys = FloatView.of(y);

@@ -44,7 +44,7 @@ final class CpuUpdate implements UpdateOps {
         AtomicBoolean finite = new AtomicBoolean(true);
         ChunkedRange.run(pool, gradient.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
             if (!unscale(slice(gradients, from, to), factor)) {
-                finite.setPlain(false); // every worker that writes this writes the same
+                finite.setPlain(false); // every worker that writes this writes false
             }
         });
         if (!finite.get()) {
@@ -65,7 +65,7 @@ final class CpuUpdate implements UpdateOps {
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
             FloatVector scaled = load(x, i, rest).mul(factor);
-            finite = finite.and(scaled.test(VectorOperators.IS_FINITE)); // lanes behind the end are zero
+            finite = finite.and(scaled.test(VectorOperators.IS_FINITE)); // lanes past the end are zero
             store(x, i, scaled, rest);
         }
         return finite.allTrue();

@@ -49,8 +49,8 @@ public record Tiling(long rows, long columns, int height, int width) {
     }
 
     /**
-     * Returns the tiles of a weight gradient. Its sums go over all tokens, and its operands do not stay in cache.
-     * Larger tiles read the operands, one of them transposed, less often.
+     * Returns the tiles of a weight gradient. Its sums go over all tokens, and its operands do not stay in cache. With
+     * larger tiles, the operands are read less often, and the left one is transposed less often.
      */
     public static Tiling gradient(long rows, long columns) {
         return first(8, of(rows, columns, 512, 512, LINE), of(rows, columns, 256, 512, LINE),

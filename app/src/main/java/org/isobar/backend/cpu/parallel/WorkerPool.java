@@ -9,7 +9,7 @@ import java.util.function.IntConsumer;
 
 /**
  * A fixed number of threads that run the tasks of one operation at a time, including the calling thread. Which thread
- * runs which task varies. Tasks are cut by tensor shape alone, so results do not depend on the number of threads.
+ * runs which task varies. Tasks are cut by tensor shape alone, so results do not depend on the threads.
  *
  * <p>An idle thread spins briefly before it parks: the next operation usually follows within microseconds, while waking
  * a thread takes tens of microseconds. The calling thread does not wait for parked threads.
@@ -75,7 +75,7 @@ public final class WorkerPool implements AutoCloseable {
         if (helpers.length > 0 && job.tasks > 1) {
             current = job;
             for (Thread helper : helpers) {
-                LockSupport.unpark(helper); // costs next to nothing while it is awake
+                LockSupport.unpark(helper); // nearly free while the thread is awake
             }
         }
         job.work(0);
@@ -104,7 +104,7 @@ public final class WorkerPool implements AutoCloseable {
                 Thread.onSpinWait();
             }
         } while (System.nanoTime() < deadline);
-        boolean interrupted = false; // an interrupted thread would not sleep; what it means is for the caller to say
+        boolean interrupted = false; // cleared because it prevents parking; restored below
         while (!condition.getAsBoolean()) {
             LockSupport.park();
             interrupted |= Thread.interrupted();
@@ -126,7 +126,7 @@ public final class WorkerPool implements AutoCloseable {
             while (helper.isAlive()) {
                 try {
                     helper.join();
-                } catch (InterruptedException interruption) { // they end soon: wait all the same
+                } catch (InterruptedException interruption) { // keep waiting: the threads end soon
                     interrupted = true;
                 }
             }
@@ -138,7 +138,7 @@ public final class WorkerPool implements AutoCloseable {
 
     /** The tasks of one operation. A thread that joins after all tasks were taken does nothing. */
     private static final class Job {
-        private static final int LINE = 16; // ints in a cache line, so that workers do not fight over one
+        private static final int LINE = 16; // ints per cache line; avoids false sharing between workers
         private final Thread caller = Thread.currentThread();
         private final Task body;
         private final int tasks;
@@ -176,7 +176,7 @@ public final class WorkerPool implements AutoCloseable {
 
         private void run(int worker, int task) {
             try {
-                body.run(worker, task); // after a failure too: another task may wait for this one
+                body.run(worker, task); // runs even after a failure: another task may wait for this one
             } catch (Throwable thrown) { // rethrown by the caller
                 failure.compareAndSet(null, thrown);
             }

@@ -10,14 +10,17 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
-/** Vectors of floats from and to memory that holds BF16, the upper halves of floats. Indices count elements. */
+/**
+ * Loads and stores of float vectors from and to memory that holds BF16, the upper 16 bits of floats. Indices count
+ * elements.
+ */
 public final class Bfloat16 {
     private static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Short> I16 =
         VectorSpecies.of(short.class, VectorShape.forBitSize(I32.vectorBitSize() / 2));
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
     private static final int SHIFT = 1;
-    /** Just less than half of what the lowest bit that is kept is worth. */
+    /** Added before truncation: just less than half of the lowest bit that is kept. */
     private static final int BELOW_HALF = 0x7FFF;
 
     private Bfloat16() { }
@@ -37,8 +40,8 @@ public final class Bfloat16 {
     }
 
     /**
-     * Rounds to nearest, ties to even; of no lane that is NaN. In innermost loops {@link #store} is more than the
-     * compiler takes in without making objects of vectors, and its care for the bits of NaN makes the difference.
+     * Stores with rounding to nearest, ties to even; lanes must not be NaN. In innermost loops, {@link #store} is too
+     * long for HotSpot to optimize without allocating vectors as objects, because it also preserves NaN bits.
      */
     public static void storeNumbers(MemorySegment halves, int index, FloatVector vector) {
         halves(vector).intoMemorySegment(halves, (long) index << SHIFT, ORDER);
@@ -49,12 +52,12 @@ public final class Bfloat16 {
         halves(quiet(vector)).intoMemorySegment(halves, (long) index << SHIFT, ORDER, mask.cast(I16));
     }
 
-    /** The first {@code count} lanes, which may be all; the others are zero. */
+    /** Loads the first {@code count} lanes, up to all of them; the others are zero. */
     public static FloatVector load(MemorySegment halves, int index, int count) {
         return load(halves, index, Lanes.below(0, count));
     }
 
-    /** Stores the first {@code count} lanes, which may be all. */
+    /** Stores the first {@code count} lanes, up to all of them. */
     public static void store(MemorySegment halves, int index, FloatVector vector, int count) {
         ShortVector rounded = halves(quiet(vector));
         if (count == Lanes.WIDTH) {
@@ -95,12 +98,12 @@ public final class Bfloat16 {
             .lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
     }
 
-    /** NaN with the bits that stay NaN when they are rounded. */
+    /** Sets bits in NaN lanes so that rounding keeps them NaN. */
     private static FloatVector quiet(FloatVector floats) {
         return floats.blend(Float.NaN, floats.test(VectorOperators.IS_NAN));
     }
 
-    /** A carry into the upper half rounds up; what follows the largest number is infinity. */
+    /** Rounds up by a carry into the upper half; the successor of the largest number is infinity. */
     private static ShortVector halves(FloatVector floats) {
         IntVector bits = floats.reinterpretAsInts();
         IntVector tie = bits.lanewise(VectorOperators.LSHR, Short.SIZE).and(1);

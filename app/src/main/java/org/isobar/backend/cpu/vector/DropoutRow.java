@@ -16,16 +16,19 @@ import org.isobar.device.ops.IndexSpan;
 import org.isobar.random.Philox;
 import org.isobar.tensor.Shape;
 
-/** Masks rows (innermost dimension) of a tensor, one after the other; for the use of one thread. */
+/** Applies dropout masks to the rows (innermost dimension) of a tensor, one row at a time. Not thread-safe. */
 public final class DropoutRow {
-    /** Elements whose random bits are worked out at a time: few enough for the innermost cache. */
+    /** Elements whose random bits are generated at a time; small enough for the L1 cache. */
     private static final int BLOCK = 1024;
     private static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
 
     private final Dropout dropout;
     private final Shape shape;
     private final int threshold;
-    /** A block's bits; with room for what precedes them in their counter block and for whole vectors behind. */
+    /**
+     * Random bits of a block, with space for preceding words of its first counter block and for whole vectors at the
+     * end.
+     */
     private final int[] bits = new int[BLOCK + VectorPhilox.STEP];
 
     public DropoutRow(Dropout dropout, Shape shape) {
@@ -34,12 +37,14 @@ public final class DropoutRow {
         threshold = (int) dropout.threshold();
     }
 
-    /** y = mask * x for row {@code row} of the tensor. */
+    /** Computes {@code y = mask * x} for row {@code row} of the tensor. */
     public void apply(MemorySegment y, MemorySegment x, long row) {
         apply(y, x, row, 0);
     }
 
-    /** y = mask * x for what of row {@code row} of the tensor begins at element {@code first}. */
+    /**
+     * Computes {@code y = mask * x} for a part of row {@code row} of the tensor that starts at element {@code first}.
+     */
     public void apply(MemorySegment y, MemorySegment x, long row, long first) {
         IndexSpan span = dropout.spans().getLast();
         long global = outerIndex(row) * span.extent() + span.start() + first * span.step();
@@ -50,7 +55,7 @@ public final class DropoutRow {
         }
     }
 
-    /** Row-major global index of a row: of all dimensions but the innermost. */
+    /** Row-major global index of a row, over all dimensions except the innermost. */
     private long outerIndex(long row) {
         long index = 0;
         long weight = 1;
@@ -64,7 +69,7 @@ public final class DropoutRow {
         return index;
     }
 
-    /** Works out the bits of {@code count} elements; returns where in {@link #bits} they begin. */
+    /** Generates the random bits of {@code count} elements. Returns the index in {@link #bits} at which they start. */
     private int fillBits(long first, long step, int count) {
         if (step == 1) {
             int offset = (int) (first & 3);

@@ -10,43 +10,43 @@ import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
 /**
- * A tensor of F32 or BF16 as kernels see it: in floats. F32 is seen where it lies; of BF16, parts are widened into
- * scratch memory, or written there and rounded once they are complete. The scratch is to be small enough for the
- * innermost cache, so that memory sees only what the tensor holds.
+ * A tensor of F32 or BF16 that kernels access as floats. F32 is accessed in place. Parts of a BF16 tensor are widened
+ * into scratch memory for reading; for writing, they are computed in scratch memory and rounded once complete. The
+ * scratch should fit in the L1 cache, so that only BF16 data moves to and from memory.
  *
- * @param memory all of the tensor
+ * @param memory the whole tensor
  * @param dtype  F32 or BF16
  */
 public record FloatView(MemorySegment memory, DType dtype) {
-    /** As many elements of BF16 as are gone over at once: widened, two of these fill half of an innermost cache. */
+    /** Elements of BF16 per chunk. Widened, two such chunks fill half of an L1 cache. */
     private static final long NARROW_CHUNK = 1 << 12;
 
     /**
-     * Bytes that operations take of scratch: two chunks of elements for each worker, or a row beside two sums over each
-     * of its columns in each chunk of rows.
+     * Bytes of scratch that operations need: two chunks of elements per worker, or a row per worker beside two sums per
+     * column for each chunk of rows.
      */
     public static long workspaceBytes(Footprint footprint, int threads) {
         long row = footprint.widestRow();
         return (threads * Math.max(2 * NARROW_CHUNK, row) + 2 * CpuWorkspace.CHUNKS * row) * Float.BYTES;
     }
 
-    /** The elements of {@code tensor}; shares memory. */
+    /** Returns a view of the elements of {@code tensor}; shares memory. */
     public static FloatView of(Tensor tensor) {
         assert tensor.dtype() == DType.F32 || tensor.dtype() == DType.BF16 : tensor;
         return new FloatView(HostStorage.of(tensor), tensor.dtype());
     }
 
-    /** How many elements are worked on at once where it does not matter how many. */
+    /** Elements per chunk for operations that work with any chunk size. */
     public long chunk() {
         return dtype == DType.F32 ? ChunkedRange.ELEMENTS : NARROW_CHUNK;
     }
 
-    /** Floats of scratch for parts of {@code elements} elements. */
+    /** Floats of scratch needed for parts of {@code elements} elements. */
     public long scratch(long elements) {
         return dtype == DType.F32 ? 0 : elements;
     }
 
-    /** Elements {@code from} to {@code to}, to be read: themselves, or in {@code scratch}. */
+    /** Returns elements {@code from} to {@code to} for reading, in place or widened into {@code scratch}. */
     public MemorySegment read(MemorySegment scratch, long from, long to) {
         MemorySegment room = room(scratch, from, to);
         if (dtype == DType.BF16) {
@@ -55,19 +55,19 @@ public record FloatView(MemorySegment memory, DType dtype) {
         return room;
     }
 
-    /** Where elements {@code from} to {@code to} are to be written before {@link #keep} is called. */
+    /** Returns memory to write elements {@code from} to {@code to} into; {@link #keep} then stores them. */
     public MemorySegment room(MemorySegment scratch, long from, long to) {
         return dtype == DType.F32 ? Lanes.slice(memory, from, to) : Lanes.slice(scratch, 0, to - from);
     }
 
-    /** Sees to it that elements {@code from} to {@code to} are what was written to their room. */
+    /** Stores elements {@code from} to {@code to} from the memory that {@link #room} returned. */
     public void keep(MemorySegment room, long from, long to) {
         if (dtype == DType.BF16) {
             Bfloat16.narrow(halves(from, to), room);
         }
     }
 
-    /** Elements {@code from} to {@code to}; shares memory. */
+    /** Returns a view of elements {@code from} to {@code to}; shares memory. */
     public FloatView part(long from, long to) {
         return new FloatView(memory.asSlice(from * dtype.bytes(), (to - from) * dtype.bytes()), dtype);
     }

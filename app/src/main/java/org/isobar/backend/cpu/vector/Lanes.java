@@ -11,13 +11,13 @@ import jdk.incubator.vector.VectorShuffle;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Vectors of this machine's width, to and from memory. Indices count elements. What does not fill a vector at the end
- * of a range is loaded and stored under a mask, so that it takes the same arithmetic as the rest.
+ * Loads, stores and reductions of vectors of this machine's width. Indices count elements. A partial vector at the end
+ * of a range is loaded and stored with a mask, so that it uses the arithmetic of full vectors.
  */
 public final class Lanes {
-    /** The widest vectors of this machine. */
+    /** The widest vectors of floats on this machine. */
     public static final VectorSpecies<Float> F32 = FloatVector.SPECIES_PREFERRED;
-    /** As many bits, in double precision. */
+    /** Vectors of doubles of that width. */
     public static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_PREFERRED;
     /** Floats in one vector. */
     public static final int WIDTH = F32.length();
@@ -27,7 +27,7 @@ public final class Lanes {
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
     private static final int SHIFT = 2;
 
-    /** The lane that is 8, 4, 2, 1 further on, cyclically. Constants, for the compiler folds only those. */
+    /** Rotations by 8, 4, 2 and 1 lanes. They are constants because HotSpot folds only constant shuffles. */
     private static final VectorShuffle<Float> BY_8 = VectorShuffle.iota(F32, 8 % WIDTH, 1, true);
     private static final VectorShuffle<Float> BY_4 = VectorShuffle.iota(F32, 4 % WIDTH, 1, true);
     private static final VectorShuffle<Float> BY_2 = VectorShuffle.iota(F32, 2 % WIDTH, 1, true);
@@ -35,7 +35,7 @@ public final class Lanes {
 
     private Lanes() { }
 
-    /** Elements {@code from} to {@code to} of an array of floats. */
+    /** Returns elements {@code from} to {@code to} of an array of floats. */
     public static MemorySegment slice(MemorySegment floats, long from, long to) {
         return floats.asSlice(from << SHIFT, (to - from) << SHIFT);
     }
@@ -45,7 +45,7 @@ public final class Lanes {
         return Math.toIntExact(floats.byteSize() >>> SHIFT);
     }
 
-    /** The lanes of a vector at {@code index} that lie below {@code end}. */
+    /** Mask of the lanes of a vector at {@code index} that are below {@code end}. */
     public static VectorMask<Float> below(int index, int end) {
         return F32.indexInRange(index, end);
     }
@@ -67,12 +67,12 @@ public final class Lanes {
         vector.intoMemorySegment(floats, (long) index << SHIFT, ORDER, mask);
     }
 
-    /** The first {@code count} lanes, which may be all; the others are zero. */
+    /** Loads the first {@code count} lanes, up to all of them; the others are zero. */
     public static FloatVector load(MemorySegment floats, int index, int count) {
         return load(floats, index, below(0, count));
     }
 
-    /** Stores the first {@code count} lanes, which may be all. */
+    /** Stores the first {@code count} lanes, up to all of them. */
     public static void store(MemorySegment floats, int index, FloatVector vector, int count) {
         if (count == WIDTH) {
             store(floats, index, vector);
@@ -81,18 +81,18 @@ public final class Lanes {
         }
     }
 
-    /** {@code F64.length()} floats as doubles. */
+    /** Loads {@code F64.length()} floats as doubles. */
     public static DoubleVector widen(MemorySegment floats, int index) {
         return (DoubleVector) FloatVector.fromMemorySegment(HALF, floats, (long) index << SHIFT, ORDER)
             .castShape(F64, 0);
     }
 
-    /** One float as a double. */
+    /** Loads one float as a double. */
     public static double scalar(MemorySegment floats, int index) {
         return floats.getAtIndex(ValueLayout.JAVA_FLOAT, index);
     }
 
-    /** Sum of the lanes, always in the same order; {@code reduceLanes} leaves the order open. */
+    /** Returns the sum of the lanes in a fixed order; {@code reduceLanes} does not specify its order. */
     public static float sum(FloatVector vector) {
         FloatVector sum = vector;
         if (WIDTH > 8) {

@@ -10,8 +10,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
 /**
- * Copies matrices with rows and columns exchanged, a square of vectors at a time: rows go into a buffer, columns are
- * gathered from it. Its rows are one element longer than a vector, so that a column's elements do not collide in cache.
+ * Copies a matrix transposed, one square of vectors at a time: rows are written to a buffer, and columns are gathered
+ * from it. Buffer rows are one element longer than a vector, so that the elements of a column do not conflict in cache.
  */
 public final class Transposition {
     private static final int STRIDE = WIDTH + 1;
@@ -20,8 +20,8 @@ public final class Transposition {
     private Transposition() { }
 
     /**
-     * Copies a matrix of {@code rows} rows and {@code columns} columns that begins at element {@code fromFirst} of
-     * {@code from}, its rows {@code fromStride} elements apart, into the columns of one in {@code to}.
+     * Copies a matrix of {@code rows} rows and {@code columns} columns into the columns of a matrix in {@code to}. The
+     * source starts at element {@code fromFirst} of {@code from}; its rows are {@code fromStride} elements apart.
      */
     public static void copy(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
         long fromStride, int rows, int columns) {

@@ -4,20 +4,20 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
-/** Elementary functions of whole vectors. Each is one straight line of instructions, with no branch and no table. */
+/** Elementary functions on whole vectors. Each is straight-line code without branches or tables. */
 public final class VectorMath {
     private static final float LOG2_E = 0x1.715476p0f;
-    /** The upper nine bits of ln 2, so that small integers times it are exact, and what is left. */
+    /** The upper nine bits of ln 2, so that products with small integers are exact, and the remainder. */
     private static final float LN2_UPPER = 0.693359375f;
     private static final float LN2_LOWER = -2.12194440e-4f;
-    /** Added to a small number, leaves its nearest integer in the lowest bits of the sum: 1.5 * 2^23. */
+    /** 1.5 * 2^23. Adding it to a small number leaves the nearest integer in the lowest bits of the sum. */
     private static final float ROUND = 0x1.8p23f;
     private static final int MANTISSA_BITS = 23;
-    /** Smallest argument whose exponential is a normal number, and largest whose exponential is finite. */
+    /** Smallest argument whose exponential is a normal number, and largest argument whose exponential is finite. */
     private static final float EXP_LOWEST = -0x1.5d589ep6f;
     private static final float EXP_HIGHEST = 0x1.62e42ep6f;
 
-    /** e^r is 1 + r + r^2 s(r); these are the coefficients of s, from r^4 to the constant. */
+    /** Coefficients of s in e^r = 1 + r + r^2 s(r), from that of r^4 to the constant. */
     private static final float EXP_6 = 0x1.6a2432p-10f;
     private static final float EXP_5 = 0x1.1239e2p-7f;
     private static final float EXP_4 = 0x1.5558f2p-5f;
@@ -25,22 +25,22 @@ public final class VectorMath {
     private static final float EXP_2 = 0x1.fffffcp-2f;
 
     private static final int SIGN = 0x80000000;
-    /** Here -x^2 / (2 ln 2) is nearest to -125, where {@link #bellPower} is zero. */
+    /** Argument at which -x^2 / (2 ln 2) rounds to -125, where {@link #bellPower} is zero. */
     private static final float TAIL_ENDS = -13.164f;
-    /** ROUND, and the exponent of a quarter in its lowest bits. */
+    /** ROUND plus the biased exponent of 1/4. */
     private static final float ROUND_TO_POWER = ROUND + 125;
-    /** The substitution q = 2 / (71/32 + |x|), and twice the q about which a polynomial in it is taken. */
+    /** Constant of the substitution q = 2 / (71/32 + |x|), and twice the q about which its polynomial is expanded. */
     private static final float TAIL_SHIFT = 71f / 32;
     private static final float TAIL_CENTRE = 107f / 128;
 
     private VectorMath() { }
 
     /**
-     * e^x within one unit in the last place. Zero where the result would not be a normal number, infinite where it
-     * would overflow, NaN for NaN.
+     * Returns e^x within one unit in the last place: zero where the result would be subnormal or smaller, infinity
+     * where it would overflow, NaN for NaN.
      *
-     * <p>x = n ln 2 + r with |r| at most ln 2 / 2; e^r = 1 + r + r^2 s(r), where s is the polynomial of degree four
-     * with the smallest greatest relative error (2^-28 of e^r); n is added to the exponent's bits.
+     * <p>x = n ln 2 + r with |r| at most ln 2 / 2; e^r = 1 + r + r^2 s(r), where s is the minimax polynomial of degree
+     * four (maximum relative error 2^-28 of e^r); n is added to the exponent bits.
      */
     static FloatVector exp(FloatVector x) {
         VectorSpecies<Float> species = x.species();
@@ -64,40 +64,40 @@ public final class VectorMath {
     }
 
     /**
-     * -|x|, or, if that is less, the argument at which {@link #bellPower} is zero; NaN for NaN. The first of the steps
-     * to a tail of the normal distribution Phi,
-     * {@code 1 - Phi(|x|) = bellPower * normalTail}, which is within two units in the last place wherever it is a
-     * normal number (1.91 at worst). The error function is its other face, {@code erf(x / sqrt(2)) = 2 Phi(x) - 1}.
+     * Returns -|x|, clamped from below at the argument where {@link #bellPower} is zero; NaN for NaN. This is the first
+     * step towards a tail of the normal distribution Phi, {@code 1 - Phi(|x|) = bellPower * normalTail}, which is
+     * within two units in the last place wherever it is a normal number (1.91 at worst). The error function follows
+     * from {@code erf(x / sqrt(2)) = 2 Phi(x) - 1}.
      *
-     * <p>1 - Phi(|x|) = e^(-x^2 / 2) R(|x|), where R, Mills' ratio over sqrt(2 pi), falls slowly. The exponential is
-     * 2^n (1 + w); R is q (1 + P(q)) / 4 with q = 2 / (71/32 + |x|). The substitution follows Shepherd and Laframboise,
-     * "Chebyshev approximation of (1+2x) exp(x^2) erfc(x)", Mathematics of Computation 36 (1981). So there are few
-     * roundings on the way: the result is q + q (w + P + w P), rounded once, and times a power of two. What q has lost
-     * in two roundings is known, and makes up for itself in w and in P.
+     * <p>1 - Phi(|x|) = e^(-x^2 / 2) R(|x|), where R, Mills' ratio over sqrt(2 pi), decreases slowly. The exponential
+     * is 2^n (1 + w); R is q (1 + P(q)) / 4 with q = 2 / (71/32 + |x|). The substitution follows Shepherd and
+     * Laframboise, "Chebyshev approximation of (1+2x) exp(x^2) erfc(x)", Mathematics of Computation 36 (1981). This
+     * needs few roundings: the result is q + q (w + P + w P), rounded once, times a power of two. The error of q from
+     * its two roundings is known; w and P compensate for it.
      *
-     * <p>The steps are methods of their own for the sake of those who want some of them for more than one purpose.
+     * <p>The steps are separate methods because some callers use a step's result more than once.
      */
     public static FloatVector tailArgument(FloatVector x) {
         FloatVector a = x.reinterpretAsInts().or(SIGN).reinterpretAsFloats();
         return a.blend(TAIL_ENDS, a.compare(VectorOperators.LT, TAIL_ENDS));
     }
 
-    /** The integer n nearest to -a^2 / (2 ln 2), in the lowest bits, for a {@link #tailArgument}. */
+    /** Returns the integer n nearest to -a^2 / (2 ln 2), in the lowest bits, for a {@link #tailArgument} a. */
     public static FloatVector bellExponent(FloatVector a) {
         VectorSpecies<Float> species = a.species();
         return a.mul(a).fma(FloatVector.broadcast(species, LOG2_E / -2),
             FloatVector.broadcast(species, ROUND_TO_POWER));
     }
 
-    /** 2^n / 4 for a {@link #bellExponent}; zero for n = -125. */
+    /** Returns 2^n / 4 for a {@link #bellExponent}; zero for n = -125. */
     public static FloatVector bellPower(FloatVector exponent) {
         return exponent.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS).reinterpretAsFloats();
     }
 
     /**
-     * w in e^((c - a^2) / 2) = 2^n (1 + w), for a {@link #tailArgument}, its {@link #bellExponent} and a small c. As in
-     * {@link #exp}, with r = a^2 + 2 n ln 2 - c, of which a fused product makes the first two terms without rounding
-     * the square.
+     * Returns w in e^((c - a^2) / 2) = 2^n (1 + w), for a {@link #tailArgument} a, its {@link #bellExponent} and a
+     * small c. Works like {@link #exp}, with r = a^2 + 2 n ln 2 - c. A fused multiply-add computes the first two terms
+     * without rounding the square.
      */
     public static FloatVector bellExcess(FloatVector a, FloatVector exponent, FloatVector c) {
         VectorSpecies<Float> species = a.species();
@@ -112,13 +112,16 @@ public final class VectorMath {
         return s.mul(r).fma(r, r.mul(FloatVector.broadcast(species, -0.5f)));
     }
 
-    /** q = 2 / (71/32 + |a|) for a {@link #tailArgument}. */
+    /** Returns q = 2 / (71/32 + |a|) for a {@link #tailArgument} a. */
     public static FloatVector tailQuotient(FloatVector a) {
         VectorSpecies<Float> species = a.species();
         return FloatVector.broadcast(species, -2).div(a.sub(FloatVector.broadcast(species, TAIL_SHIFT)));
     }
 
-    /** c = 2 - q (71/32 + |a|), which is small: a {@link #tailQuotient} is to be greater by q c / 2. */
+    /**
+     * Returns the small number c = 2 - q (71/32 + |a|). The exact value of a {@link #tailQuotient} q is greater by q c
+     * / 2.
+     */
     public static FloatVector tailRemainder(FloatVector a, FloatVector q) {
         VectorSpecies<Float> species = a.species();
         FloatVector shift = FloatVector.broadcast(species, TAIL_SHIFT);
@@ -128,9 +131,9 @@ public final class VectorMath {
     }
 
     /**
-     * (1 - Phi(|a|)) / {@link #bellPower} of a {@link #tailQuotient}, its {@link #tailRemainder} c, and the
-     * {@link #bellExcess} with that c. The polynomial is of degree ten, with the smallest greatest relative error of R
-     * (2^-27).
+     * Returns (1 - Phi(|a|)) / {@link #bellPower}, given the {@link #tailQuotient} q, its {@link #tailRemainder} c, and
+     * the {@link #bellExcess} with that c. The polynomial is the minimax polynomial of degree ten (maximum relative
+     * error 2^-27 of R).
      */
     public static FloatVector normalTail(FloatVector q, FloatVector c, FloatVector excess) {
         VectorSpecies<Float> species = q.species();

@@ -8,19 +8,22 @@ import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.random.Philox;
 
-/** {@link Philox#block}, one counter in each 64-bit lane. */
+/** Vectorized {@link Philox#block}, with one counter in each 64-bit lane. */
 final class VectorPhilox {
     private static final VectorSpecies<Long> I64 = LongVector.SPECIES_PREFERRED;
     private static final VectorShuffle<Long> FIRST_PAIRS = VectorShuffle.makeZip(I64, 0);
     private static final VectorShuffle<Long> LAST_PAIRS = VectorShuffle.makeZip(I64, 1);
     private static final long LOW = 0xFFFFFFFFL;
 
-    /** Words that are made at a time; a multiple of four. */
+    /** Words generated per step; a multiple of four. */
     static final int STEP = 4 * I64.length();
 
     private VectorPhilox() { }
 
-    /** Fills {@code words} with those of consecutive counter blocks: the first {@code count}, rounded up to steps. */
+    /**
+     * Fills {@code words} with the output of consecutive counter blocks: {@code count} words, rounded up to whole
+     * steps.
+     */
     static void fill(Philox.Key key, long firstBlock, int[] words, int count) {
         for (int at = 0; at < count; at += STEP) {
             step(key, firstBlock + at / 4, words, at);

@@ -7,10 +7,11 @@ import jdk.incubator.vector.FloatVector;
 import org.isobar.tensor.DType;
 
 /**
- * As many vectors as one has lanes: a square whose rows and columns can be exchanged. For the use of one thread.
+ * A square buffer of as many vectors as a vector has lanes, which can be transposed. Not thread-safe.
  *
- * <p>To zip the upper half of the rows with the lower one moves the element at place i of all to where i's bits,
- * rotated by one, point. As many times as half of i has bits, row and column have changed places.
+ * <p>Zipping the upper half of the rows with the lower half moves the element at index i to the index whose bits are
+ * those of i rotated by one. After as many zips as a row index has bits, half of those of i, rows and columns are
+ * exchanged.
  */
 public final class VectorSquare {
     private static final FloatVector FIRST_PAIRS = pairs(0);
@@ -19,7 +20,10 @@ public final class VectorSquare {
     private float[] rows = new float[WIDTH * WIDTH];
     private float[] zipped = new float[WIDTH * WIDTH];
 
-    /** Fills rows {@code first} to {@code end}: {@code count} elements each, {@code stride} apart in memory. */
+    /**
+     * Fills rows {@code first} to {@code end} with {@code count} elements each; rows are {@code stride} apart in
+     * memory.
+     */
     public void read(int first, int end, FloatView from, int index, int stride, int count) {
         int at = index;
         for (int row = first; row < end; row++, at += stride) {
@@ -31,7 +35,10 @@ public final class VectorSquare {
         }
     }
 
-    /** Stores rows {@code first} to {@code end}, {@code count} elements of each, {@code stride} apart in memory. */
+    /**
+     * Stores {@code count} elements of each of rows {@code first} to {@code end}; rows are {@code stride} apart in
+     * memory.
+     */
     public void write(int first, int end, FloatView to, int index, int stride, int count) {
         int at = index;
         for (int row = first; row < end; row++, at += stride) {
@@ -44,7 +51,7 @@ public final class VectorSquare {
         }
     }
 
-    /** Makes columns of the rows. */
+    /** Exchanges rows and columns. */
     public void transpose() {
         for (int side = 1; side < WIDTH; side *= 2) {
             zip(zipped, rows);
@@ -54,7 +61,7 @@ public final class VectorSquare {
         }
     }
 
-    /** Where, in a vector and the one behind it, the pairs lie that begin with lane {@code first}. */
+    /** Lane indices, in two consecutive vectors, that interleave them pairwise starting at lane {@code first}. */
     private static FloatVector pairs(int first) {
         float[] lanes = new float[WIDTH];
         for (int i = 0; i < WIDTH; i++) {
