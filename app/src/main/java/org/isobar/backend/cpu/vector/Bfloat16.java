@@ -41,7 +41,7 @@ public final class Bfloat16 {
 
     /**
      * Stores with rounding to nearest, ties to even; lanes must not be NaN. In innermost loops, {@link #store} is too
-     * long for HotSpot to optimize without allocating vectors as objects, because it also preserves NaN bits.
+     * long for HotSpot to optimize without allocating vectors as objects, because it also handles NaN.
      */
     public static void storeNumbers(MemorySegment halves, int index, FloatVector vector) {
         halves(vector).intoMemorySegment(halves, (long) index << SHIFT, ORDER);
@@ -98,7 +98,7 @@ public final class Bfloat16 {
             .lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
     }
 
-    /** Sets bits in NaN lanes so that rounding keeps them NaN. */
+    /** Replaces NaN lanes with a NaN whose bits survive rounding. */
     private static FloatVector quiet(FloatVector floats) {
         return floats.blend(Float.NaN, floats.test(VectorOperators.IS_NAN));
     }
