@@ -5,11 +5,11 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelVariant;
 
-/** Every way in which a kernel may be compiled, but for widths of norms that no preset has. */
+/** Every variant in which a kernel may be compiled, except those for norm widths that no preset has. */
 final class AllKernelVariants {
     private AllKernelVariants() { }
 
-    /** Of all kernels, each variant once. */
+    /** The variants of all kernels, each listed once. */
     static List<KernelVariant> all() {
         return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),
             CudaGelu.variants(), CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(),

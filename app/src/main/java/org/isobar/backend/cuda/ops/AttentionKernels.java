@@ -18,20 +18,20 @@ import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 
-/** The tiled kernels of attention: which there are, how they are compiled, how much shared memory they are given. */
+/** The tiled kernels of attention: which variants exist, how each is compiled and how much shared memory it needs. */
 final class AttentionKernels {
-    /** Numbers of channels that there are tiles for. */
+    /** The head sizes (channels per head) that tiled kernels exist for. */
     static final List<Integer> HEAD_DIMS = List.of(32, 48, 64, 80, 96, 128);
 
-    /** Dynamic shared memory that a kernel has without being asked. */
+    /** Dynamic shared memory, in bytes, that a kernel may use without opting in to more. */
     private static final int GRANTED_BYTES = 48 << 10;
-    /** lse and delta of a query, in single precision. */
+    /** Bytes of lse and delta of one query, in single precision. */
     private static final int STATISTICS_BYTES = 8;
 
-    /** A kernel that passes over tiles. */
+    /** A kernel that iterates over tiles. */
     enum Pass { FORWARD, BACKWARD_QUERIES, BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC }
 
-    /** Whether weights are dropped. */
+    /** Whether attention weights are dropped. */
     enum Masking {
         NONE, DROPOUT;
 
@@ -40,7 +40,7 @@ final class AttentionKernels {
         }
     }
 
-    /** One way in which such a kernel is compiled. */
+    /** One variant in which such a kernel is compiled. */
     record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking) {
         private boolean isFull() {
             return dtype == DType.F32 && single == SinglePrecision.FULL;
@@ -54,7 +54,7 @@ final class AttentionKernels {
             };
         }
 
-        /** Dynamic shared memory: own tiles, two stages of two tiles that pass by, and what else the kernel has. */
+        /** Dynamic shared memory: the block's own tiles, two stages of two streamed tiles, and the kernel's extras. */
         int sharedBytes() {
             AttentionTiling tiling = tiling();
             int own = pass == Pass.FORWARD ? 1 : 2;
@@ -93,7 +93,7 @@ final class AttentionKernels {
         this.kernels = kernels;
     }
 
-    /** The kernel, ready to be launched with as much dynamic shared memory as it needs. */
+    /** Returns the kernel, ready to be launched with the dynamic shared memory that it needs. */
     LoadedKernel of(Variant variant) {
         return loaded.computeIfAbsent(variant, this::load);
     }
@@ -105,7 +105,7 @@ final class AttentionKernels {
         return kernel;
     }
 
-    /** Lets a kernel be launched with the given dynamic shared memory. */
+    /** Allows a kernel to be launched with the given amount of dynamic shared memory. */
     static void grant(LoadedKernel kernel, int sharedBytes) {
         if (sharedBytes > GRANTED_BYTES) {
             Cuda.check(cuFuncSetAttribute(kernel.function(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -113,12 +113,12 @@ final class AttentionKernels {
         }
     }
 
-    /** The kernel that gradients of the queries are added up by. */
+    /** The kernel that sums the gradient of the queries. */
     static Pass keysPass(QueryGradient gradient) {
         return gradient == QueryGradient.ATOMIC ? Pass.BACKWARD_KEYS_ATOMIC : Pass.BACKWARD_KEYS;
     }
 
-    /** All that {@link #of} may be asked for. */
+    /** Every variant that {@link #of} accepts. */
     static List<Variant> variants() {
         List<Variant> variants = new ArrayList<>();
         for (DType dtype : TypedKernel.TYPES) {

@@ -4,15 +4,15 @@ import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.IndexSpan;
 
-/** Dropout of attention's weights as arguments of its kernels, in the order of {@code MASK_PARAMETERS}. */
+/** Passes dropout of attention weights to kernels, as arguments in the order of {@code MASK_PARAMETERS}. */
 final class AttentionMask {
     private AttentionMask() { }
 
     /**
-     * Passes key, stream, global index of the first element, distance of neighbours among samples, heads, queries and
-     * keys, threshold and scale.
+     * Passes key, stream, global index of the first element, strides of the sample, head, query and key dimensions,
+     * threshold and scale.
      *
-     * @param dropout over (B, H, Tq, Tk), or none
+     * @param dropout the mask over (B, H, Tq, Tk), or none
      */
     static KernelLauncher pass(KernelLauncher launcher, Dropout dropout) {
         boolean none = dropout.isNone();

@@ -3,26 +3,27 @@ package org.isobar.backend.cuda.ops;
 import java.util.List;
 
 /**
- * How a kernel of attention cuts its work: sizes of tiles as definitions of {@code attention_tiles.cuh}.
+ * Tile sizes of an attention kernel, passed to it as definitions of {@code attention_tiles.cuh}.
  *
- * <p>A warp owns 16 {@code rowTiles} tokens. With more of them it reads the tiles that pass by less often, but needs
+ * <p>A warp owns 16 {@code rowTiles} tokens. With more row tiles a warp reads the streamed tiles less often, but needs
  * more registers: for each row tile and channel, a lane has half a register for every sum and a quarter (in single
- * precision half) for every operand that is kept. No kernel may spill, and none takes more than the 99 KB of shared
- * memory that a block may have on every device from 8.0 on; so large heads have smaller tiles, read operands again
- * rather than keep them, or have one row tile and twice the warps. Two blocks of four warps, or one of eight, fill the
- * registers of a multiprocessor. The same sizes serve every device; code for 10.0 takes the most registers.
+ * precision half) for every operand that it keeps. No kernel may spill registers. No kernel takes more than the 99 KB
+ * of shared memory that a block may have on every device from compute capability 8.0 on. Large heads therefore use
+ * smaller tiles, read operands again instead of keeping them, or use one row tile and twice the warps. Two blocks of
+ * four warps, or one block of eight, fill the registers of a multiprocessor. All devices use the same sizes; code for
+ * compute capability 10.0 takes the most registers.
  *
- * @param rowTiles of 16 tokens that each warp owns
- * @param warps    of a block
- * @param columns  tokens of a tile that passes by
+ * @param rowTiles row tiles of 16 tokens that each warp owns
+ * @param warps    warps per block
+ * @param columns  tokens of a streamed tile
  * @param kept     how many of the block's own operands stay in registers
- * @param blocks   to a multiprocessor, at least
+ * @param blocks   minimum number of resident blocks per multiprocessor
  */
 record AttentionTiling(int rowTiles, int warps, int columns, int kept, int blocks) {
-    /** Threads of a warp. */
+    /** Threads per warp. */
     private static final int WARP = 32;
 
-    /** Tokens that a block owns. */
+    /** Returns the number of tokens that a block owns. */
     int rows() {
         return 16 * rowTiles * warps;
     }
@@ -31,13 +32,13 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         return warps * WARP;
     }
 
-    /** As preprocessor definitions. */
+    /** Returns the sizes as preprocessor definitions. */
     List<String> defines() {
         return List.of("ROW_TILES=" + rowTiles, "WARPS=" + warps, "COLUMNS=" + columns, "KEPT=" + kept,
             "RESIDENT_BLOCKS=" + blocks);
     }
 
-    /** Of {@code attention_forward.cu}, for elements of the given size and heads of the given number of channels. */
+    /** Tiling of {@code attention_forward.cu} for the given element size in bytes and channels per head. */
     static AttentionTiling forward(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48, 64 -> new AttentionTiling(2, 4, 64, 1, 2);
@@ -53,7 +54,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         };
     }
 
-    /** Of {@code attention_backward_queries.cu}. */
+    /** Tiling of {@code attention_backward_queries.cu}. */
     static AttentionTiling backwardQueries(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48, 64 -> new AttentionTiling(2, 4, 64, 2, 2);
@@ -72,7 +73,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         };
     }
 
-    /** Of {@code attention_backward_keys.cu}. */
+    /** Tiling of {@code attention_backward_keys.cu}. */
     static AttentionTiling backwardKeys(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48 -> new AttentionTiling(2, 4, 64, 2, 2);
@@ -92,7 +93,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         };
     }
 
-    /** Of all kernels without tensor cores: their products are long code, so as few as may be are unrolled. */
+    /** Tiling of all kernels without tensor cores. Tiles are small because their unrolled products are long code. */
     static AttentionTiling withoutTensorCores(int headDim) {
         return new AttentionTiling(1, headDim < 128 ? 4 : 2, 16, 0, 2);
     }

@@ -7,15 +7,15 @@ import static org.bytedeco.cuda.global.cublas.cublasLtGetStatusString;
 import org.bytedeco.javacpp.BytePointer;
 import org.isobar.backend.cuda.driver.CudaException;
 
-/** What every call of cuBLASLt goes through. */
+/** Error checking of cuBLASLt calls. */
 final class CublasLt {
     private CublasLt() { }
 
     /**
-     * Checks the result of a call of cuBLASLt.
+     * Checks the status that a cuBLASLt call returned.
      *
-     * @param call its name, or what was to be computed
-     * @throws CudaException if it failed
+     * @param call name of the call, or what it was to compute
+     * @throws CudaException if the call failed
      */
     static void check(int status, Object call) {
         if (status != CUBLAS_STATUS_SUCCESS) {

@@ -18,12 +18,12 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * The three products of a linear layer, by cuBLASLt. Sums are accumulated in single precision. The first call of a
- * product decides how it is computed; later calls of the same shape, types and alignment allocate nothing. cuBLASLt
- * adds a bias before it rounds the sum.
+ * The three matrix products of a linear layer, by cuBLASLt. Sums are accumulated in single precision. The first call of
+ * a product selects its algorithm; later calls with equal shape, types and alignment allocate nothing. cuBLASLt adds a
+ * bias before it rounds the sum.
  */
 final class CublasLtGemm implements AutoCloseable {
-    /** cuBLASLt's heuristic is told the alignment of every operand except the bias, which it assumes to be aligned. */
+    /** cuBLASLt's heuristic takes the alignment of every operand except the bias, which it assumes to be aligned. */
     private static final int BIAS_ALIGNMENT = 16;
 
     private final OpResources context;
@@ -36,40 +36,40 @@ final class CublasLtGemm implements AutoCloseable {
     private final DevicePointer pointerC = new DevicePointer();
     private final DevicePointer workspace = new DevicePointer();
 
-    /** Products on the stream of the context's launcher. */
+    /** Creates products that run on the stream of the context's launcher. */
     CublasLtGemm(OpResources context) {
         this.context = context;
         CublasLt.check(cublasLtCreate(handle), "cublasLtCreate");
     }
 
-    /** Bytes of workspace that products may need: the same for all. */
+    /** Bytes of workspace that a product may need; one size for all products. */
     static long workspaceBytes(Footprint footprint) {
         return MatmulAlgorithm.MOST_WORKSPACE;
     }
 
-    /** What computes products of tensors of that type, in words. */
+    /** Describes in words what computes products of tensors of the given type. */
     String description(DType compute) {
         return "products: cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion()) + " in "
             + context.options().operands(compute) + ", which adds biases";
     }
 
-    /** {@code dx = dy W}, overwriting or adding. */
+    /** Computes {@code dx = dy W}, overwriting dx or adding to it. */
     void backwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
         multiply(key(MatmulKey.Kind.INPUT_GRADIENT, weight, dy, dx, dy.shape().extent(-1), write), weight, dy, dx, 0);
     }
 
-    /** {@code dW += dy^T x}. */
+    /** Computes {@code dW += dy^T x}. */
     void backwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
         multiply(key(MatmulKey.Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), WriteMode.ADD), x, dy, dWeight,
             0);
     }
 
-    /** {@code y = x W^T}. */
+    /** Computes {@code y = x W^T}. */
     void forward(Tensor y, Tensor x, Tensor weight) {
         multiply(forwardKey(y, x, weight), weight, x, y, 0);
     }
 
-    /** {@code y = x W^T + b}. */
+    /** Computes {@code y = x W^T + b}. */
     void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
         if (MatmulKey.alignment(bias) < BIAS_ALIGNMENT) {
             throw new IllegalArgumentException("a bias begins at a multiple of " + BIAS_ALIGNMENT + " bytes, not at "
@@ -87,7 +87,7 @@ final class CublasLtGemm implements AutoCloseable {
             MatmulKey.Ending.PLAIN, write, MatmulKey.alignment(a), MatmulKey.alignment(b), MatmulKey.alignment(c));
     }
 
-    /** @param bias its address, 0 if none is added */
+    /** @param bias address of the bias, 0 if no bias is added */
     private void multiply(MatmulKey key, Tensor a, Tensor b, Tensor c, long bias) {
         MatmulPlan plan = plan(key, bias);
         MatmulAlgorithm algorithm = plan.algorithm();
@@ -112,7 +112,7 @@ final class CublasLtGemm implements AutoCloseable {
         return plan;
     }
 
-    /** How many kinds of product have been computed so far. */
+    /** Number of distinct products (matmul plans) computed so far. */
     int plans() {
         return plans.size();
     }

@@ -15,7 +15,7 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Attention by tiled kernels where they exist for the head size, else by plain kernels for any size. */
+/** Attention: tiled kernels for the head sizes that have them, plain kernels for any other size. */
 final class CudaAttention implements AttentionOps {
     private final TiledAttention tiled;
     private final PlainAttention plain;
@@ -52,7 +52,7 @@ final class CudaAttention implements AttentionOps {
         return headDim <= Integer.MAX_VALUE && AttentionKernels.HEAD_DIMS.contains((int) headDim);
     }
 
-    /** Which kernels run for those extents and that type, in words: a line for each size of heads. */
+    /** Describes which kernels run for those extents and that type, one line per head size. */
     List<String> description(Collection<AttentionShape> shapes, DType compute) {
         return shapes.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
             .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
@@ -60,14 +60,14 @@ final class CudaAttention implements AttentionOps {
                 : "plain kernels in single precision, because no tiled kernel has this size")).toList();
     }
 
-    /** Every way in which its kernels may be compiled. */
+    /** Every variant in which the kernels of attention may be compiled. */
     static List<KernelVariant> variants() {
         List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants());
         variants.addAll(PlainAttention.variants());
         return variants;
     }
 
-    /** What it needs besides its arguments. */
+    /** Bytes of workspace that attention needs. */
     static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
         return footprint.attention().stream().mapToLong(shape -> Math.max(
             hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape, gradient) : 0,

@@ -10,13 +10,13 @@ import org.isobar.device.Footprint;
 import org.isobar.tensor.Tensor;
 
 /**
- * Gradients of biases, and what all sums over rows have in common: blocks sum chunks of rows, in number given by the
- * shape alone, and a second kernel adds up the chunks.
+ * Gradients of biases, and the scheme of all sums over rows: blocks sum chunks of rows, and a second kernel sums the
+ * chunks. The number of chunks depends on the shape alone.
  */
 final class CudaColumnSums {
-    /** Of a block. */
+    /** Threads per block. */
     static final int THREADS = 256;
-    /** Columns of a block. */
+    /** Columns per block. */
     private static final int TILE = 256;
     private static final long FEWEST_ROWS = 32;
     private static final long MOST_CHUNKS = 256;
@@ -57,7 +57,7 @@ final class CudaColumnSums {
         add(gradient, gradient, partial, chunks, gradient.elements());
     }
 
-    /** The same of two gradients of one width, whose partial sums lie side by side. */
+    /** Adds to two gradients of equal width, whose partial sums lie side by side, the sums over the chunks. */
     void add(Tensor first, Tensor second, long partial, long chunks) {
         add(first, second, partial, chunks, 2 * first.elements());
     }
@@ -67,17 +67,17 @@ final class CudaColumnSums {
             .int64(columns).int32(chunks).launch(Math.ceilDiv(columns, FINISHING_COLUMNS), FINISHING_THREADS);
     }
 
-    /** How rows are dealt to blocks. */
+    /** Assignment of rows to blocks. */
     record Chunks(long rows, long count) { }
 
-    /** Chunks of {@code rows} rows. */
+    /** Number of chunks of {@code rows} rows. */
     static Chunks chunks(long rows) {
         long most = Math.min(MOST_CHUNKS, Math.ceilDiv(rows, FEWEST_ROWS));
         long each = Math.ceilDiv(rows, most);
         return new Chunks(each, Math.ceilDiv(rows, each));
     }
 
-    /** Blocks side by side. */
+    /** Number of blocks along the columns. */
     static long tiles(long width) {
         return Math.ceilDiv(width, TILE);
     }

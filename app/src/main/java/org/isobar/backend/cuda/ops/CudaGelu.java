@@ -10,7 +10,7 @@ import org.isobar.backend.cuda.ops.CudaColumnSums.Chunks;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.tensor.Tensor;
 
-/** GELU, and its gradient together with that of the bias before it. In forward, cuBLASLt has added the bias. */
+/** GELU, and its gradient together with that of the preceding bias. In forward, cuBLASLt has already added the bias. */
 final class CudaGelu {
     private static final String FILE = "gelu.cu";
 
@@ -33,7 +33,7 @@ final class CudaGelu {
             .flatMap(function -> TypedKernel.variants(FILE, function).stream()).toList();
     }
 
-    /** Which kernels run, in words. */
+    /** Describes in words which kernels run. */
     String description() {
         return "GELU: its gradient and that of the bias before it in " + (isFused() ? "one kernel" : "a kernel each");
     }
@@ -42,14 +42,14 @@ final class CudaGelu {
         return context.options().fusion() == Fusion.FUSED;
     }
 
-    /** {@code y = GELU(x)}. */
+    /** Computes {@code y = GELU(x)}. */
     void forward(Tensor y, Tensor x) {
         context.launcher().call(gelu.of(x.dtype())).tensor(y).tensor(x).int64(x.elements())
             .launch(ElementGrid.blocks(x.elements()), ElementGrid.THREADS);
     }
 
     /**
-     * See {@link org.isobar.device.ops.ProductOps#biasGeluBackward}. One pass over memory and two give the same bits.
+     * See {@link org.isobar.device.ops.ProductOps#biasGeluBackward}. One fused pass and two passes give the same bits.
      */
     void backward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         if (isFused()) {

@@ -16,11 +16,11 @@ import org.isobar.device.ops.ImageOps;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.Tensor;
 
-/** Images to tokens and back, positions, and the normalization of images. */
+/** Converts images to tokens and back, adds position embeddings and normalizes images. */
 final class CudaImages implements ImageOps {
     private static final String FILE = "patches.cu";
     private static final int THREADS = 256;
-    /** Pixels of a line that a block takes where the order is channel last. */
+    /** Pixels of an image line per block, for the channel-last order. */
     private static final long STRETCH = 64;
 
     private final OpResources context;

@@ -23,9 +23,9 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Layer normalization, alone and behind a residual sum. Where operations are fused, kernels are compiled for the width
- * at hand and keep rows in registers; that needs rows of whole packs, not too wide, that are aligned. Everything else
- * takes kernels for any width.
+ * Layer normalization, alone or fused with the preceding residual sum. With fusion, kernels are compiled for the width
+ * at hand and keep rows in registers. This requires aligned rows of whole packs that are not too wide. All other cases
+ * use kernels for any width.
  */
 final class CudaLayerNorm implements NormOps {
     private static final String FILE = "layer_norm.cu";
@@ -33,9 +33,9 @@ final class CudaLayerNorm implements NormOps {
     private static final int THREADS = 32 * WARPS;
     private static final int COLUMN_THREADS = 256;
     private static final int PACK = 4;
-    /** More would not fit into a lane's registers in backward. */
+    /** Wider rows would not fit into a lane's registers in backward. */
     private static final long WIDEST = 1024;
-    /** Widths of the presets, to be compiled ahead: any other may occur. */
+    /** Norm widths of the presets, which are compiled ahead of time; other widths may occur. */
     private static final int[] COMMON_WIDTHS = {48, 192, 384, 1024};
     private static final long ROWS_OF_BLOCK = 16;
     private static final long MOST_BLOCKS = 512;
@@ -70,7 +70,7 @@ final class CudaLayerNorm implements NormOps {
         }
     }
 
-    /** Kernels for one width. */
+    /** Kernels compiled for one width. */
     private static final class OneWidth {
         final TypedKernel forward;
         final TypedKernel recompute;
@@ -110,7 +110,7 @@ final class CudaLayerNorm implements NormOps {
         return MOST_BLOCKS * 2 * footprint.widestRow() * Float.BYTES;
     }
 
-    /** Which kernels run for rows of those widths, in words: a line for each. */
+    /** Describes which kernels run for rows of those widths, one line per width. */
     List<String> description(Collection<Long> rowWidths) {
         return rowWidths.stream().sorted().map(width -> "norms of " + width + " channels: " + (compiledForWidth(width)
             ? "with the residual in one kernel, all gradients in one, compiled for that width"
@@ -136,7 +136,7 @@ final class CudaLayerNorm implements NormOps {
             .launch(Math.ceilDiv(mean.elements(), WARPS), THREADS);
     }
 
-    /** One kernel where it can be, else {@code residual} and {@link #layerNorm}. */
+    /** Runs one fused kernel where possible, else {@code residual} and {@link #layerNorm}. */
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath,

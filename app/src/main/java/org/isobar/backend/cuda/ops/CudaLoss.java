@@ -12,15 +12,15 @@ import org.isobar.device.LatitudeWeights;
 import org.isobar.device.ops.LossOps;
 import org.isobar.tensor.Tensor;
 
-/** The relative L2 loss, its gradient, and the latitude-weighted error. Sums are taken in double, in two kernels. */
+/** The relative L2 loss, its gradient, and the latitude-weighted RMSE. Sums are taken in double, in two kernels. */
 final class CudaLoss implements LossOps {
     private static final String LOSS = "relative_l2_loss.cu";
     private static final String RMSE = "weighted_rmse.cu";
     private static final int THREADS = 256;
     private static final int FINISHING_THREADS = 1024;
-    /** Elements of a sample whose squares a block sums. */
+    /** Elements of a sample whose squares one block sums. */
     private static final long CHUNK = 16384;
-    /** Pixels that a block weighs, as far as whole rows allow. */
+    /** Pixels per block of the weighted RMSE, rounded down to whole rows, at least one row. */
     private static final long PIXELS = 8192;
 
     private final OpResources context;
@@ -48,7 +48,10 @@ final class CudaLoss implements LossOps {
                 .map(function -> new KernelVariant(RMSE, function, List.of()))).toList();
     }
 
-    /** Partial sums: two for each chunk, or one for each stretch of rows, of which there are twice PIXELS at most. */
+    /**
+     * Bytes of partial sums: two sums per chunk for the loss, or one per block of rows for the RMSE. The RMSE has at
+     * most two blocks per PIXELS pixels, plus one per plane.
+     */
     static long workspaceBytes(Footprint footprint) {
         long planes = footprint.imagePlanes();
         long ofLoss = 2 * (footprint.largestImages() / CHUNK + planes);

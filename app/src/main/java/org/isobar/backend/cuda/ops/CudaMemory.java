@@ -18,7 +18,7 @@ import org.isobar.device.ops.MemoryOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Filling, copying and casting. The driver fills with zeros and copies; kernels do the rest. */
+/** Fills, copies and casts tensors. The driver fills with zeros and copies; kernels do everything else. */
 final class CudaMemory implements MemoryOps {
     private final OpResources context;
     private final CUstream_st stream; // that of the launcher

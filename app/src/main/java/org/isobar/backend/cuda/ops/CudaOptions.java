@@ -5,39 +5,39 @@ import java.util.Map;
 import org.isobar.tensor.DType;
 
 /**
- * How the operations of a GPU are carried out; none of it changes what they compute.
+ * Options of how the operations of a GPU are carried out; no option changes what is computed.
  *
- * @param fusion   whether operations that follow one another share a kernel
- * @param single   what products of single-precision tensors take in
+ * @param fusion   whether consecutive operations share a kernel
+ * @param single   how matrix products read single-precision operands
  * @param gradient how attention sums the gradient of its queries
  */
 public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient gradient) {
 
-    /** {@code --enable_jit}. */
+    /** Fusion of operations: {@code --enable_jit}. */
     public enum Fusion {
         /**
-         * Residual and norm in one kernel, the gradients of GELU and of the bias before it in one kernel, norms
-         * compiled for the widths at hand.
+         * Residual sum and norm run in one kernel, the gradients of GELU and of the preceding bias run in one kernel,
+         * and norms are compiled for the widths at hand.
          */
         FUSED,
-        /** One kernel for each operation, as eager PyTorch. */
+        /** One kernel for each operation, as in eager PyTorch. */
         SEPARATE
     }
 
-    /** How products, those of attention included, take in single-precision operands. */
+    /** How matrix products, including those of attention, read single-precision operands. */
     public enum SinglePrecision {
-        /** Rounded to TF32: 10 bits of fraction, tensor cores. */
+        /** Rounded to TF32 (10 bits of fraction), on tensor cores. */
         TF32,
-        /** As they are, without tensor cores; what {@code NVIDIA_TF32_OVERRIDE=0} asks for. */
+        /** Unrounded, without tensor cores; selected by {@code NVIDIA_TF32_OVERRIDE=0}. */
         FULL;
 
-        /** What the environment asks for, in the variable that NVIDIA's own libraries read. */
+        /** Returns what the environment selects, in the variable that NVIDIA's own libraries read. */
         public static SinglePrecision of(Map<String, String> environment) {
             return "0".equals(environment.get("NVIDIA_TF32_OVERRIDE")) ? FULL : TF32;
         }
     }
 
-    /** The type in which products read operands of that type, for the log. */
+    /** Returns the type in which products read operands of the given type, for the log. */
     String operands(DType compute) {
         return switch (compute) {
             case F16 -> "fp16";
@@ -46,9 +46,9 @@ public record CudaOptions(Fusion fusion, SinglePrecision single, QueryGradient g
         };
     }
 
-    /** How attention's backward pass sums over the keys. */
+    /** How attention's backward pass sums the gradient of the queries over the keys. */
     public enum QueryGradient {
-        /** In a fixed order, in a kernel of its own: the same bits each time. */
+        /** In a fixed order, in a separate kernel: the same bits in every run. */
         DETERMINISTIC,
         /** By atomic additions, with fewer products; bits differ from run to run. */
         ATOMIC

@@ -8,7 +8,7 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Linear layers: products and biases by cuBLASLt; GELU, whose tanh form alone cuBLASLt has, and sums by kernels. */
+/** Linear layers: products and biases by cuBLASLt; sums and GELU by kernels, as cuBLASLt has only the tanh form. */
 final class CudaProducts implements ProductOps, AutoCloseable {
     private final CublasLtGemm gemm;
     private final CudaGelu gelu;
@@ -20,7 +20,7 @@ final class CudaProducts implements ProductOps, AutoCloseable {
         gemm = new CublasLtGemm(context);
     }
 
-    /** Which libraries and kernels compute products of tensors of that type, in words for the log. */
+    /** Describes for the log which libraries and kernels compute products of tensors of the given type. */
     List<String> description(DType compute) {
         return List.of(gemm.description(compute), gelu.description());
     }
@@ -57,7 +57,7 @@ final class CudaProducts implements ProductOps, AutoCloseable {
         gelu.backward(dx, y, dBias, dy, x);
     }
 
-    /** How many kinds of product have been computed so far. */
+    /** Number of distinct products (matmul plans) computed so far. */
     int plans() {
         return gemm.plans();
     }

@@ -12,7 +12,7 @@ import org.isobar.device.ops.MemoryOps;
 import org.isobar.device.ops.ResidualOps;
 import org.isobar.tensor.Tensor;
 
-/** The residual stream and random masks. */
+/** Residual sums and random masks: dropout and stochastic depth. */
 final class CudaResidual implements ResidualOps {
     private final OpResources context;
     private final MemoryOps memory;

@@ -8,14 +8,14 @@ import org.isobar.device.Footprint;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
 
-/** The operations of a GPU, a class for each family. */
+/** The tensor operations of a GPU; each family of operations is a class. */
 public final class CudaTensorOps implements AutoCloseable {
     private final CudaProducts products;
     private final CudaLayerNorm norms;
     private final CudaAttention attention;
     private final TensorOps byFamily;
 
-    /** Operations on the stream of the context's launcher, of the current CUDA context. */
+    /** Creates operations that run on the stream of the context's launcher, in the current CUDA context. */
     public CudaTensorOps(OpResources context) {
         CudaColumnSums columnSums = new CudaColumnSums(context);
         CudaMemory memory = new CudaMemory(context);
@@ -27,19 +27,19 @@ public final class CudaTensorOps implements AutoCloseable {
             new CudaLoss(context), new CudaUpdate(context));
     }
 
-    /** The operations. */
+    /** Returns the operations. */
     public TensorOps byFamily() {
         return byFamily;
     }
 
-    /** Bytes that operations of that footprint need besides their arguments. */
+    /** Bytes of workspace that operations of that footprint need. */
     public static long workspaceBytes(Footprint footprint, CudaOptions options) {
         return LongStream.of(CudaColumnSums.workspaceBytes(footprint), CudaLayerNorm.workspaceBytes(footprint),
             CudaLoss.workspaceBytes(footprint), CublasLtGemm.workspaceBytes(footprint),
             CudaAttention.workspaceBytes(footprint, options.gradient())).max().orElseThrow();
     }
 
-    /** Which kernels steps of that footprint run, in words: a line for each kind of operation with a choice. */
+    /** Describes which kernels steps of that footprint run, one line per kind of operation that has a choice. */
     public List<String> description(Footprint footprint, DType compute) {
         List<String> lines = new ArrayList<>(products.description(compute));
         lines.addAll(norms.description(footprint.normWidths()));

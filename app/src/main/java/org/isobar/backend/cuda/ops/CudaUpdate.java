@@ -14,9 +14,9 @@ import org.isobar.device.ops.UpdateOps;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** The optimizer over flat ranges: unscaling gradients, the decision on a step, Adam. */
+/** The optimizer over flat ranges: unscales gradients, decides whether the step is skipped, and runs Adam. */
 final class CudaUpdate implements UpdateOps {
-    /** Enough to fill a multiprocessor; each works out Adam's factors once. */
+    /** Enough to fill a multiprocessor; each block computes Adam's factors once. */
     private static final int BLOCKS_OF_MULTIPROCESSOR = 8;
 
     private final OpResources context;

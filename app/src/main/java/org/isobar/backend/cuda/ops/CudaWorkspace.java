@@ -1,14 +1,14 @@
 package org.isobar.backend.cuda.ops;
 
 /**
- * One block of device memory for what operations need besides their arguments: partial sums, and what cuBLASLt asks
- * for. Operations of one stream use it one after the other, each from its start.
+ * One block of device memory for the temporary data of operations: partial sums, and the workspace of cuBLASLt.
+ * Operations of one stream use it one after the other, each from its start.
  */
 interface CudaWorkspace {
     /**
-     * Address of at least {@code bytes} bytes, aligned to 256.
+     * Returns the address of at least {@code bytes} bytes, aligned to 256.
      *
-     * @throws IllegalStateException if so much was not reserved
+     * @throws IllegalStateException if fewer bytes were reserved
      */
     long address(long bytes);
 }

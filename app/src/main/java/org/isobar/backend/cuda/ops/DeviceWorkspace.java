@@ -6,19 +6,19 @@ import org.isobar.backend.cuda.driver.CudaStream;
 import org.isobar.backend.cuda.driver.DeviceMemory;
 import org.isobar.backend.cuda.driver.Gpu;
 
-/** The workspace of a device: one block that grows where more is reserved, and in no other way. */
+/** The workspace of a device: one block of memory, which grows only when more is reserved. */
 public final class DeviceWorkspace implements CudaWorkspace, AutoCloseable {
     private final Gpu gpu;
     private final CudaStream stream;
     private Optional<DeviceMemory> memory = Optional.empty();
 
-    /** @param stream of the operations that use it */
+    /** @param stream stream of the operations that use the workspace */
     DeviceWorkspace(Gpu gpu, CudaStream stream) {
         this.gpu = gpu;
         this.stream = stream;
     }
 
-    /** Makes room for operations that need so many bytes. */
+    /** Reserves the given number of bytes for operations. */
     public void reserve(long bytes) {
         if (bytes > this.bytes()) {
             stream.synchronize();
@@ -27,7 +27,7 @@ public final class DeviceWorkspace implements CudaWorkspace, AutoCloseable {
         }
     }
 
-    /** Bytes that there is room for. */
+    /** Number of bytes reserved. */
     long bytes() {
         return memory.map(DeviceMemory::bytes).orElse(0L);
     }

@@ -11,10 +11,7 @@ import org.isobar.backend.cuda.kernels.KernelCache;
 import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelLoader;
 
-/**
- * What the operations of one GPU stand on: its context, the stream that they are issued to, their kernels and their
- * workspace.
- */
+/** The resources of one GPU's operations: its context, the stream that they are issued to, kernels and workspace. */
 public final class GpuResources implements AutoCloseable {
     private final Gpu gpu;
     private final CudaStream compute;
@@ -25,11 +22,11 @@ public final class GpuResources implements AutoCloseable {
     private final OpResources context;
 
     /**
-     * Opens a GPU; this thread will issue the operations.
+     * Opens a GPU; the calling thread will issue the operations.
      *
-     * @param ordinal     number of the GPU among those that this process sees
+     * @param ordinal     index of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
-     * @param warnings    told what slows this run but does not stop it
+     * @param warnings    receives warnings about what slows this run but does not stop it
      * @throws org.isobar.fault.UserException if a library is missing
      */
     public GpuResources(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> warnings) {
@@ -51,7 +48,7 @@ public final class GpuResources implements AutoCloseable {
         return gpu;
     }
 
-    /** The stream of the operations. */
+    /** The stream that operations are issued to. */
     public CudaStream compute() {
         return compute;
     }
@@ -65,7 +62,7 @@ public final class GpuResources implements AutoCloseable {
         return workspace;
     }
 
-    /** What operations are made with. */
+    /** The resources that operations are created with. */
     public OpResources context() {
         return context;
     }

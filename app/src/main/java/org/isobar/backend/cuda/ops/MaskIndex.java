@@ -9,34 +9,34 @@ import org.isobar.device.ops.IndexSpan;
 import org.isobar.tensor.Shape;
 
 /**
- * Where the elements of a tensor lie in the index space of its mask, for kernels: the global index of element (a, b, c)
- * of at most three dimensions is {@code start + a outer + b inner + c step}. Dimensions that follow each other without
- * a gap are one; of a tensor that is not cut, only one is left, and no kernel need divide.
+ * Maps the elements of a tensor to the index space of its mask, for kernels. The global index of element (a, b, c) of
+ * at most three dimensions is {@code start + a outer + b inner + c step}. Dimensions that follow each other without a
+ * gap are folded into one. A tensor that is not sharded folds into a single dimension, so kernels need no division.
  *
  * @param dropout the mask
  * @param start   global index of the first element
- * @param outer   distance of neighbours in the outermost dimension
- * @param inner   distance of neighbours in the middle one
- * @param step    distance of neighbours in the innermost one
+ * @param outer   stride of the outermost dimension
+ * @param inner   stride of the middle dimension
+ * @param step    stride of the innermost dimension
  * @param rows    extent of the middle dimension
- * @param columns extent of the innermost one
+ * @param columns extent of the innermost dimension
  */
 record MaskIndex(Dropout dropout, long start, long outer, long inner, long step, long rows, long columns) {
     private static final int MOST = 3;
 
-    /** Some dimensions that follow each other without a gap. */
+    /** A run of dimensions that follow each other without a gap. */
     private record Run(long extent, long stride) { }
 
-    /** The index of a mask over samples. */
+    /** Returns the index of a mask over samples. */
     static MaskIndex ofSamples(Dropout dropPath) {
         return dropPath.isNone() ? new MaskIndex(dropPath, 0, 0, 0, 0, 1, 1)
             : new MaskIndex(dropPath, dropPath.globalIndex(0), 0, 0, dropPath.spans().getFirst().step(), 1, 1);
     }
 
     /**
-     * The index of a mask over a tensor of the given shape.
+     * Returns the index of a mask over a tensor of the given shape.
      *
-     * @throws IllegalArgumentException if more than three dimensions are left that cannot be folded
+     * @throws IllegalArgumentException if more than three dimensions remain after folding
      */
     static MaskIndex of(Dropout dropout, Shape shape) {
         List<Run> runs = new ArrayList<>(); // innermost first

@@ -29,14 +29,14 @@ import org.isobar.backend.cuda.driver.CudaException;
 /**
  * The algorithm that cuBLASLt's heuristic prefers for a product.
  *
- * <p>The same product has the same bits each time. An algorithm may cut its sums into parts only where it keeps the
- * parts in single precision in the workspace and adds them up in a step of its own (reduction scheme COMPUTE_TYPE).
- * Masked out are INPLACE, which adds them up in the output as they come, and OUTPUT_TYPE, which rounds them to the
- * output's type first. Beyond this, cuBLAS promises the same bits on the same kind of GPU as long as it has a workspace
- * to itself, as it has on one stream (its documentation, "Results Reproducibility").
+ * <p>A product gives the same bits each time. An algorithm may split its sums (split-K) only if it keeps the parts in
+ * single precision in the workspace and adds them in a separate step (reduction scheme COMPUTE_TYPE). Two schemes are
+ * masked out: INPLACE, which adds the parts in the output in the order in which they arrive, and OUTPUT_TYPE, which
+ * rounds the parts to the output's type first. In addition, cuBLAS promises the same bits on GPUs of one kind as long
+ * as its workspace is not shared, which holds on one stream (its documentation, "Results Reproducibility").
  */
 final class MatmulAlgorithm implements AutoCloseable {
-    /** What NVIDIA recommends for compute capability 9.0 and up (cuBLAS documentation, cublasSetWorkspace). */
+    /** NVIDIA's recommendation for compute capability 9.0 and up (cuBLAS documentation, cublasSetWorkspace). */
     static final long MOST_WORKSPACE = 32L << 20;
 
     private final cublasLtMatmulHeuristicResult_t result;
@@ -49,22 +49,22 @@ final class MatmulAlgorithm implements AutoCloseable {
         workspaceBytes = result.workspaceSize();
     }
 
-    /** What cuBLASLt is to be told. */
+    /** The algorithm, in the form that cuBLASLt takes. */
     cublasLtMatmulAlgo_t handle() {
         return algorithm;
     }
 
-    /** Bytes of workspace that it uses. */
+    /** Bytes of workspace that the algorithm uses. */
     long workspaceBytes() {
         return workspaceBytes;
     }
 
     /**
-     * Asks for the algorithm of a product.
+     * Asks cuBLASLt's heuristic for the algorithm of a product.
      *
      * @param descriptor operations and epilogue
-     * @param layoutC    of the result, before and after
-     * @throws CudaException if there is none
+     * @param layoutC    layout of the result, both as input and as output
+     * @throws CudaException if cuBLASLt has no algorithm for the product
      */
     static MatmulAlgorithm choose(cublasLtContext handle, cublasLtMatmulDescOpaque_t descriptor,
         cublasLtMatrixLayoutOpaque_t layoutA, cublasLtMatrixLayoutOpaque_t layoutB,
@@ -103,7 +103,7 @@ final class MatmulAlgorithm implements AutoCloseable {
         }
     }
 
-    /** Sets a number of four or eight bytes, of which the machine keeps the low ones first. */
+    /** Sets an attribute of four or eight bytes; the machine is little-endian. */
     private static void set(cublasLtMatmulPreferenceOpaque_t preference, int attribute, Pointer number, int bytes) {
         CublasLt.check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, number, bytes),
             "cublasLtMatmulPreferenceSetAttribute");

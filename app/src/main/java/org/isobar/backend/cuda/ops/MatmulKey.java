@@ -9,26 +9,27 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * All that the plan of a product depends on. cuBLASLt's matrices lie column by column, ours row by row: what is an
- * (R, C) tensor to us is a C x R matrix to it, transposed without being moved. So each product is computed as its
- * transpose, {@code result^T (m x n) = op(a) (m x k) op(b) (k x n)}.
+ * Everything that the plan of a product depends on. cuBLASLt's matrices are column-major, tensors here are row-major:
+ * an (R, C) tensor is a C x R matrix to cuBLASLt, its transpose without moving data. Each product is therefore computed
+ * as its transpose, {@code result^T (m x n) = op(a) (m x k) op(b) (k x n)}.
  *
- * @param kind       which of the three
+ * @param kind       which of the three products
  * @param m          the result's inner extent
  * @param n          the result's rows
  * @param k          length of the sums
  * @param operands   type of both operands
- * @param result     type of the result, and of the bias
- * @param ending     what follows the sum
- * @param write      what becomes of the result's former contents
- * @param alignmentA of the first operand's address, in bytes: a power of two up to {@link DeviceArena#ALIGNMENT}
- * @param alignmentB of the second operand's address
- * @param alignmentC of the result's address
+ * @param result     type of the result and of the bias
+ * @param ending     the epilogue
+ * @param write      whether the result is overwritten or added to
+ * @param alignmentA alignment of the first operand's address in bytes: a power of two up to
+ *                   {@link DeviceArena#ALIGNMENT}
+ * @param alignmentB alignment of the second operand's address
+ * @param alignmentC alignment of the result's address
  */
 record MatmulKey(Kind kind, long m, long n, long k, DType operands, DType result, Ending ending, WriteMode write,
     int alignmentA, int alignmentB, int alignmentC) {
 
-    /** The three products of a linear layer, by what cuBLASLt is to transpose. */
+    /** The three products of a linear layer, with the operands that cuBLASLt transposes. */
     enum Kind {
         /** {@code y^T = W x^T}: a is W, b is x. */
         FORWARD(CUBLAS_OP_T, CUBLAS_OP_N),
@@ -45,18 +46,18 @@ record MatmulKey(Kind kind, long m, long n, long k, DType operands, DType result
             this.operationB = operationB;
         }
 
-        /** What is done to the first operand, as cuBLAS numbers it. */
+    /** Operation on the first operand, as cuBLAS numbers it. */
         int operationA() {
             return operationA;
         }
 
-        /** What is done to the second operand. */
+    /** Operation on the second operand, as cuBLAS numbers it. */
         int operationB() {
             return operationB;
         }
     }
 
-    /** What cuBLASLt does with a sum before it stores it. */
+    /** The epilogue: what cuBLASLt does with a sum before it stores it. */
     enum Ending {
         /** Nothing. */
         PLAIN,
@@ -64,12 +65,12 @@ record MatmulKey(Kind kind, long m, long n, long k, DType operands, DType result
         BIAS
     }
 
-    /** The same product, to which a bias is added. */
+    /** Returns the key of this product with a bias added. */
     MatmulKey withBias() {
         return new MatmulKey(kind, m, n, k, operands, result, Ending.BIAS, write, alignmentA, alignmentB, alignmentC);
     }
 
-    /** The largest power of two, up to that of arenas, of which the tensor's address is a multiple. */
+    /** Alignment of the tensor's address: the largest power of two that divides it, at most the alignment of arenas. */
     static int alignment(Tensor tensor) {
         return (int) Math.min(DeviceArena.ALIGNMENT, Long.lowestOneBit(tensor.address()));
     }

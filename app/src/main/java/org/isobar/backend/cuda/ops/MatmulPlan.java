@@ -28,7 +28,7 @@ import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.tensor.DType;
 
-/** How cuBLASLt computes one kind of product: descriptor, layouts and algorithm, made once and used at every call. */
+/** How cuBLASLt computes one product: descriptor, layouts and algorithm, created once and used at every call. */
 final class MatmulPlan implements AutoCloseable {
     private final cublasLtMatmulDescOpaque_t descriptor;
     private final cublasLtMatrixLayoutOpaque_t layoutA;
@@ -40,9 +40,9 @@ final class MatmulPlan implements AutoCloseable {
     /**
      * Asks cuBLASLt for its algorithm.
      *
-     * @param single how it takes in single-precision operands
-     * @param bias   its address at the first call, 0 if there is none
-     * @throws CudaException if it has none for this key
+     * @param single how products read single-precision operands
+     * @param bias   address of the bias at the first call, 0 if there is none
+     * @throws CudaException if cuBLASLt has no algorithm for this key
      */
     MatmulPlan(cublasLtContext handle, MatmulKey key, SinglePrecision single, long bias) {
         descriptor = descriptor(key, single);
@@ -60,7 +60,7 @@ final class MatmulPlan implements AutoCloseable {
         }
     }
 
-    /** Says where the bias is at the next call. */
+    /** Sets the address of the bias for the next call. */
     void bias(long address) {
         CublasLt.check(cublasLtMatmulDescSetAttribute(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
             biasAddress.put(address), Long.BYTES), "cublasLtMatmulDescSetAttribute");
@@ -78,7 +78,7 @@ final class MatmulPlan implements AutoCloseable {
         return layoutB;
     }
 
-    /** Of the result, before and after. */
+    /** Layout of the result, both as input and as output. */
     cublasLtMatrixLayoutOpaque_t layoutC() {
         return layoutC;
     }
@@ -109,7 +109,7 @@ final class MatmulPlan implements AutoCloseable {
         }
     }
 
-    /** The layout of a matrix that is {@code rows x columns} after its operation, without gaps. */
+    /** The layout of a dense matrix that is {@code rows x columns} after its operation. */
     private static cublasLtMatrixLayoutOpaque_t layout(DType dtype, int operation, long rows, long columns) {
         long storedRows = operation == CUBLAS_OP_N ? rows : columns;
         long storedColumns = operation == CUBLAS_OP_N ? columns : rows;

@@ -11,7 +11,7 @@ import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.Tensor;
 
-/** Attention for heads of any size, slowly: {@code attention_plain.cu}. */
+/** Attention for heads of any size, by the slow kernels of {@code attention_plain.cu}. */
 final class PlainAttention {
     private static final String FILE = "attention_plain.cu";
     private static final int WARPS = 4;
@@ -34,7 +34,7 @@ final class PlainAttention {
             .flatMap(function -> TypedKernel.variants(FILE, function).stream()).toList();
     }
 
-    /** delta (B, H, Tq). */
+    /** Bytes of delta (B, H, Tq). */
     static long workspaceBytes(AttentionShape shape) {
         return shape.batch() * shape.heads() * shape.queries() * Float.BYTES;
     }
@@ -56,7 +56,7 @@ final class PlainAttention {
             kernel, shape.keys(), shape, dropout);
     }
 
-    /** Passes what all three kernels are told last, and launches a warp for each of {@code tokens}. */
+    /** Passes the last arguments, common to all three kernels, and launches one warp for each of {@code tokens}. */
     private static void launch(KernelLauncher launcher, LoadedKernel kernel, long tokens, AttentionShape shape,
         Dropout dropout) {
         long rows = shape.batch() * shape.heads() * tokens;
@@ -67,7 +67,7 @@ final class PlainAttention {
         AttentionMask.pass(launcher, dropout).launch(Math.ceilDiv(rows, (long) WARPS), 1, 1, THREADS, sharedBytes);
     }
 
-    /** Two rows of operands, two of sums, and a weight and a slope for each lane, for every warp. */
+    /** Shared memory: for every warp two rows of operands, two rows of sums, and a weight and a slope for each lane. */
     private static int sharedBytes(AttentionShape shape) {
         return Math.toIntExact(WARPS * (4 * shape.headDim() + 2 * 32) * Float.BYTES);
     }

@@ -17,19 +17,19 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Attention by the tiled kernels. Backward begins with two numbers for each query (its log-sum-exp in units of log 2,
- * and delta, the product of dOut and out), padded so that kernels read whole tiles of them.
+ * Attention by the tiled kernels. Backward starts by computing two statistics per query: its log-sum-exp in units of
+ * log 2, and delta, the dot product of dOut and out. They are padded so that kernels read whole tiles of them.
  */
 final class TiledAttention {
     private static final double LOG2_E = 1 / Math.log(2);
-    /** A multiple of the rows and columns of all tiles. */
+    /** The statistics are padded to a multiple of this, which the rows and columns of all tiles divide. */
     private static final long PADDING = 128;
     private static final String STATISTICS_FILE = "attention_statistics.cu";
     private static final int STATISTICS_THREADS = 256;
-    /** Lanes to a row of {@code attention_statistics}. */
+    /** Lanes per row of {@code attention_statistics}. */
     private static final int STATISTICS_GROUP = 8;
     private static final int STATISTICS_BYTES = 8;
-    /** Elements to a thread of {@code attention_query_gradient}. */
+    /** Elements per thread of {@code attention_query_gradient}. */
     private static final int GRADIENT_CHUNK = 4;
 
     private final OpResources context;
@@ -52,7 +52,7 @@ final class TiledAttention {
         return variants;
     }
 
-    /** Statistics (B, H, padded, 2) and, where it is added up atomically, the gradient of the queries (B, Tq, H, D). */
+    /** Bytes of the statistics (B, H, padded, 2) and, if summed atomically, of the queries' gradient (B, Tq, H, D). */
     static long workspaceBytes(AttentionShape shape, QueryGradient gradient) {
         return statisticsBytes(shape) + (gradient == QueryGradient.ATOMIC ? queries(shape) * Float.BYTES : 0);
     }
@@ -65,7 +65,7 @@ final class TiledAttention {
         return Math.ceilDiv(shape.queries(), PADDING) * PADDING;
     }
 
-    /** Elements of the queries. */
+    /** Number of elements of the queries. */
     private static long queries(AttentionShape shape) {
         return shape.batch() * shape.queries() * shape.heads() * shape.headDim();
     }
@@ -103,7 +103,7 @@ final class TiledAttention {
         }
     }
 
-    /** What both kernels of backward are given behind their outputs. */
+    /** Passes the arguments of both backward kernels that follow their outputs. */
     private static KernelLauncher operands(KernelLauncher launcher, Tensor dOut, Tensor q, Tensor kv, long statistics,
         AttentionShape shape, Dropout dropout) {
         launcher.tensor(q).tensor(kv).tensor(dOut).int64(statistics).int32(shape.queries()).int32(shape.keys())
@@ -111,7 +111,7 @@ final class TiledAttention {
         return AttentionMask.pass(launcher, dropout);
     }
 
-    /** Which kernels run, in words: how they multiply, and their tiles, own tokens by those that pass by. */
+    /** Describes which kernels run: how they multiply, and their tile sizes, owned tokens by streamed tokens. */
     String description(int headDim, DType compute) {
         CudaOptions options = context.options();
         boolean cores = compute != DType.F32 || options.single() == SinglePrecision.TF32;
@@ -134,7 +134,7 @@ final class TiledAttention {
         return new Variant(pass, dtype, context.options().single(), (int) shape.headDim(), Masking.of(dropout));
     }
 
-    /** Launches a block for so many of {@code tokens} as it owns, for each head of each sample. */
+    /** Launches, for each head of each sample, enough blocks to own all {@code tokens}. */
     private static void launch(KernelLauncher launcher, Variant variant, long tokens, AttentionShape shape) {
         AttentionTiling tiling = variant.tiling();
         launcher.launch(Math.ceilDiv(tokens, tiling.rows()), shape.heads(), shape.batch(), tiling.threads(),
