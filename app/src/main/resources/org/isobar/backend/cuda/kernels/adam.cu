@@ -1,7 +1,7 @@
 // Adam without weight decay over a flat range (Kingma and Ba, 2015), in the roundings of PyTorch:
 //   m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + epsilon)
-// Factors are worked out in double, once for each block, from numbers in device memory. Nothing moves after an
-// overflow. With -DCOPY the parameters are also written as products read them.
+// Factors are computed in double, once per block, from numbers in device memory. After an overflow nothing changes.
+// With -DCOPY the parameters are also written in the type that products read.
 //   parameter, gradient, moment1, moment2 (n) float; copy (n) T;
 //   control (7) double, an org.isobar.device.ops.StepControl
 #include "elementwise.cuh"
@@ -45,7 +45,7 @@ __device__ __forceinline__ void update(float* parameter, T* copy, const float* g
 #endif
 }
 
-// Five blocks to a multiprocessor: on some devices six would fit but for a few registers, and those would be spilled.
+// Five blocks per multiprocessor: on some devices six would almost fit, but would spill a few registers.
 extern "C" __global__ void __launch_bounds__(THREADS, 5) adam(float* parameter, T* copy, const float* gradient,
     float* moment1, float* moment2, const double* control, long long n, double beta1, double beta2, double epsilon) {
     if (control[OVERFLOW] != 0) {

@@ -1,9 +1,9 @@
-// Attention, backward: the gradients of keys and values. With p = exp(q k^T / sqrt D - lse), delta = sum of dOut out:
+// Attention, backward: gradients of keys and values. With p = exp(q k^T / sqrt D - lse), delta = sum of dOut out:
 //
 //     dv = (mask * p)^T dOut      ds = p * (mask * dOut v^T - delta)      dk = ds^T q / sqrt D
 //
-// A block owns ROWS keys of one head, WARP_ROWS to each warp, and passes over the queries, COLUMNS at a time. All is
-// made transposed, keys being the rows: so p^T and ds^T are left operands where they are, in registers (Dao, 2023, has
+// A block owns ROWS keys of one head, WARP_ROWS per warp, and iterates over the queries, COLUMNS at a time. Products
+// are computed transposed, with keys as rows. p^T and ds^T are then already left operands in registers (Dao, 2023, has
 // queries as rows and sends ds through shared memory).
 //
 //                     queries, dOut, lse and delta, two stages
@@ -16,12 +16,12 @@
 //      |  ...   |  +---+
 //      +--------+
 //
-// With -DATOMIC the block also adds its part of dq: ds^T of the whole tile goes through shared memory, for there the
-// keys of all warps are summed over, and the sum to global memory by atomic additions, whose order is left to chance.
-// That saves the two products that attention_backward_queries.cu makes again.
+// With -DATOMIC the block also adds its part of dq. ds^T of the whole tile goes through shared memory, because the sum
+// is over the keys of all warps. The result is added to global memory by atomic additions, whose order is not defined.
+// This saves the two products that attention_backward_queries.cu recomputes.
 //
-// ds is made in single precision and only then rounded. In fp16 it may overflow under a loss scale that is too large,
-// and the infinity then reaches the gradients, as it should: the scaler looks for it there.
+// ds is computed in single precision and then rounded. In fp16 it may overflow if the loss scale is too large. The
+// infinity then reaches the gradients, where the scaler detects it.
 #include "attention_mask.cuh"
 
 #ifndef ATOMIC
@@ -30,7 +30,7 @@
 
 using Pieces = Sum[ROW_TILES][2];  // (WARP_ROWS, 16)
 
-// The two statistics of the queries 2t and 2t + 1 of each of two pieces.
+// Statistics (lse and delta) of the queries 2t and 2t + 1 of each of two pieces.
 struct ColumnStatistics {
     float lse[4];  // in units of log 2
     float delta[4];
@@ -47,8 +47,8 @@ struct ColumnStatistics {
     }
 };
 
-// Scores become masked weights (without the mask's factor), dp becomes ds. Keys from `count` of the warp's rows on have
-// none; that matters only where their ds meets others.
+// Turns scores into masked weights (without the mask's factor) and dp into ds. ds of the warp's rows from `count` on is
+// zeroed only with ATOMIC, because only there it is summed with the ds of other keys.
 __device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, const ColumnStatistics& column,
     Kept kept, int count, float scale, float mask_scale) {
 #pragma unroll
@@ -72,7 +72,7 @@ __device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, c
     }
 }
 
-// Puts ds^T (WARP_ROWS, 16) into the tile (ROWS, COLUMNS), from `row` and `column` on.
+// Stores ds^T (WARP_ROWS, 16) in the tile (ROWS, COLUMNS), from `row` and `column` on.
 __device__ __forceinline__ void store_slopes(T* tile, int row, int column, const Pieces& slopes) {
 #pragma unroll
     for (int i = 0; i < 4 * ROW_TILES; ++i) {
@@ -84,10 +84,10 @@ __device__ __forceinline__ void store_slopes(T* tile, int row, int column, const
     }
 }
 
-// dq (Tq, D) += ds k of one tile: each warp takes some of its pieces of 16 queries and 8 PIECES channels.
+// dq (Tq, D) += ds k of one tile. Each warp computes some of the pieces of 16 queries and 8 PIECES channels.
 __device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys,
     int count) {
-    // They divide the head; with six of 96 channels in single precision, code for 10.0 would spill.
+    // PIECES divides the head evenly; with six for 96 channels in single precision, code for 10.0 would spill.
     constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
         : HEAD_DIM == 80 ? 10 : 4;
     constexpr int PARTS = HEAD_DIM / 8 / PIECES;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void add_query_gradient(float* dq, long long stride, 
     }
 }
 
-// Starts to copy a tile (2, COLUMNS, D) of queries and dOut, and their statistics.
+// Starts copying a tile (2, COLUMNS, D) of queries and dOut, and their statistics.
 __device__ __forceinline__ void fetch_columns(T* tile, float2* columns, Tokens query, Tokens gradient,
     const float2* statistics, int first) {
     fetch<COLUMNS>(tile, query, first);

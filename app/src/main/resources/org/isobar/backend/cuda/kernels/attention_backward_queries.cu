@@ -1,14 +1,14 @@
-// Attention, backward: the gradient of the queries. With p = exp(q k^T / sqrt D - lse), delta = sum of dOut out:
+// Attention, backward: gradient of the queries. With p = exp(q k^T / sqrt D - lse), delta = sum of dOut out:
 //
 //     ds = p * (mask * dOut v^T - delta)        dq = ds k / sqrt D
 //
-// A block owns ROWS queries of one head, which its warps share out as in attention_forward.cu, and passes over the
-// keys, COLUMNS at a time. 16 of them are in registers at once:
+// A block owns ROWS queries of one head, divided among its warps as in attention_forward.cu, and iterates over the
+// keys, COLUMNS at a time. 16 keys are in registers at once:
 //
 //     p (WARP_ROWS, 16) = exp2 of q k^T;  dp (WARP_ROWS, 16) = dOut v^T;  ds rounded to the type;  sums += ds k
 //
-// What attention_backward_keys.cu recomputes too; in exchange no sum is shared between blocks, and each is made in a
-// fixed order: the same bits each time.
+// attention_backward_keys.cu computes p and dp as well. Recomputing them here means that no sum is shared between
+// blocks: each sum has a fixed order and gives the same bits each time.
 #include "attention_mask.cuh"
 
 struct RowStatistics {
@@ -27,7 +27,7 @@ struct RowStatistics {
 
 using Pieces = Sum[ROW_TILES][2];  // (WARP_ROWS, 16)
 
-// dp becomes ds; keys from `count` on have none.
+// Turns dp into ds; ds of the keys from `count` on is zero.
 __device__ __forceinline__ void slopes_of(Pieces& dp, const Pieces& scores, const RowStatistics& row, Kept kept,
     int count, float scale, float mask_scale) {
 #pragma unroll

@@ -1,9 +1,9 @@
-// Attention, forward: out = dropout(softmax(q k^T / sqrt D)) v and the log-sum-exp, never a Tq x Tk matrix in memory.
+// Attention, forward: out = dropout(softmax(q k^T / sqrt D)) v and the log-sum-exp. No Tq x Tk matrix is stored.
 //
-// A block owns ROWS queries of one head and passes over the keys, COLUMNS at a time (Dao, Fu, Ermon, Rudra, Re, 2022;
-// the order of loops and the division among warps by queries are those of Dao, 2023):
+// A block owns ROWS queries of one head and iterates over the keys, COLUMNS at a time (Dao, Fu, Ermon, Rudra, Re, 2022;
+// the order of loops and the division of queries among warps are those of Dao, 2023):
 //
-//                     keys and values, two stages: one is read while the other arrives
+//                     keys and values, two stages: one is read while the other is copied
 //                  +------------+------------+----
 //                  |  COLUMNS   |  COLUMNS   |  ...
 //                  +------------+------------+----
@@ -13,12 +13,13 @@
 //      |  ...   |  +------------+
 //      +--------+
 //
-// The softmax is made on the way (Milakov and Gimelshein, 2018): for each query m, l and the sums of exp2(score - m)
-// and of exp2(score - m) v. Scores are in units of log 2, the factor log2(e) / sqrt(D) being part of the subtraction of
-// m. m need not be the largest score so far: sums are only rescaled once that is more than LAG above m, for weights up
-// to 2^LAG are as exact as weights up to 1 in every type; so this happens in a row's first tiles only.
+// The softmax is computed online (Milakov and Gimelshein, 2018): each query has m, l (the sum of exp2(score - m)) and
+// the sums of exp2(score - m) v. Scores are in units of log 2; the factor log2(e) / sqrt(D) is applied in the
+// subtraction of m. m need not be the largest score so far. Sums are rescaled only when the largest score exceeds m by
+// more than LAG, because weights up to 2^LAG are as exact as weights up to 1 in every type. Rescaling therefore happens
+// in a row's first tiles only.
 //
-// In bf16 and fp16, of four warps and two row tiles to each, for compute capability 9.0:
+// In bf16 and fp16, with four warps of two row tiles each, for compute capability 9.0:
 //
 //       D   ROWS x COLUMNS   shared memory   registers   with dropout
 //      32   128 x 64         24 KB             176         165
@@ -28,8 +29,8 @@
 //      96   128 x 32         48 KB             228         228
 //     128   128 x 32         64 KB             254         242
 //
-// So the registers of a multiprocessor are filled by two blocks. docs/kernels.md has the other types and kernels,
-// backend.cuda.AttentionTiling says why these sizes, and attention_plain.cu has heads of other sizes.
+// Two blocks therefore fill the registers of a multiprocessor. docs/kernels.md lists the other types and kernels,
+// AttentionTiling explains the choice of sizes, and attention_plain.cu handles heads of other sizes.
 #include "attention_mask.cuh"
 
 constexpr float LN2 = 0.693147181f;
@@ -37,7 +38,7 @@ constexpr float LAG = 8;
 
 using Scores = Sum[ROW_TILES][COLUMNS / 8];
 
-// What is carried from tile to tile, for rows g and g + 8 of each row tile.
+// The state carried from tile to tile, for rows g and g + 8 of each row tile.
 struct RunningSoftmax {
     float largest[ROW_TILES][2];  // m, in units of log 2
     float sum[ROW_TILES][2];      // l, over this lane's columns
@@ -53,7 +54,7 @@ __device__ __forceinline__ float quad_sum(float x) {
     return x + __shfl_xor_sync(ALL_LANES, x, 2);
 }
 
-// Keys from `count` of this tile on have no weight.
+// Masks out the keys from `count` of this tile on.
 __device__ __forceinline__ void cut(Scores& scores, int count) {
 #pragma unroll
     for (int i = 0; i < ROW_TILES * COLUMNS / 2; ++i) {
@@ -64,7 +65,7 @@ __device__ __forceinline__ void cut(Scores& scores, int count) {
     }
 }
 
-// Raises m to the largest score of the tile in the rows that need it, and scales their sums accordingly.
+// Raises m to the largest score of the tile in the rows that need it, and rescales their sums.
 __device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, const Scores& scores, float scale) {
     float largest[ROW_TILES][2];
     bool grows = false;
@@ -96,7 +97,7 @@ __device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, co
     }
 }
 
-// Scores become weights relative to m, whose sum is added to l.
+// Turns scores into weights relative to m, and adds their sum to l.
 __device__ __forceinline__ void weigh(Scores& scores, RunningSoftmax& softmax, float scale) {
 #pragma unroll
     for (int r = 0; r < ROW_TILES; ++r) {
@@ -109,7 +110,7 @@ __device__ __forceinline__ void weigh(Scores& scores, RunningSoftmax& softmax, f
     }
 }
 
-// The weights of 16 keys, from column 8 n of the tile on, as left operand.
+// Returns the weights of 16 keys, from column 8 n of the tile on, as left operand.
 __device__ __forceinline__ void weights_of(Piece (&left)[ROW_TILES], const Scores& scores, int n, Kept kept) {
 #pragma unroll
     for (int r = 0; r < ROW_TILES; ++r) {
@@ -122,7 +123,7 @@ __device__ __forceinline__ void weights_of(Piece (&left)[ROW_TILES], const Score
     }
 }
 
-// Divides by l and by what dropout leaves, and writes the warp's rows of out and lse.
+// Divides by l and by the keep probability of dropout, and writes the warp's rows of out and lse.
 __device__ __forceinline__ void finish(T* out, float* lse, T* tile, const RowSums& sums, const RunningSoftmax& softmax,
     int row, int queries, long long stride, float scale) {
     float factor[ROW_TILES][2];

@@ -1,17 +1,17 @@
-// Matrix products of attention: fragments from tiles in shared memory, and from sums that are in registers already.
+// Matrix products of attention: operand fragments from tiles in shared memory, or from sums already in registers.
 //
-// A warp's sums are pieces of 16 x 8. Lane 4 g + t holds row g, columns 2t and 2t + 1, and the same of row g + 8:
+// A warp's sums are pieces of 16 x 8. Lane 4 g + t holds columns 2t and 2t + 1 of row g and of row g + 8:
 //
 //     column     0 1     2 3     4 5     6 7
 //     row g     [t=0]   [t=1]   [t=2]   [t=3]    sum[0], sum[1]
 //     row g+8   [t=0]   [t=1]   [t=2]   [t=3]    sum[2], sum[3]
 //
-// Two neighbouring pieces, rounded to 16 bits and packed, are just the left operand (16 x 16) of the next product: so
-// probabilities never leave their registers. TF32 takes 16 x 8, with columns t and t + 4 in lane t. Which term of a sum
-// is called which does not matter as long as both operands agree; so columns 2t and 2t + 1 pass for t and t + 4, and
-// the right operand's rows are read in that order.
+// Two neighbouring pieces, rounded to 16 bits and packed, form the left operand (16 x 16) of the next product, so
+// probabilities stay in registers. TF32 takes left operands of 16 x 8, with columns t and t + 4 in lane t. The terms of
+// a sum may be numbered in any order that both operands share. Columns 2t and 2t + 1 are therefore used as t and t + 4,
+// and the right operand's rows are read in that order.
 //
-// A step of a product is 32 bytes of a row: STEP = 16 elements of 16 bits, or 8 of 32. To ldmatrix both look the same.
+// A step of a product is 32 bytes of a row: STEP = 16 elements of 16 bits, or 8 of 32. ldmatrix treats both alike.
 #pragma once
 
 #include "attention_tiles.cuh"
@@ -39,7 +39,7 @@ __device__ __forceinline__ void multiply(bf16_t, Sum& sum, const unsigned (&a)[4
 }
 
 #ifdef FULL
-// Single precision without tensor cores: the same fragments, each lane fetching from others what its sums are made of.
+// Single precision without tensor cores: equal fragment layouts; each lane fetches its operands from other lanes.
 __device__ __forceinline__ void multiply(float, Sum& sum, const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -72,7 +72,7 @@ __device__ __forceinline__ unsigned rounded(unsigned bits) { return float_to_tf3
 __device__ __forceinline__ unsigned pack(half_t, float low, float high) { return pack_half2(low, high); }
 __device__ __forceinline__ unsigned pack(bf16_t, float low, float high) { return pack_bf162(low, high); }
 
-// ---- fragments; C is the chunks in a row of the tile ----
+// ---- fragments; C is the number of chunks in a row of the tile ----
 
 template <typename Element>
 struct Fragments {  // of 16 bits
@@ -101,7 +101,7 @@ struct Fragments {  // of 16 bits
         ldmatrix_x4_trans(b, tile + place<C>(row + lane() % 16, column / 8 + lane() / 16));
     }
 
-    // Two pieces of sums as left operand of the 16 terms that their columns are.
+    // Two pieces of sums as left operand; their columns are its 16 terms.
     static __device__ __forceinline__ void left_of_sums(unsigned (&a)[PIECE_STEPS][4], const Sum (&sums)[2]) {
         a[0][0] = pack(Element(), sums[0][0], sums[0][1]);
         a[0][1] = pack(Element(), sums[0][2], sums[0][3]);
@@ -109,7 +109,7 @@ struct Fragments {  // of 16 bits
         a[0][3] = pack(Element(), sums[1][2], sums[1][3]);
     }
 
-    // Two neighbours in a row, to an even place.
+    // Stores two neighbours of a row at an even column.
     static __device__ __forceinline__ void write_pair(Element* to, float low, float high) {
         *reinterpret_cast<unsigned*>(to) = pack(Element(), low, high);
     }
@@ -293,7 +293,7 @@ __device__ __forceinline__ void store_sums(T* tile, int row, const RowSums& sums
     }
 }
 
-// The same with one factor for all.
+// Rounds a warp's sums, times one factor for all rows, into its own rows of a tile.
 __device__ __forceinline__ void store_sums(T* tile, int row, const RowSums& sums, float factor) {
     float factors[ROW_TILES][2];
 #pragma unroll

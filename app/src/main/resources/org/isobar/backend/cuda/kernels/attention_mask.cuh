@@ -1,6 +1,6 @@
 // Dropout of attention's probabilities: a mask over (B, H, Tq, Tk) of the whole job, of which this device has a part.
-// One evaluation of Philox has the bits of four neighbouring keys, but a lane holds two neighbours at most. So for each
-// piece of 16 x WARP_ROWS every lane works out some neighbouring keys of one query, and lanes tell each other.
+// One evaluation of Philox gives the bits of four neighbouring keys, but a lane holds two neighbours at most. For each
+// piece of 16 x WARP_ROWS, every lane therefore computes some neighbouring keys of one query, and lanes exchange bits.
 #pragma once
 
 #include "attention_fragments.cuh"
@@ -43,7 +43,7 @@ struct Mask {
     }
 };
 
-// The mask as arguments of a kernel, and for the block's sample and head; `scale` is the factor on what is kept.
+// Kernel parameters of the mask, and the mask of the block's sample and head; `scale` is the factor on kept elements.
 #define MASK_PARAMETERS \
     unsigned long long mask_bits, unsigned long long mask_stream, unsigned long long mask_origin, \
     unsigned long long mask_sample, unsigned long long mask_head, unsigned long long mask_query, \
@@ -52,14 +52,14 @@ struct Mask {
     Mask{{mask_bits, mask_stream}, mask_origin + (sample) * mask_sample + (head) * mask_head, mask_query, mask_key, \
         mask_threshold}
 
-// Whether a lane's own elements of a warp's piece are kept: element e of piece n of row tile r.
+// Which of a lane's own elements of a warp's piece are kept: element e of piece n of row tile r.
 struct Kept {
     unsigned bits;
 
     __device__ __forceinline__ bool operator()(int r, int n, int e) const { return bits >> (8 * r + 4 * n + e) & 1; }
 };
 
-// The piece of queries i to i + WARP_ROWS and keys j to j + 16, queries being the rows.
+// Mask of the piece of queries i to i + WARP_ROWS and keys j to j + 16, with queries as rows.
 __device__ __forceinline__ Kept kept_of_queries(const Mask& mask, int i, int j) {
     unsigned mine = mask.keys(i + lane() % WARP_ROWS, j + lane() / WARP_ROWS * LANE_KEYS);
     unsigned bits = 0;
@@ -78,7 +78,7 @@ __device__ __forceinline__ Kept kept_of_queries(const Mask& mask, int i, int j) 
     return {bits};
 }
 
-// The piece of keys j to j + WARP_ROWS and queries i to i + 16, keys being the rows.
+// Mask of the piece of keys j to j + WARP_ROWS and queries i to i + 16, with keys as rows.
 __device__ __forceinline__ Kept kept_of_keys(const Mask& mask, int j, int i) {
     unsigned mine = mask.keys(i + lane() % 16, j + lane() / 16 * LANE_KEYS);
     unsigned bits = 0;

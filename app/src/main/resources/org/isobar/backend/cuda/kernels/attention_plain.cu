@@ -1,10 +1,11 @@
-// Attention for heads of any size, without tiles or tensor cores: a warp owns one query, or one key, and passes over
-// the others, 32 at a time. A lane works out the score of one; then the lanes share out the channels, and each adds up
-// its own over the 32. Rows and sums lie in shared memory, so that a head may have as many channels as it likes:
+// Attention for heads of any size, without tiles or tensor cores. A warp owns one query, or one key, and iterates over
+// the others, 32 at a time. Each lane computes the score of one. Then the lanes divide the channels, and each sums its
+// channels over the 32. Rows and sums are in shared memory, so the number of channels is not limited by
+// registers:
 //
 //     operands: two rows (D)     sums: two rows (D)     weights (32), slopes (32)     for each warp, single precision
 //
-// Correct and slow; heads of 32, 48, 64, 80, 96 and 128 channels have better. The formulas are those of
+// Correct but slow; heads of 32, 48, 64, 80, 96 and 128 channels have tiled kernels. The formulas are those of
 // attention_forward.cu, attention_backward_queries.cu and attention_backward_keys.cu.
 #include "common.cuh"
 #include "philox.cuh"
@@ -13,8 +14,8 @@ constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * WARP;
 
 #define EXTENTS long long rows, int queries, int keys, int heads, int head_dim, float scale
-// Element (b, h, i, j) of the mask is element origin + b * sample + h * head + i * query + j * key of the whole; the
-// threshold is 0 without dropout.
+// Element (b, h, i, j) of the mask is element origin + b * sample + h * head + i * query + j * key of the whole mask.
+// The threshold is 0 without dropout.
 #define MASK \
     unsigned long long mask_bits, unsigned long long mask_stream, unsigned long long mask_origin, \
     unsigned long long mask_sample, unsigned long long mask_head, unsigned long long mask_query, \
@@ -79,7 +80,7 @@ struct Own {
     }
 };
 
-// Which sample, head and token row `row` of (B, H, tokens) is, and where its head begins in q and in kv.
+// The sample, head and token of row `row` of (B, H, tokens), and where its head begins in q and in kv.
 struct Place {
     long long token;
     long long head;

@@ -1,5 +1,5 @@
-// What attention's backward kernels share: before them, two numbers for each query; after them, where they added up the
-// gradient of the queries atomically, that gradient in its type.
+// Kernels before and after the tiled backward kernels of attention. Before: two statistics for each query. After, if
+// the gradient of the queries was summed atomically: conversion of that gradient to its type.
 #include "common.cuh"
 
 constexpr float LOG2E = 1.44269504f;
@@ -7,8 +7,8 @@ constexpr int CHUNK = 16 / static_cast<int>(sizeof(T));
 constexpr int GROUP = 8;  // lanes that share a row
 constexpr int THREADS = 256;
 
-// statistics[b, h, i] = (log2(e) lse, sum over channels of dOut out); rows behind the last query become (inf, 0), so
-// that no weight comes of them. With dq_sums, that is set to zero.
+// statistics[b, h, i] = (log2(e) lse, sum over channels of dOut out). Rows after the last query become (inf, 0), so
+// that their weights are zero. If dq_sums is given, it is set to zero.
 extern "C" __global__ void __launch_bounds__(THREADS) attention_statistics(float2* statistics, // (B, H, padded)
     float* dq_sums,     // (B, Tq, H, D), or null
     const T* out,       // (B, Tq, H, D)

@@ -1,16 +1,16 @@
-// Tiles of tokens in shared memory, for attention: how they lie there, how they come and go.
+// Tiles of tokens in shared memory, for attention: their layout, and copies to and from global memory.
 //
-// A tile is (rows, COLS) of type T, a row after the other, in chunks of 16 bytes. ldmatrix reads one chunk of each of
-// eight neighbouring rows at a time, and is fast if these eight lie in eight different groups of four banks; so the
-// chunks of a row change places by an exclusive or with the row's number. With C chunks to a row and P the largest
-// power of two in C, at most 8, eight rows begin at 8 / P different groups already (48 columns of bf16: C = 6, P = 2),
-// so only the lower log2 P bits need to move, once in 8 / P rows:
+// A tile is (rows, COLS) of type T, row-major, in chunks of 16 bytes. ldmatrix reads one chunk of each of eight
+// neighbouring rows at a time. It is fast if these eight chunks lie in eight different groups of four banks. The chunks
+// of a row are therefore permuted by an exclusive or with bits of the row's number. With C chunks per row and P the
+// largest power of two that divides C, at most 8, eight rows already begin at 8 / P different groups (48 columns of
+// bf16: C = 6, P = 2). Only the lower log2 P bits need to change, once in 8 / P rows:
 //
 //     C = 8   row 0: 0 1 2 3 4 5 6 7        C = 6   rows 0-3: 0 1 2 3 4 5
 //             row 1: 1 0 3 2 5 4 7 6                rows 4-7: 1 0 3 2 5 4
 //             row 2: 2 3 0 1 6 7 4 5
 //
-// No column is added for that, and none because a head has 48 or 80 channels and not 64 or 128.
+// The layout needs no padding columns, neither for bank conflicts nor for heads of 48 or 80 channels.
 #pragma once
 
 #include "common.cuh"
@@ -40,7 +40,7 @@ constexpr int ROWS = WARPS * WARP_ROWS;  // tokens that a block owns
 constexpr int CHUNK = 16 / static_cast<int>(sizeof(T));
 constexpr int HEAD_CHUNKS = HEAD_DIM / CHUNK;
 
-// Where a chunk lies in a tile with C chunks to a row, in elements.
+// Offset of a chunk in a tile with C chunks per row, in elements.
 template <int C>
 __device__ __forceinline__ int place(int row, int chunk) {
     constexpr int P = (C & -C) < 8 ? (C & -C) : 8;
@@ -54,7 +54,7 @@ struct Tokens {
     int count;
 };
 
-// Starts to copy N tokens from `first` on to a tile (N, HEAD_DIM); those behind the last become zero.
+// Starts copying N tokens from `first` on to a tile (N, HEAD_DIM); tokens after the last become zero.
 template <int N>
 __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
     constexpr int UNROLLED = N * HEAD_CHUNKS > 6 * THREADS ? 1 : 6;  // addresses of many rows would take many registers
@@ -71,7 +71,7 @@ __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
     }
 }
 
-// Writes `count` of a warp's own rows of a tile, from `row` of the tile on, to where `to` and its stride say.
+// Writes `count` of a warp's own rows of a tile, from `row` of the tile on, to `to` with the given stride.
 __device__ __forceinline__ void write_rows(T* to, long long stride, const T* tile, int row, int count) {
     for (int i = threadIdx.x % WARP; i < count * HEAD_CHUNKS; i += WARP) {
         int r = i / HEAD_CHUNKS;

@@ -1,4 +1,4 @@
-// y = x, rounded to the type of y. -DTYPE= the type of y, -DFROM= that of x, another one.
+// y = x, rounded to the type of y. -DTYPE= is the type of y, -DFROM= the type of x; the two differ.
 #include "elementwise.cuh"
 
 extern "C" __global__ void cast(T* y, const FROM* x, long long n) {

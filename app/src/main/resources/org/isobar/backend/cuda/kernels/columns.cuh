@@ -1,5 +1,5 @@
-// Sums over the rows of a matrix, for every column, in a fixed shape: blocks sum chunks of rows, partial_sums.cu adds
-// the chunks up. Blocks: (tile of columns, chunk of rows).
+// Sums over the rows of a matrix, for every column, in a fixed order: blocks sum chunks of rows, partial_sums.cu sums
+// the chunks. Blocks: (tile of columns, chunk of rows).
 #pragma once
 
 #include "common.cuh"
@@ -9,7 +9,7 @@ constexpr int COLUMN_WARPS = COLUMN_THREADS / WARP;
 constexpr int TILE = 256; // columns of a block
 
 // Writes to sums[k * width + column] the sum over this block's rows of term k; terms(value, row, column) sets the terms
-// of N neighbouring columns of a row. `width` is a multiple of N. `chunk` rows are a block's.
+// of N neighbouring columns of a row. `width` is a multiple of N. A block has `chunk` rows.
 template <int N, int TERMS, typename Terms>
 __device__ __forceinline__ void column_sums(float* sums, long long rows, long long width, long long chunk,
     Terms terms) {

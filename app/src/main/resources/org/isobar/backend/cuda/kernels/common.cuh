@@ -1,10 +1,10 @@
-// What several kernels share: the type of products, conversions, access to neighbours, sums over a warp and a block.
+// Shared by several kernels: the type of products, conversions, vector access, sums over a warp and a block.
 #pragma once
 
 #include "ptx.cuh"
 
-// The type that products are computed in, given with -DTYPE=...: float, half_t or bf16_t. A macro named T itself would
-// reach into the compiler's own headers.
+// The type that products are computed in, given with -DTYPE=...: float, half_t or bf16_t. The macro is not named T
+// because that would change the compiler's own headers.
 #ifdef TYPE
 using T = TYPE;
 #elif !defined(T)
@@ -26,7 +26,7 @@ constexpr float LARGEST = 0x1.fffffep127f; // finite number in single precision
 
 __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
 
-// The sum over the lanes of a warp, the same bits in each.
+// The sum over the lanes of a warp; all lanes get the same bits.
 template <typename Number>
 __device__ __forceinline__ Number warp_sum(Number x) {
 #pragma unroll
@@ -36,8 +36,8 @@ __device__ __forceinline__ Number warp_sum(Number x) {
     return x;
 }
 
-// The sum over the threads of a block, the same bits in each: over the warps, then over their sums in order. All
-// threads of the block call it.
+// The sum over the threads of a block; all threads get the same bits. Sums each warp, then the warps' sums in order.
+// All threads of the block must call it.
 template <int THREADS, typename Number>
 __device__ __forceinline__ Number block_sum(Number x) {
     __shared__ Number sums[THREADS / WARP];
@@ -61,7 +61,7 @@ struct Count {
     static constexpr int value = N;
 };
 
-// N neighbours, moved in one access; at most 16 bytes.
+// N neighbours, loaded or stored in one access of at most 16 bytes.
 template <typename Element, int N>
 struct __align__(sizeof(Element) * N) Pack {
     static_assert(sizeof(Element) * N <= 16, "one access moves 16 bytes at most");
@@ -87,7 +87,7 @@ __device__ __forceinline__ void store(Element* to, const float (&value)[N]) {
     *reinterpret_cast<Pack<Element, N>*>(to) = pack;
 }
 
-// Whether all of the pointers are multiples of 16, so that packs can be moved from there.
+// Whether all pointers are multiples of 16, so that packs can be loaded and stored there.
 template <typename... Pointers>
 __device__ __forceinline__ bool aligned(const Pointers*... pointers) {
     return ((reinterpret_cast<unsigned long long>(pointers) | ...) & 15) == 0;

@@ -1,5 +1,5 @@
-// How operations go over their elements: each block takes a chunk, whole packs where all pointers allow it, else, and
-// at the end, one element after the other; neighbouring threads always touch neighbouring addresses.
+// Iteration over the elements of an operation. Each block takes a chunk: whole packs if all pointers are aligned, else,
+// and at the end of the chunk, single elements. Neighbouring threads always access neighbouring addresses.
 #pragma once
 
 #include "common.cuh"
@@ -7,12 +7,12 @@
 constexpr int THREADS = 256;
 constexpr int CHUNK = 2048; // elements of a block
 
-// Elements of a pack: 16 bytes. Where tensors of both sizes meet, those in single precision set it: with more in a
-// pack, neighbouring threads would leave gaps.
+// Elements of a pack: 16 bytes. If tensors of both sizes are used, the single-precision ones determine it: with more
+// elements in a pack, the accesses of neighbouring threads would have gaps.
 constexpr int PACK = 16 / sizeof(T);
 constexpr int MIXED_PACK = 4;
 
-// Calls body(first element, Count<N>()) so that the elements of a chunk that are below n are taken once each.
+// Calls body(first element, Count<N>()) so that each element of a chunk below n is processed once.
 template <int N, typename Body>
 __device__ __forceinline__ void for_each(long long chunk, long long n, bool packs, Body body) {
     long long first = chunk * CHUNK;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void for_each(long long chunk, long long n, bool pack
     }
 }
 
-// The same for the block's own chunk, of as many blocks as there are chunks.
+// Processes the block's own chunk; there are as many blocks as chunks.
 template <int N, typename Body>
 __device__ __forceinline__ void for_each(long long n, bool packs, Body body) {
     for_each<N>(blockIdx.x, n, packs, body);

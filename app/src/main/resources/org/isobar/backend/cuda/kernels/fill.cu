@@ -1,4 +1,4 @@
-// y = value, for elements of two, four and eight bytes, given as their bits. Zeros are left to the driver.
+// y = value, for elements of two, four and eight bytes, given as their bits. The driver fills with zeros.
 #include "elementwise.cuh"
 
 template <typename Word>

@@ -1,6 +1,6 @@
 // GELU(x) = x Phi(x), exact, and its derivative Phi(x) + x phi(x), for distribution function Phi and density phi of the
-// normal distribution (Hendrycks and Gimpel, 2016). Both take one exponential, for 1 - Phi(x) is phi(x) times Mills'
-// ratio; no branch, and the smaller tail does not cancel. All tensors are of type T.
+// normal distribution (Hendrycks and Gimpel, 2016). Both use one exponential, because 1 - Phi(x) is phi(x) times Mills'
+// ratio. There is no branch, and the smaller tail does not cancel. All tensors are of type T.
 #include "columns.cuh"
 #include "elementwise.cuh"
 
@@ -9,8 +9,8 @@ struct Normal {
     float cumulative;
 };
 
-// Mills' ratio (1 - Phi(x)) / phi(x) of x >= 0, as org.isobar.backend.cpu.vector.VectorMath has it: q P(q) with
-// q = 1 / (1 + 0.35 x) and the polynomial P of degree eight of the smallest greatest relative error.
+// Mills' ratio (1 - Phi(x)) / phi(x) for x >= 0, as in org.isobar.backend.cpu.vector.VectorMath: q P(q) with
+// q = 1 / (1 + 0.35 x) and the minimax polynomial P of degree eight (smallest maximum relative error).
 __device__ __forceinline__ float mills_ratio(float x) {
     float q = reciprocal_fast(fmaf(0.35f, x, 1.0f));
     float p = -0x1.2aee56p-4f;
@@ -49,7 +49,7 @@ __device__ __forceinline__ void differentiate(float (&gradient)[N], float (&valu
 #pragma unroll
     for (int j = 0; j < N; ++j) {
         Normal at = normal(value[j]);
-        // A product by name is rounded before it is added to a sum; another might become a fused multiply-add.
+        // __fmul_rn rounds before the product is added to a sum; a plain product might become a fused multiply-add.
         gradient[j] = to_float(from_float<T>(__fmul_rn(gradient[j], fmaf(value[j], at.density, at.cumulative))));
         value[j] *= at.cumulative;
     }
@@ -68,9 +68,9 @@ extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, l
     });
 }
 
-// The same and, in the same pass, the first half of the gradient of the bias that x holds: partial sums over rows of
-// dx, to the bit as bias.cu makes them. dx may be dy.
-// Two blocks a multiprocessor are asked for: of itself ptxas makes room for three on sm_100, and spills.
+// dx = dy GELU'(x), y = GELU(x), and in the same pass the first half of the gradient of the bias that x includes:
+// partial sums over rows of dx, bit for bit as in bias.cu. dx may be dy.
+// The bound of two blocks per multiprocessor is needed: by default ptxas makes room for three on sm_100, and spills.
 //   partial (chunks, N); dx, y, dy, x (M, N)
 extern "C" __global__ void __launch_bounds__(COLUMN_THREADS, 2) bias_gelu_backward(float* partial, T* dx, T* y,
     const T* dy, const T* x, long long rows, long long width, long long chunk) {

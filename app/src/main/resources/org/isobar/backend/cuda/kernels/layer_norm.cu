@@ -1,7 +1,7 @@
-// Layer normalization (Ba, Kiros, Hinton, 2016) over rows of C elements, a warp to a row:
+// Layer normalization (Ba, Kiros, Hinton, 2016) over rows of C elements, one warp per row:
 //   n = (x - mean) invStd, y = n gamma + beta, invStd = 1 / sqrt(var + epsilon), var = mean of (x - mean)^2
 //   dx = invStd (g - mean(g) - n mean(g n)) with g = dy gamma; dGamma += sum of dy n, dBeta += sum of dy
-// With -DWIDTH=C rows stay in registers, the residual sum may come first, and backward takes one pass over memory.
+// With -DWIDTH=C rows stay in registers, the residual sum may be fused, and backward takes one pass over memory.
 //   x, dx (M, C) float; y, dy (M, C) T; mean, inv_std (M); gamma, beta (C)
 #include "columns.cuh"
 #include "philox.cuh"
@@ -12,7 +12,7 @@ struct Statistics {
     float inv_std;
 };
 
-// Two passes, for a difference of two large sums would cancel.
+// Two passes, because the difference of two large sums would cancel.
 template <int N>
 __device__ __forceinline__ Statistics row_statistics(const Row<N, float>& x, int width, float epsilon) {
     float sum = 0;
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm(T* y, fl
     });
 }
 
-// y again from statistics that are known.
+// Recomputes y from known statistics.
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_recompute(T* y, const float* x,
     const float* mean, const float* inv_std, const float* gamma, const float* beta, long long rows, int width) {
     long long row = row_of_warp();
@@ -122,7 +122,7 @@ __device__ __forceinline__ RowMeans row_means(const Row<N, T>& dy, const Row<N, 
     return {warp_sum(sum_g) / width, warp_sum(sum_gn) / width};
 }
 
-// -DADD: dx is added to, not replaced.
+// -DADD: dx is added to instead of overwritten.
 template <int N>
 __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>& dy, const Row<N, float>& x,
     Statistics statistics, RowMeans means, const float* gamma, int width) {
@@ -149,8 +149,8 @@ __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>&
 
 #ifdef WIDTH
 
-// z = x + mask branch, y = norm(z): layer_norm behind the residual sum of residual.cu. A sample has `tokens` rows. z
-// may be x.
+// z = x + mask branch, y = norm(z): layer_norm fused with the residual sum of residual.cu. A sample has `tokens` rows.
+// z may be x.
 //   z, x (M, C) float; branch (M, C) T
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm(T* y, float* z, float* mean,
     float* inv_std, const float* x, const T* branch, const float* gamma, const float* beta, long long rows,
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm
     write_norm<ROW_PACK>(y + row * WIDTH, sums, statistics, gamma, beta, WIDTH);
 }
 
-// Adds up the sums that the warps of a block hold, in `partial` (C).
+// Adds the sums held by the warps of a block, in `partial` (C).
 __device__ __forceinline__ void write_partial(float* partial, const float (&sums)[SHARE][ROW_PACK]) {
     __shared__ __align__(16) float of_warps[ROW_WARPS][WIDTH];
     __syncthreads(); // what an earlier call left has been read

@@ -1,5 +1,5 @@
-// The second half of sums over rows: adds the partial sums of `chunks` chunks to one gradient, or to two that lie side
-// by side in the partial sums. Each block takes a warp's width of columns; its warps take every 32nd chunk.
+// The second half of sums over rows: adds the partial sums of `chunks` chunks to one gradient, or to two whose partial
+// sums lie side by side. Each block takes as many columns as a warp has lanes; its warps take every 32nd chunk.
 //   first (width); second (columns - width), not read where width = columns; partial (chunks, columns)
 #include "common.cuh"
 

@@ -1,6 +1,6 @@
-// Images to tokens and back: a token is a patch of P x P pixels of each channel; tokens go over the patches row by row.
+// Images to tokens and back. A token is a patch of P x P pixels of each channel; tokens are ordered by rows of patches.
 //   tokens (B, T, C*P*P), of type T; image (B, C, H, W) float
-// A token's values are (c, p, q), channel first, or (p, q, c), channel last.
+// A token's values are ordered (c, p, q), channel first, or (p, q, c), channel last.
 #include "common.cuh"
 
 constexpr int THREADS = 256;
@@ -61,8 +61,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) unpatchify_channel_first(f
         });
 }
 
-// A block takes a stretch of one line of pixels of all channels, turned in shared memory: it touches neighbouring
-// pixels of each channel, and in the tokens P*C neighbours. Blocks: (stretch, line, sample).
+// A block takes a segment of one line of pixels of all channels, transposed in shared memory. It accesses neighbouring
+// pixels of each channel, and P*C neighbouring values of the tokens. Blocks: (segment, line, sample).
 struct Stretch {
     long long line; // first pixel of channel 0
     long long field;

@@ -1,5 +1,5 @@
-// Philox 4x32-10, as org.isobar.random.Philox has it: element i of a random field takes word i % 4 of the block with
-// counter i / 4; and the masks of dropout, as org.isobar.device.ops.Dropout defines them.
+// Philox 4x32-10, as in org.isobar.random.Philox: element i of a random field takes word i % 4 of the block with
+// counter i / 4. Also the masks of dropout, as defined in org.isobar.device.ops.Dropout.
 #pragma once
 
 struct PhiloxKey {
@@ -31,14 +31,14 @@ __device__ __forceinline__ unsigned philox_bits(PhiloxKey key, unsigned long lon
     return word == 0 ? words.x : word == 1 ? words.y : word == 2 ? words.z : words.w;
 }
 
-// The factor on one element: 0 where its bits are below the threshold, else `scale`. The threshold is one of 64 bits,
-// for it is 2^32 at most.
+// The factor on one element: 0 if its bits are below the threshold, else `scale`. The threshold has 64 bits, because it
+// may be 2^32.
 __device__ __forceinline__ float dropout_factor(PhiloxKey key, unsigned long long index, unsigned long long threshold,
     float scale) {
     return philox_bits(key, index) < threshold ? 0.0f : scale;
 }
 
-// The bits of N neighbours from element `first` on: each counter block is worked out once.
+// The bits of N neighbours from element `first` on; each counter block is computed once.
 template <int N>
 __device__ __forceinline__ void philox_run(unsigned (&bits)[N], PhiloxKey key, unsigned long long first) {
     constexpr int BLOCKS = (N + 3) / 4;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void dropout_factors(float (&factor)[N], PhiloxKey ke
     }
 }
 
-// The factor on a sample, whose global index is start + b step; 1 where nothing is dropped.
+// The factor on a sample, whose global index is start + b step; 1 without dropout.
 __device__ __forceinline__ float sample_factor(long long sample, PhiloxKey key, unsigned long long start,
     unsigned long long step, unsigned long long threshold, float scale) {
     return threshold == 0 ? 1.0f : dropout_factor(key, start + sample * step, threshold, scale);

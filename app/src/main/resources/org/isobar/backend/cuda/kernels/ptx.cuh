@@ -1,6 +1,6 @@
-// All inline assembly, and whatever else a compiler for another machine must do in its own way. Everything that kernels
-// use and the CUDA C++ language does not have stands here, once; the simulated machine puts a twin of this file in its
-// place. Fragments of matrices are laid out as the PTX ISA describes them for mma.sync.
+// All inline assembly, and everything else that depends on the compiler. What kernels use and the CUDA C++ language
+// does not have is defined once, here; the simulated machine replaces this file by its own version. Fragments of
+// matrices have the layout that the PTX ISA describes for mma.sync.
 #pragma once
 
 // A pointer `name` to the dynamic shared memory of the block, aligned to 128 bytes.
@@ -58,14 +58,14 @@ __device__ __forceinline__ unsigned float_to_tf32(float x) {
 
 // ---- functions ----
 
-// 2^x to about 2 ulp; subnormal results become zero.
+// 2^x to about 2 ulp; subnormal results are flushed to zero.
 __device__ __forceinline__ float exp2_fast(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
-// 1 / x to 1 ulp, without the branch that exact division takes at the ends of the range; subnormals count as zero.
+// 1 / x to 1 ulp, without the branch of exact division for the ends of the range; subnormals count as zero.
 __device__ __forceinline__ float reciprocal_fast(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -112,9 +112,9 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], const void* 
         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
 }
 
-// ---- copies of 16 bytes from global to shared memory in the background ----
+// ---- asynchronous copies of 16 bytes from global to shared memory ----
 
-// Zeros arrive where not `valid`, and `global` is not read.
+// Writes zeros if not `valid`, and does not read `global`.
 __device__ __forceinline__ void cp_async_16(void* shared, const void* global, bool valid) {
     unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -126,7 +126,7 @@ __device__ __forceinline__ void cp_async_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Returns when all but the latest N groups of this thread have arrived; a barrier shows them to others.
+// Waits until all but the latest N groups of this thread are complete; other threads see them after a barrier.
 template <int N>
 __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");

@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_squares(double* partia
     }
 }
 
-// One block; a warp to a sample.
+// One block; one warp per sample.
 extern "C" __global__ void __launch_bounds__(NORM_THREADS) loss_of_squares(double* loss, double* norms,
     const double* partial, int batch, int chunks) {
     for (int b = threadIdx.x / WARP; b < batch; b += NORM_WARPS) {
@@ -80,8 +80,8 @@ extern "C" __global__ void __launch_bounds__(NORM_THREADS) loss_of_squares(doubl
     }
 }
 
-// d_prediction = scale / B (prediction - target) / (||prediction - target|| ||target||), zero where nothing differs;
-// may overwrite prediction. Blocks: (chunk of CHUNK elements, sample).
+// d_prediction = scale / B (prediction - target) / (||prediction - target|| ||target||), zero if the two are equal;
+// d_prediction may be prediction. Blocks: (chunk of CHUNK elements, sample).
 //   scale (1) double
 extern "C" __global__ void __launch_bounds__(THREADS) relative_l2_loss_backward(float* d_prediction,
     const float* prediction, const float* target, const double* norms, const double* scale, long long n, int batch) {

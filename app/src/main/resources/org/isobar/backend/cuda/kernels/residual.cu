@@ -1,5 +1,5 @@
-// The residual stream: z = x + mask branch with one factor for a sample (stochastic depth: Huang et al., 2016), and the
-// branch's gradient. The stream is in single precision, branches are of type T. Blocks: (chunk of a sample, sample).
+// Residual sums: z = x + mask branch with one factor per sample (stochastic depth: Huang et al., 2016), and the
+// branch's gradient. x and z are in single precision, branches of type T. Blocks: (chunk of a sample, sample).
 #include "elementwise.cuh"
 #include "philox.cuh"
 
@@ -24,7 +24,7 @@ extern "C" __global__ void residual(float* y, const float* x, const T* branch, l
     });
 }
 
-// dBranch = mask dy; in place where both are of one type.
+// dBranch = mask dy; in place if both have the same type.
 //   dBranch, dy (B, n)
 extern "C" __global__ void residual_backward(T* d_branch, const float* dy, long long n, unsigned long long key,
     unsigned long long stream, unsigned long long start, unsigned long long step, unsigned long long threshold,

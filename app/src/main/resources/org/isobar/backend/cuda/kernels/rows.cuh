@@ -1,11 +1,11 @@
-// How a warp holds a row of a matrix; blocks of four warps, a row to each: each lane has the packs lane, lane + 32, ...
-// With -DWIDTH=C, a multiple of 4, values that were read stay in registers; without, the row is of any length and its
+// How a warp holds a row of a matrix. Blocks have four warps, one row each; a lane has the packs lane, lane + 32, ...
+// With -DWIDTH=C, a multiple of 4, values that were read stay in registers. Without it, rows may have any length and
 // values are read again, from the nearest cache.
 #pragma once
 
 #include "common.cuh"
 
-// The bound on residency that comes with ROW_THREADS, 1, keeps the compiler from spilling for the sake of more blocks.
+// The launch bound ROW_THREADS, 1 keeps the compiler from spilling registers to fit more blocks.
 constexpr int ROW_WARPS = 4;
 constexpr int ROW_THREADS = ROW_WARPS * WARP;
 
@@ -15,7 +15,7 @@ constexpr int ROW_PACK = 4;
 constexpr int SHARE = (WIDTH / ROW_PACK + WARP - 1) / WARP; // packs of a lane
 static_assert(WIDTH % ROW_PACK == 0, "rows of whole packs");
 
-// Calls body(Count<N>()): rows are moved in packs of N. All pointers are aligned to 16 bytes.
+// Calls body(Count<N>()): rows are accessed in packs of N. All pointers are aligned to 16 bytes.
 template <typename Body>
 __device__ __forceinline__ void with_packs(int, bool, Body body) {
     body(Count<ROW_PACK>());

@@ -1,9 +1,9 @@
-// The loss scale (Micikevicius et al., 2018): gradients are divided by it and looked over, then it moves. Nothing of it
-// passes through the host.
+// The loss scale (Micikevicius et al., 2018): gradients are divided by it and checked for overflow, then the scale is
+// updated. No value passes through the host.
 #include "elementwise.cuh"
 
-// gradient *= 1 / scale; overflow becomes 1 if an element is not finite then. As a rule very many are not: each block
-// that finds one writes once.
+// gradient *= 1 / scale; overflow becomes 1 if an element is then not finite. An overflow usually affects very many
+// elements, so each block writes `overflow` at most once.
 //   gradient (n); overflow (1), scale (1) double
 extern "C" __global__ void unscale(float* gradient, double* overflow, const double* scale, long long n) {
     float factor = static_cast<float>(1 / *scale);
@@ -24,7 +24,7 @@ extern "C" __global__ void unscale(float* gradient, double* overflow, const doub
     }
 }
 
-// The numbers of org.isobar.device.ops.StepControl.
+// The values of org.isobar.device.ops.StepControl.
 struct StepControl {
     double learning_rate;
     double count;
@@ -38,8 +38,8 @@ struct StepControl {
 constexpr double ARMED = 0;
 constexpr double HALTED = 1;
 
-// One thread. A loss that is not finite halts an armed control: no step moves anything from there on. The scale does
-// not grow beyond single precision, in which gradients are.
+// One thread. A loss that is not finite halts an armed control: no later step changes anything. The scale does not grow
+// beyond the range of single precision, the type of gradients.
 extern "C" __global__ void advance(StepControl* control, const double* loss, double growth, double backoff,
     double interval) {
     StepControl next = *control;

@@ -1,13 +1,13 @@
 // Root-mean-square error of each channel with the weights of org.isobar.device.LatitudeWeights, w(j) = H cos(a(j)) /
 // sum of all cos(a(j)) with a(j) = radians_per_degree (90 - 180 j / (H - 1)), averaged over the samples; all in double.
-// Each warp sums one row at a time, each block `rows` rows of a field, and a second kernel the blocks.
+// Each warp sums one row at a time, each block `rows` rows of a field, and a second kernel sums over the blocks.
 //   prediction, target (B, C, H, W) float; rmse (C) double
 #include "common.cuh"
 
 constexpr int THREADS = 256;
 constexpr int WARPS = THREADS / WARP;
 
-// cos(x) = 1 - 2 sin^2(x / 2) for |x| up to a little more than pi / 2, by the series of the sine; the library's
+// cos(x) = 1 - 2 sin^2(x / 2) for |x| up to slightly more than pi / 2, by the series of the sine. The library's
 // function would need a stack for arguments that do not occur.
 __device__ __forceinline__ double cosine(double x) {
     double half = 0.5 * x;
@@ -25,7 +25,7 @@ __device__ __forceinline__ double cosine_of_row(long long row, int height, doubl
     return cosine(radians_per_degree * (90 - 180.0 * row / (height - 1)));
 }
 
-// Blocks: (chunk of rows, field). Rows are weighted with their cosine alone.
+// Blocks: (chunk of rows, field). Rows are weighted by their cosine, without normalization.
 //   partial (B C, chunks)
 extern "C" __global__ void __launch_bounds__(THREADS) sum_weighted_squares(double* partial, const float* prediction,
     const float* target, int height, int width, int rows, double radians_per_degree) {
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_weighted_squares(doubl
     }
 }
 
-// A block to a channel.
+// One block per channel.
 extern "C" __global__ void __launch_bounds__(THREADS) rmse_of_sums(double* rmse, const double* partial, int batch,
     int chunks, int height, int width, double radians_per_degree) {
     double cosines = 0;
