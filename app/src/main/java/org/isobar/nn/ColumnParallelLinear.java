@@ -7,20 +7,20 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * A linear layer whose outputs are cut over tp (Shoeybi et al., 2019): rank i holds the i-th slice of rows of W and b
- * and computes the i-th slice of outputs from the whole input. x is (.., K), W (N, K) in all and (N/tp, K) on a rank, y
- * (.., N/tp).
+ * A column-parallel linear layer: its outputs are sharded over tp (Shoeybi et al., 2019). Rank i holds the i-th slice
+ * of the rows of W and b and computes the i-th slice of the outputs from the whole input. x is (.., K). W is (N, K)
+ * over all ranks and (N/tp, K) on one rank. y is (.., N/tp).
  *
- * <p>Forward needs no communication. In backward every rank computes a share of {@code dx}; the shares are summed over
- * tp while the gradients of W and b are computed.
+ * <p>Forward needs no communication. In backward every rank computes a partial {@code dx}. The partial gradients are
+ * all-reduced over tp while the gradients of W and b are computed.
  */
 public final class ColumnParallelLinear implements Layer {
     private final Linear slice;
     private final Layout layout;
 
     /**
-     * Declares a slice of {@code weight} and {@code bias} at {@code here}, or of those of several layers of the same
-     * input, called {@code names}, whose outputs then follow one another on each rank.
+     * Declares this rank's slice of {@code weight} and {@code bias} at {@code here}. Given {@code names}, declares the
+     * slices of several layers that share one input; their outputs are concatenated on each rank.
      *
      * @throws org.isobar.fault.UserException if the ranks cannot share {@code outputsEach} evenly
      */
@@ -40,12 +40,12 @@ public final class ColumnParallelLinear implements Layer {
         slice.forward(y, x, pass);
     }
 
-    /** {@code y = x W^T} and what follows; the caller reports the layer's output: see {@link #report}. */
+    /** Computes {@code y = x W^T} and the epilogue. The caller reports the layer's output by {@link #report}. */
     void multiply(Tensor y, Tensor x, Epilogue epilogue, Pass pass) {
         slice.multiply(y, x, epilogue, pass);
     }
 
-    /** Shows {@code y}, this rank's slice of the layer's output, to the inspector of the pass. */
+    /** Passes {@code y}, this rank's slice of the layer's output, to the inspector of the pass. */
     void report(Tensor y, Pass pass) {
         slice.report(y, pass);
     }
@@ -58,7 +58,7 @@ public final class ColumnParallelLinear implements Layer {
         sum.await();
     }
 
-    /** This rank's share of {@code dx}, from its slice of {@code dy}; the caller sums the shares over tp. */
+    /** Computes this rank's partial {@code dx} from its slice of {@code dy}. The caller all-reduces it over tp. */
     void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         slice.backwardInput(dx, dy, write, pass);
     }

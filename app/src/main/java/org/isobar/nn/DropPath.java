@@ -5,27 +5,27 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.Tensor;
 
 /**
- * Stochastic depth (Huang et al., 2016): in training, a sample's branch is left out with the given probability, and
- * scaled by 1 / (1 - probability) where it is not.
+ * Stochastic depth (Huang et al., 2016): in training, drops the branch of each sample with the given probability and
+ * scales the remaining branches by 1 / (1 - probability).
  *
  * @param name        purpose of the random numbers
- * @param probability of leaving out a branch
+ * @param probability probability of dropping a branch
  */
 record DropPath(String name, double probability) {
 
-    /** Which samples' branches are left out, over (B). */
+    /** The mask over samples, (B). */
     Dropout mask(Pass pass) {
         return pass.mask(name, probability);
     }
 
-    /** {@code y = x + mask * branch}, all (B, T, C); the branch is of the type of products, the stream F32. */
+    /** {@code y = x + mask * branch}, all (B, T, C). The branch has the compute type; x and y are F32. */
     void forward(Tensor y, Tensor x, Tensor branch, Pass pass) {
         pass.ops().residuals().residual(y, x, branch, mask(pass));
     }
 
     /**
-     * The gradient that reaches the branch, in the type of products: {@code dy} itself where it is of that type and
-     * nothing is left out, else a tensor of scratch.
+     * Returns the gradient of the branch in the compute type: {@code dy} itself if it has that type and nothing is
+     * dropped, otherwise a scratch tensor.
      */
     Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
         Dropout mask = mask(pass);

@@ -6,17 +6,17 @@ import org.isobar.device.ops.IndexSpan;
 import org.isobar.tensor.Tensor;
 
 /**
- * Dropout of single values of an activation (B, T, C) (Srivastava et al., 2014). The mask is a function of
- * seed, step, this layer's name and the global index; backward computes it again.
+ * Element-wise dropout of an activation (B, T, C) (Srivastava et al., 2014). The mask is a function of seed, step, this
+ * layer's name and the global index. Backward recomputes it.
  *
  * @param name        purpose of the random numbers
- * @param probability of dropping a value
- * @param tokens      how this rank's tokens lie in the sequence
- * @param channels    how its channels lie in the whole width
+ * @param probability probability of dropping a value
+ * @param tokens      position of this rank's tokens in the sequence
+ * @param channels    position of its channels in the full width
  */
 public record DropoutLayer(String name, double probability, IndexSpan tokens, IndexSpan channels) {
 
-    /** {@code x = mask * x}, in place: on an activation in forward, on its gradient in backward. */
+    /** Computes {@code x = mask * x} in place, for an activation in forward or its gradient in backward. */
     public void apply(Tensor x, Pass pass) {
         Dropout mask = pass.mask(name, probability, tokens, channels);
         if (!mask.isNone()) {
@@ -24,7 +24,7 @@ public record DropoutLayer(String name, double probability, IndexSpan tokens, In
         }
     }
 
-    /** {@code mask * dy}: {@code dy} itself where nothing is dropped, else a tensor of scratch. */
+    /** Returns {@code mask * dy}: {@code dy} itself if nothing is dropped, otherwise a scratch tensor. */
     public Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
         Dropout mask = pass.mask(name, probability, tokens, channels);
         if (mask.isNone()) {

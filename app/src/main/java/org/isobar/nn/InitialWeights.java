@@ -8,15 +8,15 @@ import org.isobar.distributed.Shard;
 import org.isobar.random.Philox;
 
 /**
- * Initial values of what a rank holds of a weight. Element {@code g} of the whole weight is a function of seed, name
- * and {@code g}, so every cut starts from the same bits.
+ * Computes the initial values of a rank's shard of a weight. Element {@code g} of the unsharded weight is a function of
+ * seed, name and {@code g}, so every sharding starts from the same bits.
  */
 final class InitialWeights {
     private static final long PIECE = 4096; // elements
 
     private InitialWeights() { }
 
-    /** Fills {@code host} with this rank's slice of {@code part}. */
+    /** Fills {@code host} with the initial values of this rank's shard of {@code part}. */
     static void fill(MemorySegment host, Parameter.Part part, long seed) {
         Philox.Key key = Philox.Key.of(seed, "initial " + part.name());
         Shard.Runs runs = split(part.shard().runs(part.shape()));
@@ -37,7 +37,7 @@ final class InitialWeights {
         }
     }
 
-    /** One long run in pieces, for several threads. */
+    /** Splits a single long run into pieces that threads can fill in parallel. */
     private static Shard.Runs split(Shard.Runs runs) {
         long pieces = 1;
         while (runs.count() == 1 && runs.length() / pieces > PIECE && runs.length() % (2 * pieces) == 0) {

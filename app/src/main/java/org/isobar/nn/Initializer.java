@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 import org.isobar.random.Philox;
 
-/** How a weight starts: a pure function of its name's random key and the element's index in the whole weight. */
+/** The initial values of a weight: a pure function of the random key of its name and the index in the full weight. */
 public sealed interface Initializer {
 
     /** Every element is {@code value}. */
@@ -14,12 +14,12 @@ public sealed interface Initializer {
     record Uniform(double bound) implements Initializer { }
 
     /**
-     * Normal with mean 0. (The tutorial truncates at +-2 absolute, a hundred standard deviations: in effect not at
-     * all.)
+     * Normal with mean 0. (The tutorial truncates at +-2 absolute, a hundred standard deviations, which has no effect
+     * in practice.)
      */
     record Normal(double std) implements Initializer { }
 
-    /** Values of elements {@code 4 block} to {@code 4 block + 3}; {@code words} is scratch of four words. */
+    /** Computes elements {@code 4 block} to {@code 4 block + 3}. {@code words} is scratch space of four words. */
     default void fill(Philox.Key key, long block, int[] words, double[] four) {
         switch (this) {
             case Constant constant -> Arrays.fill(four, constant.value());

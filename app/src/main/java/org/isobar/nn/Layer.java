@@ -4,9 +4,9 @@ import org.isobar.tensor.Tensor;
 
 /** A differentiable function of one activation. */
 public interface Layer {
-    /** {@code y = f(x)}. */
+    /** Computes {@code y = f(x)}. */
     void forward(Tensor y, Tensor x, Pass pass);
 
-    /** {@code dx = f'(x)^T dy}, overwriting; gradients of the layer's parameters are added to. */
+    /** Overwrites {@code dx} with {@code f'(x)^T dy} and adds to the gradients of the layer's parameters. */
     void backward(Tensor dx, Tensor dy, Tensor x, Pass pass);
 }

@@ -11,13 +11,13 @@ import org.isobar.tensor.Tensor;
 /**
  * Layer normalization over channels (Ba, Kiros, Hinton, 2016): {@code y = (x - mean) / sqrt(var + eps) gamma + beta}.
  *
- * <p>Its input, statistics, gamma and beta are in single precision, its output in the type of products.
+ * <p>The input, the statistics, gamma and beta are F32. The output has the compute type.
  *
- * <p>Its output is cheap to make again, so callers do not keep it: they keep the {@link Statistics} and
- * {@link #recompute} it in backward.
+ * <p>The output is cheap to recompute. Callers therefore keep only the {@link Statistics} and {@link #recompute} the
+ * output in backward.
  */
 public final class LayerNorm {
-    /** The tutorial's epsilon; the same in every layout. */
+    /** The tutorial's epsilon. */
     public static final double EPSILON = 1e-6;
 
     private final List<String> modules;
@@ -25,7 +25,7 @@ public final class LayerNorm {
     private final Parameter beta;
 
     /**
-     * What backward needs besides the input.
+     * The row statistics that backward needs besides the input.
      *
      * @param mean   (B, T)
      * @param invStd (B, T): 1 / sqrt(var + eps)
@@ -39,7 +39,7 @@ public final class LayerNorm {
         beta = here.declare("bias", new Initializer.Constant(0), Shard.whole(), channels);
     }
 
-    /** {@code y = norm(x)}, both (B, T, C); the statistics are kept until the end of the pass. */
+    /** Computes {@code y = norm(x)}, both (B, T, C). The statistics live until the end of the pass. */
     public Statistics forward(Tensor y, Tensor x, Pass pass) {
         Statistics statistics = statistics(x, pass);
         pass.ops().norms()
@@ -48,7 +48,10 @@ public final class LayerNorm {
         return statistics;
     }
 
-    /** {@code z = x + mask * branch}, {@code y = norm(z)}, in one operation; the statistics are kept likewise. */
+    /**
+     * Computes {@code z = x + mask * branch} and {@code y = norm(z)} in one operation. The statistics live until the
+     * end of the pass.
+     */
     Statistics forwardResidual(Tensor y, Tensor z, Tensor x, Tensor branch, Dropout mask, Pass pass) {
         Statistics statistics = statistics(x, pass);
         pass.ops().norms()
@@ -64,13 +67,13 @@ public final class LayerNorm {
         return new Statistics(pass.keep(DType.F32, batch, tokens), pass.keep(DType.F32, batch, tokens));
     }
 
-    /** {@code y = norm(x)} again. */
+    /** Recomputes {@code y = norm(x)} from the statistics of the forward pass. */
     public void recompute(Tensor y, Tensor x, Statistics statistics, Pass pass) {
         pass.ops().norms()
             .layerNormRecompute(y, x, statistics.mean(), statistics.invStd(), gamma.value(), beta.value());
     }
 
-    /** {@code dx} from {@code dy}, overwriting or adding; adds to the gradients of gamma and beta. */
+    /** Computes {@code dx} from {@code dy}, overwriting or adding, and adds to the gradients of gamma and beta. */
     public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write, Pass pass) {
         pass.ops().norms().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
             statistics.invStd(), gamma.value(), write);

@@ -6,11 +6,11 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 
 /**
- * One rank's place in the cuts of its model: tensor parallelism cuts weights, context parallelism cuts the sequence. A
- * group of one rank has a communicator whose collectives do nothing, so a layer reads the same for every layout.
+ * One rank's position in model parallelism: tensor parallelism shards weights, context parallelism shards the sequence.
+ * The communicator of a group of one rank has collectives that do nothing, so layers need no special case for it.
  *
- * @param tensor   the ranks that hold the other slices of the same weights
- * @param sequence the ranks that hold the other tokens of the same samples
+ * @param tensor   communicator of the ranks that hold the other slices of the same weights
+ * @param sequence sequence sharded over the ranks that hold the other tokens of the same samples
  */
 public record Layout(Communicator tensor, Sequence sequence) {
     /**
@@ -22,13 +22,13 @@ public record Layout(Communicator tensor, Sequence sequence) {
         return new Layout(communicators.along(Axis.TP), new Sequence(communicators.along(Axis.CP), tokens));
     }
 
-    /** This rank's share of a dimension that tensor parallelism cuts evenly: heads, hidden units. */
+    /** The size of this rank's shard of a dimension that tensor parallelism shards evenly: heads, hidden units. */
     public long share(long extent) {
         assert extent % tensor.group().size() == 0 : extent + " over " + tensor.group();
         return extent / tensor.group().size();
     }
 
-    /** How this rank's share lies in the whole dimension. */
+    /** The position of this rank's shard in the full dimension. */
     public IndexSpan span(long extent) {
         return new IndexSpan(tensor.group().index() * share(extent), 1, extent);
     }

@@ -8,11 +8,11 @@ import org.isobar.distributed.Shard;
 import org.isobar.tensor.Tensor;
 
 /**
- * {@code y = x W^T + b} (PyTorch's {@code nn.Linear}) on one rank: x (.., K), W (N, K), b (N), y (.., N), or slices of
- * these. All activations are of the type that products are computed in; without a bias, y may be F32 besides.
+ * A linear layer {@code y = x W^T + b} (PyTorch's {@code nn.Linear}) on one rank: x (.., K), W (N, K), b (N), y (..,
+ * N), or slices of these. All activations have the compute type; without a bias, y may also be F32.
  *
  * <p>Backward: {@code dx = dy W}, {@code dW += dy^T x}, {@code db += sum of dy over rows}. Layers that overlap these
- * with communication call them one by one.
+ * with communication call the individual methods.
  */
 public final class Linear implements Layer {
     /** Standard deviation of initial weights. */
@@ -23,13 +23,13 @@ public final class Linear implements Layer {
     private final Parameter bias;
     private final Bias use;
 
-    /** What a linear layer does with a bias. Biases start at 0. */
+    /** Whether a linear layer has a bias and forward adds it. Biases are initialized to 0. */
     public enum Bias {
         /** Forward adds it. */
         ADDED,
-        /** There is one, with its gradient, but forward does not add it. */
+        /** The layer has a bias and its gradient, but forward does not add it. */
         LEFT,
-        /** There is none. */
+        /** The layer has no bias. */
         NONE
     }
 
@@ -40,14 +40,14 @@ public final class Linear implements Layer {
         this.use = use;
     }
 
-    /** A layer that is not cut. Declares {@code weight} and, where there is one, {@code bias} at {@code here}. */
+    /** Creates an unsharded layer. Declares {@code weight} and, if the layer has one, {@code bias} at {@code here}. */
     public Linear(ParameterScope here, long inputs, long outputs, Bias bias) {
         this(List.of(here.module()),
             here.declare("weight", new Initializer.Normal(WEIGHT_STD), Shard.whole(), outputs, inputs),
             bias == Bias.NONE ? null : bias(here, Shard.whole(), outputs), bias);
     }
 
-    /** A slice of the outputs of one or more layers of the same input: weights and biases are cut by rows. */
+    /** Creates a slice of the outputs of one or more layers of one input: weights and biases are sharded by rows. */
     static Linear outputsCut(ParameterScope here, long inputs, long outputsEach, Bias bias, String... names) {
         Shard shard = Shard.columnParallel(here.layout().tensor().group());
         Parameter weight = here.stack(leaves(names, "weight"), new Initializer.Normal(WEIGHT_STD), shard, outputsEach,
@@ -58,7 +58,7 @@ public final class Linear implements Layer {
             : here.stack(leaves(names, "bias"), new Initializer.Constant(0), shard, outputsEach), bias);
     }
 
-    /** A slice of the inputs: the weight is cut by columns, the bias is whole. */
+    /** Creates a slice of the inputs: the weight is sharded by columns, the bias is not sharded. */
     static Linear inputsCut(ParameterScope here, long inputs, long outputs, Bias bias) {
         Shard shard = Shard.rowParallel(here.layout().tensor().group());
         Parameter weight = here.declare("weight", new Initializer.Normal(WEIGHT_STD), shard, outputs, inputs);
@@ -70,7 +70,7 @@ public final class Linear implements Layer {
         return here.declare("bias", new Initializer.Constant(0), shard, outputs);
     }
 
-    /** "q.weight", "k.weight" of names "q", "k"; "weight" of the empty name. */
+    /** Returns "q.weight", "k.weight" for the names "q", "k", and "weight" for the empty name. */
     private static List<String> leaves(String[] names, String leaf) {
         return List.of(names).stream().map(name -> name.isEmpty() ? leaf : name + "." + leaf).toList();
     }
@@ -91,12 +91,12 @@ public final class Linear implements Layer {
         return new Epilogue.Bias(bias.compute());
     }
 
-    /** {@code y = x W^T} and what follows; the caller reports the layer's output: see {@link #report}. */
+    /** Computes {@code y = x W^T} and the epilogue. The caller reports the layer's output by {@link #report}. */
     void multiply(Tensor y, Tensor x, Epilogue epilogue, Pass pass) {
         pass.ops().products().linear(y, x, weight.compute(), epilogue);
     }
 
-    /** Shows {@code y}, this layer's output, to the inspector of the pass. */
+    /** Passes {@code y}, this layer's output, to the inspector of the pass. */
     void report(Tensor y, Pass pass) {
         pass.output(modules, y);
     }
@@ -107,7 +107,7 @@ public final class Linear implements Layer {
         backwardInput(dx, dy, WriteMode.OVERWRITE, pass);
     }
 
-    /** The gradient of the input. */
+    /** Computes the gradient of the input. */
     void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         pass.ops().products().linearBackwardInput(dx, dy, weight.compute(), write);
     }
@@ -121,7 +121,7 @@ public final class Linear implements Layer {
         }
     }
 
-    /** Adds to the gradient of the weight alone: where another operation has computed that of the bias. */
+    /** Adds to the gradient of the weight only, for callers that compute the bias gradient in another operation. */
     void backwardWeight(Tensor dy, Tensor x, Pass pass) {
         pass.ops().products().linearBackwardWeight(weight.gradient(), dy, x);
         pass.complete(weight);

@@ -9,13 +9,14 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, each half followed by dropout.
+ * Two linear layers with an exact GELU between them: {@code y = fc2(GELU(fc1(x)))}, with dropout after the GELU and
+ * after fc2.
  *
- * <p>Tensor parallelism cuts the hidden units: fc1 is column-parallel, fc2 row-parallel. The gradient of the
- * input is summed over tp while the gradients of both weights are computed.
+ * <p>Tensor parallelism shards the hidden units: fc1 is column-parallel, fc2 row-parallel. The gradient of the input is
+ * all-reduced over tp while the gradients of both weights are computed.
  *
- * <p>Kept: fc1's pre-activation, unless that is computed again. Backward computes the GELU again, in the same pass over
- * memory as its derivative and the gradient of fc1's bias.
+ * <p>Saved for backward: the pre-activation (fc1's output), unless it is recomputed. Backward recomputes the GELU in
+ * the same pass over memory as its derivative and the gradient of fc1's bias.
  */
 public final class Mlp implements Layer {
     private final Layout layout;
@@ -75,7 +76,7 @@ public final class Mlp implements Layer {
         }
     }
 
-    /** Room for fc1's pre-activation in forward. */
+    /** Allocates fc1's pre-activation in forward: scratch if it is recomputed, otherwise kept. */
     private Tensor room(Tensor x, DeviceArena.Scope scratch, Pass pass) {
         if (recompute == Recompute.MLP) {
             return scratch.allocate(pass.compute(), extents(x));
@@ -85,7 +86,7 @@ public final class Mlp implements Layer {
         return kept;
     }
 
-    /** fc1's pre-activation in backward. */
+    /** Returns fc1's pre-activation in backward, saved or recomputed. */
     private Tensor preActivation(Tensor x, DeviceArena.Scope scratch, Pass pass) {
         if (recompute != Recompute.MLP) {
             return pass.pop(this, Kept.class).preActivation();

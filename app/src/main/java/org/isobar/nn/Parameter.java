@@ -9,9 +9,9 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * A learned tensor with its gradient: the values that the optimizer moves, in single precision, and these as products
- * read them. Several weights of the PyTorch {@code state_dict} may lie in it one behind the other along the outermost
- * dimension, so that one product serves them all; they keep their own names as parts.
+ * A learned tensor: F32 master values, a copy of them in the compute type, and the gradient. It may hold several
+ * weights of the PyTorch {@code state_dict}, concatenated along the outermost dimension so that one matrix product
+ * covers them all. Each weight keeps its own name as a part.
  */
 public final class Parameter {
     private final List<Part> parts;
@@ -22,15 +22,15 @@ public final class Parameter {
     private Tensor gradient;
 
     /**
-     * One weight as PyTorch's {@code state_dict} knows it.
+     * One weight of PyTorch's {@code state_dict}.
      *
      * @param name        "blocks.0.attn.q.weight", say
-     * @param shape       its shape there, over all ranks
-     * @param shard       what this rank holds of it
-     * @param initializer how it starts
+     * @param shape       its unsharded shape
+     * @param shard       the shard that this rank holds
+     * @param initializer its initial values
      */
     public record Part(String name, Shape shape, Shard shard, Initializer initializer) {
-        /** The shape of what this rank holds. */
+        /** The shape of this rank's shard. */
         public Shape local() {
             return shard.local(shape);
         }
@@ -50,32 +50,32 @@ public final class Parameter {
         gradient = boundGradient;
     }
 
-    /** The weights that lie in this parameter, in order. */
+    /** The weights that this parameter holds, in order. */
     public List<Part> parts() {
         return parts;
     }
 
-    /** Axes over which its gradient must still be reduced when backward has completed it here. */
+    /** The axes over which its gradient must be reduced after this rank has completed it in backward. */
     public Set<Axis> reduceOver() {
         return reduceOver;
     }
 
-    /** Shape under which this rank's operations see it. */
+    /** The shape that this rank's operations use. */
     public Shape shape() {
         return shape;
     }
 
-    /** The learned values, F32: what the optimizer moves, norms and positions read, and files hold. */
+    /** The master values, F32: updated by the optimizer, read by norms and positions, stored in files. */
     public Tensor value() {
         return value;
     }
 
-    /** The same rounded to the type that products are computed in; {@link #value} itself where that is F32. */
+    /** The values rounded to the compute type, read by matrix products; {@link #value} itself if that type is F32. */
     public Tensor compute() {
         return compute;
     }
 
-    /** Their gradient, F32, added to by each backward pass. */
+    /** The gradient, F32. Each backward pass adds to it. */
     public Tensor gradient() {
         return gradient;
     }

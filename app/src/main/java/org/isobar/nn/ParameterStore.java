@@ -17,11 +17,12 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * All parameters of a model, in flat ranges of the same layout: values, gradients and, where products are computed in
- * half precision, a copy of the values in that type. They lie in reverse order of declaration, which is the order in
- * which backward completes them, so that consecutive gradients can be reduced together while backward goes on.
+ * All parameters of a model in flat buffers of one layout: values, gradients and, if the compute type is a
+ * half-precision type, a copy of the values in that type. Parameters are stored in reverse order of declaration.
+ * Backward completes gradients in that order, so consecutive gradients can be reduced together while backward
+ * continues.
  *
- * <p>Layers declare first; {@link #bind} then gives every parameter its place.
+ * <p>Layers declare their parameters first; {@link #bind} then assigns each parameter its place in the buffers.
  */
 public final class ParameterStore {
     /** Every parameter starts at a multiple of this many elements: whole cache lines. */
@@ -35,7 +36,7 @@ public final class ParameterStore {
     /**
      * Declares a parameter made up of one or more weights of the {@code state_dict}.
      *
-     * @param shape      under which this rank's operations see it
+     * @param shape      the shape that this rank's operations use
      * @param reduceOver axes over which its gradient is reduced
      */
     public Parameter declare(Shape shape, List<Parameter.Part> parts, Set<Axis> reduceOver) {
@@ -54,16 +55,16 @@ public final class ParameterStore {
         return declared.stream().mapToLong(parameter -> parameter.shape().elements()).sum();
     }
 
-    /** {@link #bind(Tensor, Tensor, Tensor)} for products in single precision. */
+    /** Calls {@link #bind(Tensor, Tensor, Tensor)} for the compute type F32. */
     public void bind(Tensor flatValues, Tensor flatGradients) {
         bind(flatValues, flatValues, flatGradients);
     }
 
     /**
-     * Gives every parameter its place in the ranges of {@link #elements} elements.
+     * Assigns each parameter its place in the flat ranges, each of {@link #elements} elements.
      *
      * @param flatValues    F32
-     * @param flatCopies    of the type that products are computed in; {@code flatValues} itself where that is F32
+     * @param flatCopies    of the compute type; {@code flatValues} itself if that is F32
      * @param flatGradients F32
      */
     public void bind(Tensor flatValues, Tensor flatCopies, Tensor flatGradients) {
@@ -78,7 +79,7 @@ public final class ParameterStore {
         }
     }
 
-    /** Casts the values to the copies again. Code that writes values calls it; the optimizer writes both itself. */
+    /** Casts the values to the copies. Call it after writing values; the optimizer writes both itself. */
     public void refresh(TensorOps ops) {
         if (!copies.aliases(values)) {
             ops.memory().cast(copies, values);
@@ -90,7 +91,7 @@ public final class ParameterStore {
         return values;
     }
 
-    /** The flat range of values as products read them, padding included; {@link #values} itself where that is F32. */
+    /** The flat range of values in the compute type, padding included; {@link #values} itself if that is F32. */
     public Tensor copies() {
         return copies;
     }
@@ -106,8 +107,8 @@ public final class ParameterStore {
     }
 
     /**
-     * Where each parameter, padding included, lies in the flat ranges, in the order of {@link #parameters}, and the
-     * axes over which its gradient is reduced.
+     * The position of each parameter in the flat ranges, padding included, and the axes over which its gradient is
+     * reduced, in the order of {@link #parameters}.
      */
     public List<GradientBuckets.Range> ranges() {
         List<GradientBuckets.Range> ranges = new ArrayList<>();
@@ -120,17 +121,17 @@ public final class ParameterStore {
         return ranges;
     }
 
-    /** This rank's values of every weight by its {@code state_dict} name: the whole weight where it is not cut. */
+    /** This rank's shard of every weight by its {@code state_dict} name: the whole weight if it is not sharded. */
     public Map<String, Tensor> stateDict() {
         return named(values);
     }
 
-    /** This rank's gradients of every weight by its {@code state_dict} name. */
+    /** This rank's shard of every weight's gradient by its {@code state_dict} name. */
     public Map<String, Tensor> gradientDict() {
         return named(gradients);
     }
 
-    /** What belongs to every weight in a flat range of this layout, F32, by the weight's {@code state_dict} name. */
+    /** Views of {@code flat}, an F32 range of this layout, one for each weight by its {@code state_dict} name. */
     public Map<String, Tensor> named(Tensor flat) {
         Map<String, Tensor> named = new LinkedHashMap<>();
         long end = elements();
@@ -146,8 +147,8 @@ public final class ParameterStore {
     }
 
     /**
-     * Sets the initial weights and clears the gradients. A weight depends on seed, name and index alone, so every
-     * layout of ranks starts from the same bits.
+     * Sets the initial weights and zeroes the gradients. A weight depends only on seed, name and index, so every
+     * parallel layout starts from the same bits.
      */
     public void initialize(Device device, long seed) {
         device.ops().memory().fill(values, 0);

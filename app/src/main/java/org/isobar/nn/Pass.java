@@ -15,8 +15,8 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * One forward pass and its backward pass: the operations, the type that products are computed in, the memory, what
- * layers keep in between, and the random masks of this step. A stack: layers pop what they kept in reverse order,
+ * The context of one forward pass and its backward pass: the operations, the compute type, the memory, the activations
+ * saved for backward, and the random masks of this step. Saved records form a stack: layers pop them in reverse order,
  * and an unbalanced pass throws.
  */
 public final class Pass {
@@ -29,32 +29,33 @@ public final class Pass {
     private final Deque<Entry> stack = new ArrayDeque<>();
     private Inspector inspector = Inspector.NONE;
 
-    /** What makes the random masks of this pass. */
+    /** The source of the random masks of this pass. */
     public sealed interface Randomness { }
 
     /** Evaluation: no masks. */
     public record None() implements Randomness { }
 
     /**
-     * Training: masks are keyed by seed, layer, step and the sample's place in the global batch.
+     * Training: masks are keyed by seed, layer, step and the sample's index in the global batch.
      *
      * @param seed    of the run
      * @param step    training step, counted over the whole run
-     * @param samples how this rank's samples lie in the global batch
+     * @param samples position of this rank's samples in the global batch
      */
     public record Masks(long seed, long step, IndexSpan samples) implements Randomness { }
 
-    /** Sees what layers put out in forward. */
+    /** Receives the outputs of layers in forward. */
     public interface Inspector {
         /** Ignores all outputs. */
         Inspector NONE = (_, _) -> { };
 
         /**
-         * Modules have put out {@code y}, as far as this rank has it; on all ranks of a model in the same order.
+         * Receives {@code y}, this rank's part of the output of one or more modules. All ranks of a model call this in
+         * the same order.
          *
-         * @param modules their names in PyTorch's tree, "blocks.3.mlp.fc1", say; of several, each has an equal share of
-         *                every row
-         * @param y       (.., N); not to be kept
+         * @param modules names in PyTorch's module tree, for example "blocks.3.mlp.fc1"; if there are several, each has
+         *                an equal share of every row
+         * @param y       (.., N); valid only during the call
          */
         void output(List<String> modules, Tensor y);
     }
@@ -75,8 +76,8 @@ public final class Pass {
     /**
      * A pass over empty arenas: {@code kept} lives from forward to backward, {@code scratch} within one layer.
      *
-     * @param compute    type that products are computed in, that of {@link Parameter#compute}
-     * @param onGradient told of each parameter when backward has completed its gradient on this rank
+     * @param compute    type that matrix products are computed in, that of {@link Parameter#compute}
+     * @param onGradient called with each parameter when backward has completed its gradient on this rank
      */
     public Pass(TensorOps ops, DType compute, DeviceArena kept, DeviceArena scratch, Randomness randomness,
         Consumer<Parameter> onGradient) {
@@ -88,36 +89,36 @@ public final class Pass {
         this.onGradient = onGradient;
     }
 
-    /** Shows {@code inspector} what layers put out from now on; returns this pass. */
+    /** Passes the outputs of layers to {@code theInspector}; returns this pass. */
     public Pass inspectedBy(Inspector theInspector) {
         inspector = theInspector;
         return this;
     }
 
-    /** Modules have put out {@code y}: see {@link Inspector#output}. */
+    /** Passes {@code y}, the output of {@code modules}, to the inspector: see {@link Inspector#output}. */
     public void output(List<String> modules, Tensor y) {
         inspector.output(modules, y);
     }
 
-    /** A layer has added all it ever will to the gradient of {@code parameter} in this pass. */
+    /** Reports that this rank has added all contributions of this pass to the gradient of {@code parameter}. */
     public void complete(Parameter parameter) {
         onGradient.accept(parameter);
     }
 
-    /** The operations of the device at hand. */
+    /** The operations of the device. */
     public TensorOps ops() {
         return ops;
     }
 
     /**
-     * The type that products are computed in: that of every activation but the residual stream, the norms' statistics
-     * and attention's log-sum-exp, which are in single precision.
+     * The compute type: the type of matrix products and of every activation except the residual stream, the norms'
+     * statistics and attention's log-sum-exp, which are F32.
      */
     public DType compute() {
         return compute;
     }
 
-    /** A tensor that lives until the end of the pass. */
+    /** Allocates a tensor that lives until the end of the pass. */
     public Tensor keep(DType dtype, long... extents) {
         return kept.allocate(dtype, extents);
     }
@@ -127,13 +128,13 @@ public final class Pass {
         return scratch.scope();
     }
 
-    /** Pushes what {@code owner} needs again in backward. */
+    /** Pushes what {@code owner} saves for backward. */
     public void push(Object owner, Record saved) {
         stack.push(new Entry(owner, saved));
     }
 
     /**
-     * Returns what {@code owner} pushed last.
+     * Pops and returns what {@code owner} pushed last.
      *
      * @throws IllegalStateException if another layer's entry is on top of the stack
      */
@@ -146,7 +147,7 @@ public final class Pass {
         return type.cast(entry.saved());
     }
 
-    /** Runs a part of forward of which nothing is kept: {@link #again} will run it once more. */
+    /** Runs a part of forward and discards what it saved for backward; {@link #again} recomputes it. */
     public void forget(Runnable forward) {
         int depth = stack.size();
         try (DeviceArena.Scope _ = kept.scope()) {
@@ -157,7 +158,7 @@ public final class Pass {
         }
     }
 
-    /** Runs a part of forward again, unseen, and then its backward pass, for which the former keeps what it needs. */
+    /** Reruns a part of forward, without the inspector, to save what backward needs, and then runs its backward. */
     public void again(Runnable forward, Runnable backward) {
         Inspector shown = inspector;
         try (DeviceArena.Scope _ = kept.scope()) {
@@ -168,7 +169,7 @@ public final class Pass {
         }
     }
 
-    /** The mask of one purpose in this pass; none in evaluation or at probability 0. */
+    /** The random mask for {@code purpose} in this pass; {@link Dropout#NONE} in evaluation or at probability 0. */
     public Dropout mask(String purpose, double probability, IndexSpan... innerSpans) {
         return switch (randomness) {
             case None none -> Dropout.NONE;

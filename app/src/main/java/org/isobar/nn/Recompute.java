@@ -1,16 +1,16 @@
 package org.isobar.nn;
 
 /**
- * Which activations of a block are computed again in backward, from what is kept of it, instead of being kept from
- * forward (activation checkpointing: Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016). The bits are
- * the same: masks and the order of sums do not depend on when something is computed. Outputs of norms, GELU and
- * attention's probabilities are never kept.
+ * Activation checkpointing: which activations of a block are recomputed in backward instead of being saved in forward
+ * (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016). Results are bit-identical: masks and the order
+ * of sums do not depend on when something is computed. The outputs of norms and GELU and the attention probabilities
+ * are recomputed in every mode.
  */
 public enum Recompute {
-    /** No more than that. */
+    /** Recomputes nothing beyond these. */
     NONE,
-    /** The output of fc1 before the GELU, 4 of the 10 channels kept for each: one product more in each block. */
+    /** Recomputes the output of fc1 before the GELU, 4 of every 10 saved channels, at one extra product per block. */
     MLP,
-    /** Everything but the block's input: its forward pass a second time, collectives of tp and cp included. */
+    /** Saves only the block's input and runs its forward pass a second time, including the collectives of tp and cp. */
     BLOCK
 }

@@ -4,13 +4,13 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * A layer that keeps nothing: its forward pass is run again just before its backward pass. Its input and output are of
- * one shape, in single precision.
+ * A layer wrapped in full activation checkpointing: it saves nothing and reruns its forward pass just before its
+ * backward pass. Its input and output are F32 and have the same shape.
  */
 public final class RecomputedLayer implements Layer {
     private final Layer layer;
 
-    /** As {@code layer}, but without memory between forward and backward. */
+    /** Wraps {@code layer} so that it holds no memory between forward and backward. */
     public RecomputedLayer(Layer layer) {
         this.layer = layer;
     }

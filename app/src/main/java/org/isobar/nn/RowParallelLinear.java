@@ -6,10 +6,10 @@ import org.isobar.distributed.Reduction;
 import org.isobar.tensor.Tensor;
 
 /**
- * A linear layer whose inputs are cut over tp (Shoeybi et al., 2019): rank i holds the i-th slice of columns of W and
- * multiplies the i-th slice of inputs; the products are summed over tp. x is (.., K/tp), W (N, K) in all and (N, K/tp)
- * on a rank, y (.., N). The bias is whole on every rank; the first rank adds it to its product, so that the sum has it
- * once.
+ * A row-parallel linear layer: its inputs are sharded over tp (Shoeybi et al., 2019). Rank i holds the i-th slice of
+ * the columns of W and multiplies it by the i-th slice of the inputs. The products are all-reduced over tp. x is (..,
+ * K/tp). W is (N, K) over all ranks and (N, K/tp) on one rank. y is (.., N). Every rank holds the whole bias. Only the
+ * first rank adds it, so the sum contains it once.
  *
  * <p>Backward needs no communication: {@code dx} is this rank's slice.
  */
@@ -41,7 +41,7 @@ public final class RowParallelLinear implements Layer {
         slice.backward(dx, dy, x, pass);
     }
 
-    /** This rank's slice of {@code dx}. */
+    /** Computes this rank's slice of {@code dx}. */
     void backwardInput(Tensor dx, Tensor dy, WriteMode write, Pass pass) {
         slice.backwardInput(dx, dy, write, pass);
     }

@@ -14,13 +14,13 @@ import org.isobar.tensor.Tensor;
  * Multi-head self-attention (Vaswani et al., 2017): {@code y = proj(softmax(q k^T / sqrt D) v)} with
  * {@code q, k, v} biased linear functions of x.
  *
- * <p>Tensor parallelism cuts the heads: q, k and v are column-parallel, proj is row-parallel. Context parallelism cuts
- * the queries: each rank gathers all keys and values, in one collective that is under way while the queries are
- * computed, and backward sums their gradients over the ranks and scatters them, while those of proj's weight and of the
- * queries' input are computed. q, k and v share one sum of the input's gradient over tp, which is under way while their
- * weights' gradients are computed.
+ * <p>Tensor parallelism shards the heads: q, k and v are column-parallel, proj is row-parallel. Context parallelism
+ * shards the queries. In forward each rank all-gathers the keys and values in one collective, which overlaps the
+ * computation of the queries. In backward their gradients are reduce-scattered, which overlaps the gradients of proj's
+ * weight and of the queries' input. One all-reduce over tp sums the input gradients of q, k and v. It overlaps the
+ * gradients of their weights.
  *
- * <p>Kept: q, kv, the attention's output and its log-sum-exp; never a T x T matrix.
+ * <p>Saved for backward: q, kv, the attention output and its log-sum-exp, but no T x T matrix.
  */
 public final class SelfAttention implements Layer {
     private final Layout layout;
@@ -99,7 +99,7 @@ public final class SelfAttention implements Layer {
         return pass.mask(name, dropout, layout.span(heads), layout.sequence().span(), IndexSpan.whole(shape.keys()));
     }
 
-    /** The tensor as (B, tokens, everything else). */
+    /** Reshapes the tensor to (B, tokens, all other extents). */
     private static Tensor tokens(Tensor tensor) {
         long batch = tensor.shape().extent(0);
         long tokens = tensor.shape().extent(1);

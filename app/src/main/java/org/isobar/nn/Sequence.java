@@ -12,11 +12,12 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * A sequence of T tokens cut among the ranks of a group, evenly or not: context parallelism, as Megatron-Core has it
- * with gathered keys and values. Tensors are (B, T, W) when whole and (B, Tl, W) on a rank, for any width W.
+ * A sequence of T tokens sharded over the ranks of a group, evenly or not: context parallelism, as in Megatron-Core
+ * with gathered keys and values. A whole tensor is (B, T, W) and a rank's part is (B, Tl, W), for any width W.
  *
- * <p>A collective wants each rank's part in one piece. Of a single sample it is one; of several, the parts go through a
- * staging tensor that is laid out by rank, (rank, B, Tl, W). A rank that is alone uses the tensor itself.
+ * <p>A collective needs each rank's part to be contiguous. For a batch of one sample it is. For larger batches the
+ * parts are copied through a staging tensor laid out by rank, (rank, B, Tl, W). A group of one rank uses the tensor
+ * itself.
  */
 public final class Sequence {
     private final Communicator group;
@@ -46,30 +47,32 @@ public final class Sequence {
         return sizes[index];
     }
 
-    /** How this rank's tokens lie in the sequence. */
+    /** The position of this rank's tokens in the sequence. */
     public IndexSpan span() {
         return new IndexSpan(start(index), 1, tokens);
     }
 
-    /** A gather under way; its memory is in use until {@link #await}. */
+    /** An all-gather in progress. Its memory is in use until {@link #await}. */
     public interface Gather {
-        /** Returns when the whole sequence is there. */
+        /** Waits until the whole sequence has been gathered. */
         void await();
     }
 
-    /** A sum under way; its memory is in use until {@link #await}. */
+    /** A reduce-scatter in progress. Its memory is in use until {@link #await}. */
     public interface ReduceScatter {
-        /** This rank's part of the sum, (B, Tl, W), when it is there; in the whole or in the scratch it was given. */
+        /** Waits for this rank's part of the sum, (B, Tl, W), which is stored in the whole tensor or in scratch. */
         Tensor await();
     }
 
     /**
-     * Fills {@code whole} with all ranks' parts; {@code fill} computes this rank's. In backward the adjoint is
-     * {@link #reduceScatter} where each rank uses the whole for itself, {@link #part} where all compute the same.
+     * All-gathers the parts of all ranks into {@code whole}; {@code fill} computes this rank's part. The adjoint in
+     * backward is {@link #reduceScatter} if each rank uses the whole differently, and {@link #part} if all ranks
+     * compute the same from it.
      *
      * @param whole   (B, T, W)
-     * @param fill    writes this rank's part, (B, Tl, W), into the tensor that it is given; called once, before return
-     * @param scratch may hold the staging tensor; stays open until the gather is awaited
+     * @param fill    writes this rank's part, (B, Tl, W), into the tensor passed to it; called once, before this method
+     *                returns
+     * @param scratch may hold the staging tensor; must stay open until the gather is awaited
      */
     public Gather gather(Tensor whole, Consumer<Tensor> fill, DeviceArena.Scope scratch, TensorOps ops) {
         if (isAlone()) {
@@ -87,10 +90,10 @@ public final class Sequence {
     }
 
     /**
-     * Sums over the ranks and keeps this rank's part.
+     * Sums {@code whole} over the ranks and returns this rank's part (reduce-scatter).
      *
      * @param whole   (B, T, W), overwritten; in use until the sum is awaited
-     * @param scratch may hold the staging tensor; stays open as long as the part is used
+     * @param scratch may hold the staging tensor; must stay open as long as the part is used
      */
     public ReduceScatter reduceScatter(Tensor whole, DeviceArena.Scope scratch, TensorOps ops) {
         if (isAlone()) {
@@ -107,7 +110,7 @@ public final class Sequence {
     }
 
     /**
-     * This rank's part of a sequence that every rank has whole.
+     * Returns this rank's part of a sequence that every rank holds in full.
      *
      * @param whole (B, T, W)
      * @return (B, Tl, W): {@code whole} itself, a view of it, or a copy in {@code scratch}
@@ -121,12 +124,16 @@ public final class Sequence {
         return part;
     }
 
-    /** Room (B, T, W) for the whole of which {@code part} (B, Tl, W) is this rank's: itself where it is all. */
+    /**
+     * Returns a tensor (B, T, W) for the whole of {@code part} (B, Tl, W); {@code part} itself in a group of one rank.
+     */
     public Tensor room(Tensor part, DeviceArena.Scope scratch) {
         return isAlone() ? part : scratch.allocate(part.dtype(), batch(part), tokens, part.shape().extent(2));
     }
 
-    /** {@code part} (B, Tl, W) {@code = this rank's part of whole} (B, T, W), where that is not the same memory. */
+    /**
+     * Copies this rank's part of {@code whole} (B, T, W) to {@code part} (B, Tl, W); a no-op in a group of one rank.
+     */
     public void scatter(Tensor part, Tensor whole, TensorOps ops) {
         if (!isAlone()) {
             for (long sample = 0; sample < batch(whole); sample++) {
@@ -136,10 +143,10 @@ public final class Sequence {
     }
 
     /**
-     * All ranks' parts together: the adjoint of {@link #scatter}, for gradients.
+     * All-gathers the parts of all ranks: the adjoint of {@link #scatter}, for gradients.
      *
      * @param part (B, Tl, W)
-     * @return (B, T, W): {@code part} itself where it is all, else in {@code scratch}
+     * @return (B, T, W): {@code part} itself in a group of one rank, otherwise in {@code scratch}
      */
     public Tensor gathered(Tensor part, DeviceArena.Scope scratch, TensorOps ops) {
         Tensor whole = room(part, scratch);
@@ -153,7 +160,7 @@ public final class Sequence {
         return sizes.length == 1;
     }
 
-    /** Room for all parts by rank: {@code whole} itself where that is the same. */
+    /** Returns a tensor for all parts laid out by rank: {@code whole} itself for a batch of one sample. */
     private Tensor staging(Tensor whole, DeviceArena.Scope scratch) {
         return batch(whole) == 1 ? whole : scratch.allocate(whole.dtype(), whole.shape().extents());
     }
@@ -191,7 +198,7 @@ public final class Sequence {
         }
     }
 
-    /** One sample's tokens of one rank, (1, size, W), where they lie in the whole. */
+    /** A view of one sample's tokens of one rank, (1, size, W), in the whole tensor. */
     private Tensor rows(Tensor whole, long sample, int rank) {
         return whole.slice(sample, 1).reshape(tokens, width(whole)).slice(start(rank), sizes[rank])
             .reshape(1, sizes[rank], width(whole));

@@ -9,11 +9,10 @@ import org.isobar.tensor.Tensor;
 
 /**
  * A pre-norm transformer block: {@code z = x + attention(norm1(x))}, {@code y = z + mlp(norm2(z))}, each branch with
- * stochastic depth. The residual stream x, z, y and its gradient are in single precision, the branches in the type of
- * products.
+ * stochastic depth. The residual stream x, z, y and its gradient are F32. The branches have the compute type.
  *
- * <p>Kept: z and the statistics of both norms; the norms' outputs are computed again in backward. The gradient of the
- * residual stream stays in one tensor: each branch adds its part to it.
+ * <p>Saved for backward: z and the statistics of both norms. The outputs of the norms are recomputed in backward. The
+ * gradient of the residual stream stays in one tensor, to which each branch adds its gradient.
  */
 public final class TransformerBlock implements Layer {
     private final List<String> modules;
@@ -30,9 +29,9 @@ public final class TransformerBlock implements Layer {
      * Declares {@code norm1}, {@code attn}, {@code norm2} and {@code mlp} at {@code here}.
      *
      * @param dropout  probability for attention, projection and both dropouts of the mlp
-     * @param dropPath probability of leaving out a branch
-     * @param recompute what its mlp does not keep; who wants a block to keep nothing wraps it in
-     * {@link RecomputedLayer}
+     * @param dropPath probability of dropping a branch
+     * @param recompute activations of its mlp to recompute; to recompute the whole block, wrap it in
+     *                  {@link RecomputedLayer}
      */
     public TransformerBlock(ParameterScope here, long channels, long heads, long hidden, double dropout,
         double dropPath,
@@ -63,7 +62,7 @@ public final class TransformerBlock implements Layer {
         }
     }
 
-    /** As in {@link Layer}; {@code dx} may be {@code dy}, which saves a copy. */
+    /** See {@link Layer}. {@code dx} may be {@code dy}, which saves a copy. */
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
@@ -74,7 +73,9 @@ public final class TransformerBlock implements Layer {
         branchBackward(dx, attention, attentionPath, norm1, x, kept.statistics1(), pass);
     }
 
-    /** {@code dStream += d/dx of branch(norm(x)), applied to dStream}. */
+    /**
+     * Adds the gradient of {@code branch(norm(x))} with respect to x, applied to {@code dStream}, to {@code dStream}.
+     */
     private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
         LayerNorm.Statistics statistics, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
