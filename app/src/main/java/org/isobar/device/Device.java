@@ -8,12 +8,12 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
-/** A machine that holds tensors and computes on them. The code that opened it closes it. */
+/** A compute device: allocates tensors and runs operations on them. The code that opens a device closes it. */
 public interface Device extends AutoCloseable {
-    /** What computes, in a few words, for the log. */
+    /** A short description of the hardware for the log. */
     String description();
 
-    /** What kind of processor this is. */
+    /** The type of this device. */
     DeviceType type();
 
     /** Number of devices of this type that this process sees, including this one. */
@@ -24,14 +24,14 @@ public interface Device extends AutoCloseable {
     /** The operations of this device. */
     TensorOps ops();
 
-    /** Whether products can be computed in this type. Every device has F32. */
+    /** Whether this type can be the compute type of matrix products. Every device supports F32. */
     default boolean supports(DType dtype) {
         return dtype == DType.F32;
     }
 
     /**
-     * Largest relative error with which products read an element of a tensor of this type: 0 where they read it
-     * exactly, 2^-11 where single precision is cut to TF32.
+     * The largest relative rounding error that matrix products apply to an operand of this type: 0 if they read it
+     * exactly, 2^-11 if F32 is rounded to TF32.
      */
     default double operandRoundoff(DType dtype) {
         return 0;
@@ -47,7 +47,7 @@ public interface Device extends AutoCloseable {
     /** A new host buffer with its tensor. The caller closes it. */
     HostBuffer hostBuffer(DType dtype, Shape shape);
 
-    /** Allocates whatever operations of that footprint need beyond their arguments; called before the first step. */
+    /** Allocates the workspace for operations of that footprint. Called before the first step. */
     void reserve(Footprint footprint);
 
     /** Bytes of this device that {@link #reserve} takes. */
@@ -56,22 +56,22 @@ public interface Device extends AutoCloseable {
     }
 
     /**
-     * Which kernels steps of that footprint run, with products in {@code compute}, in words for the log: a line for
-     * each kind of operation that there was a choice for, none where a device has no choice.
+     * Describes for the log which kernels steps of that footprint run with the compute type {@code compute}: one line
+     * for each kind of operation with more than one kernel to choose from, empty if there is no choice.
      */
     default List<String> kernels(Footprint footprint, DType compute) {
         return List.of();
     }
 
     /**
-     * Bytes of this device's memory that batches of {@code batchBytes} take on their way through {@code slots} host
-     * buffers each: all of them where operations read the host's memory itself.
+     * Bytes of this device's memory needed for batches of {@code batchBytes} with {@code slots} host buffers each: the
+     * size of all buffers if operations read host memory directly.
      */
     default long inputBytes(long batchBytes, int slots) {
         return batchBytes * slots;
     }
 
-    /** Marks the phases of a step for a profiler; does nothing unless the device has one. */
+    /** Profiler ranges for the phases of a step; {@link ProfilerRanges#NONE} if the device has no profiler. */
     default ProfilerRanges ranges() {
         return ProfilerRanges.NONE;
     }
@@ -83,7 +83,7 @@ public interface Device extends AutoCloseable {
     void download(MemorySegment destination, Tensor source);
 
     /**
-     * Starts to copy a few numbers to the host and returns immediately. At most four copies may be in progress.
+     * Starts an asynchronous copy of a few numbers to the host. At most four copies may be in progress.
      *
      * @param source (n), F64
      */
@@ -99,7 +99,7 @@ public interface Device extends AutoCloseable {
     }
 
     /**
-     * Captures what {@code operations} issues on this device and through its communicators, without running it.
+     * Captures the operations and collectives that {@code operations} issues on this device, without running them.
      * {@code operations} must neither wait for the device nor allocate, and must have run once before. The caller
      * closes the graph.
      */
@@ -112,7 +112,7 @@ public interface Device extends AutoCloseable {
         return new HostStopwatch();
     }
 
-    /** Memory held by this device. */
+    /** The memory usage of this device. */
     MemoryGauge memory();
 
     /** Releases threads and native resources. */

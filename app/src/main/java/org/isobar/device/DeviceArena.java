@@ -6,12 +6,12 @@ import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /**
- * A block of device memory from which tensors are taken in order and given back in reverse order. Its capacity is
- * fixed when it is made, so a training step allocates nothing. Not thread-safe: it belongs to the thread that issues
- * the operations.
+ * A stack allocator over one block of device memory: tensors are allocated in order and freed in reverse order. Its
+ * capacity is fixed when it is created, so a training step allocates no device memory. Not thread-safe: only the thread
+ * that issues the operations uses it.
  */
 public final class DeviceArena implements AutoCloseable {
-    /** Every tensor starts at a multiple of this many bytes: whole cache lines, and what GPU copies want. */
+    /** Every tensor starts at a multiple of this many bytes: whole cache lines, and the alignment of GPU copies. */
     public static final int ALIGNMENT = 256;
 
     private final String name;
@@ -22,10 +22,10 @@ public final class DeviceArena implements AutoCloseable {
     private boolean sealed;
 
     /**
-     * An arena over the given storage.
+     * Creates an arena over the given storage.
      *
-     * @param name what it holds, for messages: "activations", say
-     * @param free gives the storage back; run once, by {@link #close}
+     * @param name what it holds, for messages, for example "activations"
+     * @param free frees the storage; run once, by {@link #close}
      */
     public DeviceArena(String name, Storage storage, Runnable free) {
         this.name = name;
@@ -34,9 +34,9 @@ public final class DeviceArena implements AutoCloseable {
     }
 
     /**
-     * The next {@code dtype} tensor of the given extents. Its contents are undefined.
+     * Allocates a {@code dtype} tensor of the given extents. Its contents are undefined.
      *
-     * @throws IllegalStateException if the arena is sealed or too small: the plan was wrong
+     * @throws IllegalStateException if the arena is sealed or too small, which means that the memory plan was wrong
      */
     public Tensor allocate(DType dtype, long... extents) {
         Shape shape = Shape.of(extents);
@@ -51,32 +51,32 @@ public final class DeviceArena implements AutoCloseable {
         return new Tensor(storage, offset, dtype, shape);
     }
 
-    /** The next single-precision tensor of the given extents; see {@link #allocate}. */
+    /** Allocates an F32 tensor of the given extents; see {@link #allocate}. */
     public Tensor f32(long... extents) {
         return allocate(DType.F32, extents);
     }
 
-    /** Opens a scope: what is taken through it, or from this arena while it is open, is given back when it closes. */
+    /** Opens a scope. Closing it frees everything allocated from this arena since it was opened. */
     public Scope scope() {
         return new Scope();
     }
 
-    /** Forbids further allocation: from here on the arena's layout does not change. */
+    /** Forbids further allocation, so that the layout of the arena no longer changes. */
     public void seal() {
         sealed = true;
     }
 
-    /** Gives back everything that was taken. */
+    /** Frees all tensors of this arena. */
     public void reset() {
         used = 0;
     }
 
-    /** Bytes taken now, alignment included. */
+    /** Bytes currently allocated, alignment included. */
     public long used() {
         return used;
     }
 
-    /** Most bytes ever taken at one time. */
+    /** The largest number of bytes that were allocated at one time. */
     public long highWatermark() {
         return highWatermark;
     }
@@ -92,23 +92,23 @@ public final class DeviceArena implements AutoCloseable {
         return (bytes + ALIGNMENT - 1) & -ALIGNMENT;
     }
 
-    /** Tensors that are given back together. */
+    /** A group of tensors that are freed together. */
     public final class Scope implements AutoCloseable {
         private final long mark = used;
 
         private Scope() { }
 
-        /** The next {@code dtype} tensor of the given extents; see {@link DeviceArena#allocate}. */
+        /** Allocates a {@code dtype} tensor of the given extents; see {@link DeviceArena#allocate}. */
         public Tensor allocate(DType dtype, long... extents) {
             return DeviceArena.this.allocate(dtype, extents);
         }
 
-        /** The next single-precision tensor of the given extents; see {@link DeviceArena#allocate}. */
+        /** Allocates an F32 tensor of the given extents; see {@link DeviceArena#allocate}. */
         public Tensor f32(long... extents) {
             return DeviceArena.this.f32(extents);
         }
 
-        /** Gives back what was taken since this scope was opened. */
+        /** Frees everything allocated since this scope was opened. */
         @Override
         public void close() {
             assert mark <= used : "scopes of arena '" + name + "' closed out of order";

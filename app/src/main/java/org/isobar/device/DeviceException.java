@@ -1,10 +1,10 @@
 package org.isobar.device;
 
-/** A device that failed in the midst of its work. Nothing can be computed on it any more: the process must end. */
+/** A device failure during an operation. The device is no longer usable, so the process must exit. */
 public class DeviceException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** An exception whose message says which call failed, and how. */
+    /** Creates an exception whose message says which call failed and how. */
     public DeviceException(String message) {
         super(message);
     }

@@ -1,14 +1,14 @@
 package org.isobar.device;
 
-/** Operations and collectives that were captured once and can be launched as a whole, on the same tensors. */
+/** A graph of captured operations and collectives that can be launched repeatedly on the same tensors. */
 public interface DeviceGraph extends AutoCloseable {
     /**
-     * Issues all captured operations. Arguments that were passed by value keep the value of the capture; tensors are
-     * read again.
+     * Issues all captured operations. Arguments passed by value keep their values from the capture. The contents of
+     * tensors are read at each launch.
      */
     void launch();
 
-    /** Frees what the device keeps for this graph. */
+    /** Frees the device resources of this graph. */
     @Override
     void close();
 }

@@ -1,9 +1,9 @@
 package org.isobar.device;
 
-/** What kind of processor a device is. */
+/** The type of a device. */
 public enum DeviceType {
-    /** The processor of this machine. Its tensors are in host memory. */
+    /** The host processor. Its tensors are in host memory. */
     CPU,
-    /** An NVIDIA GPU. Its tensors are in memory of its own, which the host copies to and from. */
+    /** An NVIDIA GPU. Its tensors are in device memory; the host copies data to and from it. */
     CUDA
 }

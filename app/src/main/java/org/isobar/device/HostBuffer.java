@@ -4,21 +4,24 @@ import java.lang.foreign.MemorySegment;
 
 import org.isobar.tensor.Tensor;
 
-/** Host memory from which a device reads its input, and the tensor under which operations see it. */
+/** A host buffer for device input, with the tensor through which operations read it. */
 public interface HostBuffer extends AutoCloseable {
     /**
-     * The host memory, aligned to at least 64 bytes; the loader writes here. Waits until the device has read what
-     * {@link #toDevice} was last called for; any thread may ask.
+     * The host memory, aligned to at least 64 bytes, that the data loader writes to. Waits until the device has read
+     * the contents of the last {@link #toDevice} call. May be called from any thread.
      */
     MemorySegment segment();
 
     /**
-     * Makes the current contents of {@link #segment} visible to operations issued from now on. A CPU returns a tensor
-     * over the very same memory; a GPU copies into one of a few places that it has for all buffers of this size.
+     * Makes the current contents of {@link #segment} visible to operations issued after this call. A CPU returns a
+     * tensor over the same memory. A GPU copies into one of a few staging slots that buffers of this size share.
      */
     Tensor toDevice();
 
-    /** Operations issued from now on do not read the tensor of {@link #toDevice}: its place may be used again. */
+    /**
+     * Declares that operations issued after this call do not read the tensor of {@link #toDevice}; its slot can be
+     * reused.
+     */
     void release();
 
     /** Frees the memory. */

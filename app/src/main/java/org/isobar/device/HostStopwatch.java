@@ -3,7 +3,7 @@ package org.isobar.device;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The host's clock, for a device whose operations have run when they return. */
+/** A stopwatch on the host clock, for devices whose operations are synchronous. */
 final class HostStopwatch implements Stopwatch {
     private static final double NANOS_PER_SECOND = 1e9;
 

@@ -5,10 +5,10 @@ import java.lang.foreign.MemorySegment;
 import org.isobar.tensor.Tensor;
 
 /**
- * Host memory that operations read as it lies, so that nothing is copied.
+ * A host buffer that operations read directly, without a copy.
  *
  * @param segment the memory
- * @param tensor  the same memory as operations see it
+ * @param tensor  a tensor over the same memory
  * @param free    frees it
  */
 public record InPlaceBuffer(MemorySegment segment, Tensor tensor, Runnable free) implements HostBuffer {

@@ -1,14 +1,14 @@
 package org.isobar.device;
 
 /**
- * Weights of the rows of a regular latitude grid that reaches from pole to pole:
+ * Quadrature weights of the rows of a regular latitude grid from pole to pole:
  * {@code w(j) = H cos(3.1416/180 lat(j)) / sum_j cos(3.1416/180 lat(j))}, {@code lat(j) = 90 - 180 j / (H - 1)}.
  *
- * <p>3.1416 is the tutorial's: it makes the weight of the poles about -4e-6 of the equator's, and not zero. Scores stay
- * comparable with the tutorial's for that.
+ * <p>3.1416 is the tutorial's value of pi. With it the weight of the poles is about -4e-6 of the equator's instead of
+ * zero. It is kept so that scores stay comparable with the tutorial's.
  */
 public final class LatitudeWeights {
-    /** The tutorial's, for back ends that work out the weights themselves. */
+    /** The tutorial's conversion factor, for back ends that compute the weights themselves. */
     public static final double RADIANS_PER_DEGREE = 3.1416 / 180;
 
     private static final double POLE = 90;

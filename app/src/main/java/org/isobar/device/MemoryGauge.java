@@ -1,11 +1,14 @@
 package org.isobar.device;
 
-/** The memory of a device: how much was held, for the log's memory lines, and how much can still be had. */
+/** Memory usage of a device: the high watermark for the log's memory lines, and the memory still available. */
 public interface MemoryGauge {
-    /** The most bytes held so far: of the whole device for a GPU, of this process's resident memory for a CPU. */
+    /**
+     * The largest number of bytes in use so far: of the whole device for a GPU, of this process's resident memory for a
+     * CPU.
+     */
     long highWatermark();
 
-    /** Bytes that can still be allocated; unbounded unless a device knows better. */
+    /** Bytes that can still be allocated; {@link Long#MAX_VALUE} if the device does not report a limit. */
     default long available() {
         return Long.MAX_VALUE;
     }

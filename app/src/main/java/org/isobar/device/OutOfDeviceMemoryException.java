@@ -4,16 +4,16 @@ import java.util.Locale;
 
 import org.isobar.fault.UserException;
 
-/** A plan needs more memory than the device has. */
+/** Reports that a run needs more memory than the device has. */
 public final class OutOfDeviceMemoryException extends UserException {
     private static final long serialVersionUID = 1L;
 
-    /** An exception whose message says what was needed, what there is, and what would make it fit. */
+    /** Creates an exception whose message says what is needed, what is available and what would make the run fit. */
     public OutOfDeviceMemoryException(String message) {
         super(message);
     }
 
-    /** Bytes as such messages have them: "1.50", of 2^30 bytes each. */
+    /** Formats bytes for such messages in units of 2^30 bytes, for example "1.50". */
     public static String gigabytes(long bytes) {
         return String.format(Locale.ROOT, "%.2f", bytes / 0x1p30);
     }

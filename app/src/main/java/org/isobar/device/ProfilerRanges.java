@@ -1,6 +1,6 @@
 package org.isobar.device;
 
-/** Named stretches of time that a profiler shows, and the window in which it looks. */
+/** Named time ranges for a profiler, and control of its recording window. */
 public interface ProfilerRanges {
     /** Marks nothing. */
     ProfilerRanges NONE = new ProfilerRanges() {
@@ -16,18 +16,18 @@ public interface ProfilerRanges {
         public void stopProfiler() { }
     };
 
-    /** Begins a stretch; stretches nest. */
+    /** Opens a range. Ranges nest. */
     Range open(String name);
 
-    /** The profiler, if one watches and waits for this, begins to record. */
+    /** Starts recording, if a profiler is attached and waits for this call. */
     void startProfiler();
 
-    /** The profiler ends its record. */
+    /** Stops recording. */
     void stopProfiler();
 
-    /** A stretch under way. */
+    /** An open range. */
     interface Range extends AutoCloseable {
-        /** Ends it. */
+        /** Ends the range. */
         @Override
         void close();
     }

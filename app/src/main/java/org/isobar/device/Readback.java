@@ -1,10 +1,10 @@
 package org.isobar.device;
 
-/** Numbers on their way from a device to the host. */
+/** An asynchronous copy of numbers from a device to the host. */
 public interface Readback {
     /**
-     * The numbers as they were left by the operations that had been issued before {@link Device#read}; waits for those
-     * alone. Called once.
+     * Waits for the operations issued before {@link Device#read}, but not for later ones, and returns the numbers they
+     * produced. May be called once.
      */
     double[] await();
 }

@@ -1,17 +1,17 @@
 package org.isobar.device;
 
 /**
- * Marks points in the course of a device's operations and tells the time between them. Marking neither waits nor
- * disturbs the operations; it belongs to the thread that issues them.
+ * Measures the time between marked points in the sequence of a device's operations. Marking neither waits for nor
+ * disturbs the operations. Only the thread that issues the operations may use it.
  */
 public interface Stopwatch extends AutoCloseable {
     /** Marks the point where all operations issued so far have run. */
     void mark();
 
-    /** Seconds from each mark to the next; waits until the last is reached, and forgets all of them. */
+    /** Waits until the last mark is reached, returns the seconds from each mark to the next and clears all marks. */
     double[] laps();
 
-    /** Frees what the device keeps of it. */
+    /** Frees the device resources of this stopwatch. */
     @Override
     void close();
 }

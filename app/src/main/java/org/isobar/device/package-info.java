@@ -1,5 +1,5 @@
 /**
- * The small compute boundary between the model and the machine: about twenty-five operations, one per fusion unit,
- * and the memory that they work on. Nothing above this package knows which back end computes.
+ * The compute boundary between the model and the hardware: about twenty-five operations, one per fused kernel, and the
+ * memory that they work on. Code above this package does not depend on the back end.
  */
 package org.isobar.device;

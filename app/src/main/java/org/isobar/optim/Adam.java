@@ -13,11 +13,12 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Adam (Kingma and Ba, 2015) with the tutorial's constants, over all parameters at once. Learning rate, step count and
- * loss scale lie in device memory; of these the host writes the first, before a step, and reads none.
+ * The Adam optimizer (Kingma and Ba, 2015) with the tutorial's constants, over all parameters. Learning rate, step
+ * count and loss scale are in device memory. The host writes the learning rate before a step and reads none of them
+ * during training steps.
  */
 public final class Adam {
-    /** The tutorial's: betas (0.9, 0.95), epsilon 1e-8, no weight decay. */
+    /** The tutorial's constants: betas (0.9, 0.95), epsilon 1e-8, no weight decay. */
     public static final AdamConstants CONSTANTS = new AdamConstants(0.9, 0.95, 1e-8);
 
     private final Device device;
@@ -28,51 +29,51 @@ public final class Adam {
     private final Piece whole;
     private final List<Piece> pieces;
 
-    /** How often the device is called. The bits are the same. */
+    /** Number of kernel launches per update. Results are bit-identical. */
     public enum Launch {
-        /** Once, for the whole flat range ({@code --enable_fused}). */
+        /** One launch for the whole flat range ({@code --enable_fused}). */
         ONCE,
-        /** Once for each parameter. */
+        /** One launch for each parameter. */
         PER_TENSOR
     }
 
-    /** What a loss that is not finite does. */
+    /** What happens at a loss that is not finite. */
     public enum NonFinite {
-        /** It ends all movement: parameters, moments and {@link Progress} stay what they were before its step. */
+        /** Stops all updates: parameters, moments and {@link Progress} stay as they were before that step. */
         HALTS,
-        /** Its step is skipped, as are those whose gradients are not finite. */
+        /** Skips the step, as for gradients that are not finite. */
         IS_SKIPPED
     }
 
     /**
-     * How the update is carried out.
+     * Options of the update.
      *
-     * @param scaler    what the loss is multiplied by
-     * @param launch    how often the device is called
-     * @param nonFinite what becomes of a loss that is not finite
+     * @param scaler    the loss scaler
+     * @param launch    number of kernel launches per update
+     * @param nonFinite what happens at a loss that is not finite
      */
     public record Options(GradScaler scaler, Launch launch, NonFinite nonFinite) {
-        /** Halts at a loss that is not finite. */
+        /** Options that halt at a loss that is not finite. */
         public Options(GradScaler scaler, Launch launch) {
             this(scaler, launch, NonFinite.HALTS);
         }
 
-        /** Whether a gradient that is not finite has its step skipped. */
+        /** Whether a gradient that is not finite causes its step to be skipped. */
         public boolean judgesGradients() {
             return scaler.isActive() || nonFinite == NonFinite.IS_SKIPPED;
         }
     }
 
     /**
-     * How steps have gone.
+     * Counts of steps so far and the loss scale.
      *
-     * @param taken   steps that moved the weights
-     * @param skipped steps left out because a gradient, or the loss, was not finite
+     * @param taken   steps that updated the weights
+     * @param skipped steps skipped because a gradient or the loss was not finite
      * @param scale   the loss scale of the next step
      */
     public record Progress(long taken, long skipped, double scale) { }
 
-    /** What one call moves: the same part of each flat range. */
+    /** What one launch updates: one range of each flat buffer. */
     private record Piece(Tensor value, Tensor copy, Tensor gradient, Tensor moment1, Tensor moment2) {
         Piece slice(long first, long count) {
             return new Piece(value.slice(first, count), copy.slice(first, count), gradient.slice(first, count),
@@ -81,9 +82,9 @@ public final class Adam {
     }
 
     /**
-     * An optimizer whose moments, zero at first, lie in {@code arena}.
+     * Creates an optimizer whose moments are allocated in {@code arena} and set to zero.
      *
-     * @param ranks all that must skip the same steps
+     * @param ranks communicator of all ranks that must skip the same steps
      */
     public Adam(Device device, ParameterStore parameters, DeviceArena arena, Options options, Communicator ranks) {
         this.device = device;
@@ -108,12 +109,12 @@ public final class Adam {
         return whole.moment1();
     }
 
-    /** Running means of the squared gradients, in the same layout. */
+    /** Running means of the squared gradients, in the layout of the parameters' flat ranges. */
     public Tensor secondMoments() {
         return whole.moment2();
     }
 
-    /** What steers the steps, but for the learning rate; waits for the steps so far. See {@link StepControl}. */
+    /** Downloads the numbers of {@link StepControl}, after waiting for the steps issued so far. */
     public double[] control() {
         double[] numbers = new double[StepControl.SIZE];
         device.download(MemorySegment.ofArray(numbers), control.values());
@@ -121,8 +122,9 @@ public final class Adam {
     }
 
     /**
-     * Goes on where {@link #control} was asked for, but in this optimizer's own way: armed, even if that had halted, or
-     * not, and with no scale where it scales no losses.
+     * Restores the state that {@link #control} returned, for example from a checkpoint. The halt flag is reset
+     * according to this optimizer's {@link NonFinite}, even if the saved state had halted. The loss scale is restored
+     * only if this optimizer scales losses.
      */
     public void setControl(double[] numbers) {
         setControl(numbers, options.scaler().isActive() ? numbers[StepControl.SCALE] : options.scaler().start());
@@ -136,19 +138,19 @@ public final class Adam {
         device.upload(control.values(), MemorySegment.ofArray(own));
     }
 
-    /** What the loss is multiplied by before backward, (1), F64. */
+    /** The loss scale that multiplies the loss before backward, (1), F64. */
     public Tensor lossScale() {
         return control.scale();
     }
 
-    /** Sets the learning rate of the steps that are issued from now on. */
+    /** Sets the learning rate of the steps issued after this call. */
     public void setLearningRate(double learningRate) {
         device.upload(control.learningRate(), MemorySegment.ofArray(new double[] {learningRate}));
     }
 
     /**
-     * Divides all gradients by the loss scale and notes whether they are finite, where that is asked for: where losses
-     * are scaled, or steps skipped.
+     * Clears the overflow flag. If losses are scaled or steps with non-finite values are skipped, also divides all
+     * gradients by the loss scale and sets the flag if a gradient is not finite.
      */
     public void unscale() {
         device.ops().memory().fill(control.overflow(), 0);
@@ -158,10 +160,10 @@ public final class Adam {
     }
 
     /**
-     * Moves the parameters by their gradients, {@link #unscale unscaled}, unless the loss, or a gradient that was
-     * looked at, is not finite.
+     * Updates the parameters by their {@link #unscale unscaled} gradients, unless the loss is not finite or
+     * {@link #unscale} found a gradient that is not finite.
      *
-     * @param loss (1), F64: of the step, the same on all ranks
+     * @param loss (1), F64: loss of the step, equal on all ranks
      */
     public void step(Tensor loss) {
         device.ops().updates().advance(control.values(), loss, options.scaler().moves());
@@ -171,7 +173,7 @@ public final class Adam {
         }
     }
 
-    /** How the steps so far have gone; waits for them. */
+    /** Waits for the steps issued so far and returns their counts and the loss scale. */
     public Progress progress() {
         double[] numbers = control();
         return new Progress((long) numbers[StepControl.COUNT], (long) numbers[StepControl.SKIPPED],

@@ -3,10 +3,10 @@ package org.isobar.optim;
 /** The learning rate as a function of the iterations completed. */
 public sealed interface LearningRateSchedule {
 
-    /** The learning rate of the next step when {@code iteration} steps are done. */
+    /** The learning rate of the next step after {@code iteration} completed steps. */
     double at(long iteration);
 
-    /** The same rate throughout. */
+    /** A constant learning rate. */
     record Constant(double rate) implements LearningRateSchedule {
         @Override
         public double at(long iteration) {
@@ -16,11 +16,11 @@ public sealed interface LearningRateSchedule {
 
     /**
      * Half a cosine from {@code rate} to 0 over {@code iterations} (Loshchilov and Hutter, 2017, without restarts);
-     * with warm-up, the smaller of that and a straight line that reaches {@code rate} at step {@code warmup}.
+     * with warm-up, the minimum of that and a linear ramp that reaches {@code rate} at step {@code warmup}.
      *
      * @param rate       peak learning rate
      * @param iterations length of the whole run
-     * @param warmup     steps of the straight line; 0 for none
+     * @param warmup     steps of the linear ramp; 0 for none
      */
     record Cosine(double rate, long iterations, long warmup) implements LearningRateSchedule {
         @Override

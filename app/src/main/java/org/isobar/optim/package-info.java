@@ -1,2 +1,2 @@
-/** How weights move: the optimizer and the learning-rate schedule. */
+/** The Adam optimizer, loss scaling and learning-rate schedules. */
 package org.isobar.optim;
