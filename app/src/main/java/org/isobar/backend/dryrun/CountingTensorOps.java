@@ -23,10 +23,10 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 
 /**
- * Counts the work of operations instead of doing it: floating-point operations of matrix products and attention (a
- * multiplication and an addition are two), bytes, and the largest extents. Not counted are what attention computes
- * again in its backward pass, and the arithmetic of all other operations, which is small beside these. Bytes are those
- * of each tensor that is read or written, once each: the least that any implementation must move.
+ * Counts the work of operations without computing them: floating-point operations of matrix products and attention (a
+ * multiply-add counts as two), bytes, and the largest extents. Two things are not counted: what attention recomputes in
+ * its backward pass, and the arithmetic of all other operations, which is comparatively small. Each tensor that is read
+ * or written counts once in bytes, which is the minimum that any implementation must move.
  */
 final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, AttentionOps, ImageOps, ResidualOps, LossOps,
     UpdateOps {
@@ -39,7 +39,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     private final Set<Long> normWidths = new HashSet<>();
     private final Set<AttentionShape> attention = new HashSet<>();
 
-    /** These operations by family: all of them count together. */
+    /** Returns these operations by family. All families share one count. */
     TensorOps byFamily() {
         return new TensorOps(this, this, this, this, this, this, this, this);
     }
@@ -68,7 +68,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         }
     }
 
-    /** An output that is added to is read, too. */
+    /** Counts an output; with {@link WriteMode#ADD} it is also read. */
     private void moves(Tensor output, WriteMode write) {
         bytes += (write == WriteMode.ADD ? 2 : 1) * output.bytes();
     }
@@ -88,7 +88,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         flops += 2.0 * m * n * k;
     }
 
-    /** Heads lie side by side, so a row holds them all. */
+    /** Counts attention. The heads are adjacent in memory, so a row contains all of them. */
     private void attention(AttentionShape shape, double productsOfTwo) {
         attention.add(shape);
         widestRow = Math.max(widestRow, shape.heads() * shape.headDim());
@@ -171,14 +171,14 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         see(dx, y, dBias, dy, x);
     }
 
-    /** Scores, then values. */
+    /** Two products: scores and values. */
     @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
         moves(out, lse, q, kv);
         attention(shape, 2);
     }
 
-    /** Gradients of values, probabilities, queries and keys. */
+    /** Four products: gradients of values, probabilities, queries and keys. */
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
@@ -273,7 +273,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         moves(gradient, WriteMode.ADD);
     }
 
-    /** A few numbers. */
+    /** Not counted: a few numbers only. */
     @Override
     public void advance(Tensor control, Tensor loss, LossScaling scaling) { }
 

@@ -7,9 +7,10 @@ import org.isobar.distributed.Work;
 import org.isobar.tensor.Tensor;
 
 /**
- * A communicator without peers, for a rank's plan of its memory: every collective is done at once and moves nothing.
+ * A communicator without peers for planning one rank's memory: every collective completes immediately and moves no
+ * data.
  *
- * @param group the ranks that would take part
+ * @param group the ranks that would take part in a real run
  */
 public record DryRunCommunicator(ProcessGroup group) implements Communicator {
     @Override

@@ -19,9 +19,9 @@ import org.isobar.tensor.Storage;
 import org.isobar.tensor.Tensor;
 
 /**
- * A device without memory and without arithmetic. A step that runs on it passes every check of shapes, types and
- * overlap, and leaves behind what it would have needed: its arenas' high watermarks, the widest row, and the numbers of
- * floating-point operations and of bytes moved.
+ * A device that allocates and computes nothing. A step on it runs every check of shapes, types and overlap and records
+ * what a real step would need: the arenas' high watermarks, the widest row, and the numbers of floating-point
+ * operations and of bytes moved.
  */
 public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
@@ -29,7 +29,7 @@ public final class DryRunDevice implements Device {
     private final List<DeviceArena> arenas = new ArrayList<>();
     private long hostBytes;
 
-    /** Memory that is not there. A class rather than a record: two of them are never the same. */
+    /** Storage without memory. A class rather than a record, so that two instances are never equal. */
     private static final class Nowhere implements Storage {
         private final long bytes;
 
@@ -53,7 +53,7 @@ public final class DryRunDevice implements Device {
         return "dry run";
     }
 
-    /** Plans are made as for a GPU, which has nothing in host memory but batches. */
+    /** Plans assume a GPU, which keeps only batches in host memory. */
     @Override
     public DeviceType type() {
         return DeviceType.CUDA;
@@ -64,7 +64,7 @@ public final class DryRunDevice implements Device {
         return ops;
     }
 
-    /** Every type is as good as another where nothing is computed. */
+    /** Supports every type, because nothing is computed. */
     @Override
     public boolean supports(DType dtype) {
         return dtype != DType.F64;
@@ -80,12 +80,12 @@ public final class DryRunDevice implements Device {
         return counting.bytes();
     }
 
-    /** The largest that any operation was given so far. */
+    /** The largest extents of all operations so far. */
     public Footprint footprint() {
         return counting.footprint();
     }
 
-    /** An arena that holds anything, whatever {@code bytes} says: its high watermark is what it would have to hold. */
+    /** Creates an arena of unlimited capacity. Its high watermark is the capacity that a real arena would need. */
     @Override
     public DeviceArena arena(String name, long bytes) {
         DeviceArena arena = new DeviceArena(name, new Nowhere(Long.MAX_VALUE), () -> { });
@@ -93,7 +93,7 @@ public final class DryRunDevice implements Device {
         return arena;
     }
 
-    /** A buffer whose segment is empty. */
+    /** Creates a buffer whose segment is empty. */
     @Override
     public HostBuffer hostBuffer(DType dtype, Shape shape) {
         long bytes = shape.elements() * dtype.bytes();
@@ -102,7 +102,7 @@ public final class DryRunDevice implements Device {
         return new InPlaceBuffer(MemorySegment.NULL, tensor, () -> { });
     }
 
-    /** Nothing to reserve. */
+    /** Does nothing. */
     @Override
     public void reserve(Footprint footprint) { }
 
@@ -114,7 +114,7 @@ public final class DryRunDevice implements Device {
     @Override
     public void download(MemorySegment destination, Tensor source) { }
 
-    /** What all arenas and host buffers made so far would hold at most. */
+    /** The bytes that all arenas and host buffers created so far would need at most. */
     @Override
     public MemoryGauge memory() {
         return () -> hostBytes + arenas.stream().mapToLong(DeviceArena::highWatermark).sum();

@@ -1,2 +1,2 @@
-/** A back end that computes nothing: it tells what a run would need and do before a machine is asked for it. */
+/** A back end that computes nothing: it predicts the memory and work of a run before the hardware is allocated. */
 package org.isobar.backend.dryrun;

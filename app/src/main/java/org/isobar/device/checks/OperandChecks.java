@@ -15,9 +15,9 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * The arguments of one call of an operation. Each is checked as it is named, by its own type and shape; {@link #check}
- * then compares where they lie in memory. A violation is a bug of the caller, hence an {@link IllegalArgumentException}
- * that names operation, argument, what was expected and what was found.
+ * Checks the arguments of one call of an operation. Type and shape of each argument are checked when it is added;
+ * {@link #check} then checks that their memory does not overlap. A violation is a bug in the caller and throws an
+ * {@link IllegalArgumentException} that names the operation, the argument, and the expected and actual values.
  */
 final class OperandChecks {
     /** The types that products can be computed in: "compute type" in the contract. */
@@ -27,14 +27,14 @@ final class OperandChecks {
     private final List<Argument> outputs = new ArrayList<>();
     private final List<Argument> inputs = new ArrayList<>();
 
-    /** @param inPlace the input that this output may be the very same elements as, or null */
+    /** @param inPlace the input whose memory this output may be (an in-place operation), or null */
     private record Argument(String name, Tensor tensor, String inPlace) { }
 
     OperandChecks(String operation) {
         this.operation = operation;
     }
 
-    /** Checks of an operation on images, (B, C, H, W), of which {@code tensor} is one. */
+    /** Creates checks of an operation on images (B, C, H, W), of which {@code tensor} is one. */
     static OperandChecks ofImages(String operation, String name, Tensor tensor) {
         return new OperandChecks(operation).require(tensor.shape().rank() == 4, name, "four dimensions",
             tensor.shape());
@@ -74,7 +74,7 @@ final class OperandChecks {
         return this;
     }
 
-    /** A mask over {@code extents}; for each dimension it must have a span of the global one that holds the extent. */
+    /** A mask over {@code extents}; it must have one span per dimension, which must contain the local extent. */
     OperandChecks mask(String name, Dropout dropout, long... extents) {
         if (dropout.isNone()) {
             return this;
@@ -98,7 +98,7 @@ final class OperandChecks {
         return this;
     }
 
-    /** Checks that outputs share no byte with each other, and none with inputs except where that was allowed. */
+    /** Checks that outputs share no byte with each other, and none with inputs except for in-place arguments. */
     void check() {
         for (int i = 0; i < outputs.size(); i++) {
             Argument output = outputs.get(i);
@@ -132,9 +132,9 @@ final class OperandChecks {
         }
     }
 
-    /** What the shape of an argument must be. */
+    /** The required shape of an argument. */
     sealed interface Extents {
-        /** Whether {@code shape} is such a shape. */
+        /** Whether {@code shape} satisfies the requirement. */
         boolean matches(Shape shape);
 
         /** Exactly these extents. */
@@ -147,7 +147,7 @@ final class OperandChecks {
             return new Exactly(tensor.shape());
         }
 
-        /** {@code rows} rows of {@code width}, the rows in any number of dimensions. */
+        /** {@code rows} rows of {@code width} elements; the rows may span any number of dimensions. */
         static Extents rows(long rows, long width) {
             return new Rows(rows, width);
         }

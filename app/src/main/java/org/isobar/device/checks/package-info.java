@@ -1,2 +1,2 @@
-/** Checks of the arguments of every operation, by family; they wrap the operations of any back end. */
+/** Argument checks for every operation, by family. They wrap the operations of any back end. */
 package org.isobar.device.checks;

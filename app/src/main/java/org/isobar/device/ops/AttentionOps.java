@@ -3,7 +3,7 @@ package org.isobar.device.ops;
 import org.isobar.tensor.Tensor;
 
 /**
- * Scaled dot-product attention (Vaswani et al., 2017). No Tq x Tk matrix is ever held in memory. {@link TensorOps}
+ * Scaled dot-product attention (Vaswani et al., 2017). No Tq x Tk matrix is stored in memory. {@link TensorOps}
  * explains how shapes and types are written.
  */
 public interface AttentionOps {
@@ -13,7 +13,7 @@ public interface AttentionOps {
      * @param out     (B, Tq, H, D), as q
      * @param lse     (B, H, Tq), F32, written: log of the sum of exponentials of the scaled scores
      * @param q       (B, Tq, H, D), compute type
-     * @param kv      (B, Tk, 2, H, D), as q: of each token its keys, then its values
+     * @param kv      (B, Tk, 2, H, D), as q: for each token its keys, then its values
      * @param dropout over (B, H, Tq, Tk)
      */
     void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout);

@@ -9,9 +9,9 @@ import org.isobar.random.Philox;
  * {@code Philox.bits(key, g)}, unsigned, is at least {@code probability * 2^32}, and is then scaled by
  * {@code 1 / (1 - probability)}. The mask is recomputed wherever it is needed and never stored.
  *
- * @param probability of dropping an element, in [0, 1)
+ * @param probability probability of dropping an element, in [0, 1)
  * @param key         purpose and step
- * @param spans       how each local dimension lies in the global one, outermost first
+ * @param spans       position of each local dimension in the global one, outermost first
  */
 public record Dropout(double probability, Philox.Key key, List<IndexSpan> spans) {
     /** Keeps everything. */

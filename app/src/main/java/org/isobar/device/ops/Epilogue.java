@@ -2,12 +2,12 @@ package org.isobar.device.ops;
 
 import org.isobar.tensor.Tensor;
 
-/** What follows a matrix product while its result is at hand. */
+/** An operation fused into the end of a matrix product. */
 public sealed interface Epilogue {
-    /** Nothing follows. */
+    /** No epilogue. */
     Epilogue NONE = new None();
 
-    /** Nothing follows: y = x W^T. */
+    /** No epilogue: y = x W^T. */
     record None() implements Epilogue { }
 
     /**

@@ -2,18 +2,18 @@ package org.isobar.device.ops;
 
 import org.isobar.tensor.Tensor;
 
-/** Images, the tokens made of them, and the positions of tokens. {@link TensorOps} explains shapes and types. */
+/** Operations on images, patch tokens and position embeddings. {@link TensorOps} explains shapes and types. */
 public interface ImageOps {
     /**
      * Cuts images into tokens.
      *
-     * @param tokens (B, T, C*P*P), compute type; the values of a token in the order that {@code shape} names
+     * @param tokens (B, T, C*P*P), compute type; the values of a token in the order given by {@code shape}
      * @param image  (B, C, H, W), F32
      */
     void patchify(Tensor tokens, Tensor image, PatchShape shape);
 
     /**
-     * Puts tokens together into images: the inverse of {@link #patchify}, and its adjoint.
+     * Assembles tokens into images: the inverse of {@link #patchify}, and its adjoint.
      *
      * @param image  (B, C, H, W), F32
      * @param tokens (B, T, C*P*P), compute type

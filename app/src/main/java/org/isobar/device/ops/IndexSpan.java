@@ -1,10 +1,10 @@
 package org.isobar.device.ops;
 
 /**
- * How a local dimension lies in the global one: local index {@code i} is global index {@code start + i * step}.
+ * The position of a local dimension in a global one: local index {@code i} is global index {@code start + i * step}.
  *
  * @param start  global index of local index 0
- * @param step   distance of neighbours in the global dimension
+ * @param step   stride between neighbouring local elements in the global dimension
  * @param extent size of the global dimension
  */
 public record IndexSpan(long start, long step, long extent) {

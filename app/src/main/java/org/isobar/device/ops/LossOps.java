@@ -2,7 +2,7 @@ package org.isobar.device.ops;
 
 import org.isobar.tensor.Tensor;
 
-/** Loss and score of predictions. {@link TensorOps} explains how shapes and types are written. */
+/** Loss and evaluation score of predictions. {@link TensorOps} explains how shapes and types are written. */
 public interface LossOps {
     /**
      * {@code loss = mean over samples of ||prediction - target|| / ||target||}, each norm over all values of a sample
@@ -31,7 +31,7 @@ public interface LossOps {
      * Root-mean-square error of each channel, averaged over the samples:
      * {@code sqrt(mean over rows j and columns of w(j) (prediction - target)^2)} with the
      * {@link org.isobar.device.LatitudeWeights} w. The weights of the poles are slightly negative; the result is NaN
-     * where they outweigh an error that lies at the poles alone.
+     * if the error is confined to the poles, where the weighted sum is negative.
      *
      * @param rmse       (C), F64
      * @param prediction (B, C, H, W), F32

@@ -21,7 +21,7 @@ public interface NormOps {
     void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon);
 
     /**
-     * Computes {@link #layerNorm} again from statistics that are known.
+     * Recomputes the output of {@link #layerNorm} from known statistics.
      *
      * @param y      (M, C), compute type
      * @param x      (M, C), F32

@@ -3,7 +3,7 @@ package org.isobar.device.ops;
 import org.isobar.tensor.Tensor;
 
 /**
- * Matrix products of linear layers and what is computed along with them. The leading dimensions of activations are
+ * Matrix products of linear layers and the operations fused with them. The leading dimensions of activations are
  * folded into rows: M is the product of all extents but the last. {@link TensorOps} explains how shapes and types are
  * written.
  */
@@ -45,9 +45,9 @@ public interface ProductOps {
     void biasBackward(Tensor dBias, Tensor dy);
 
     /**
-     * Gradients of the GELU and of the bias of {@link Epilogue.BiasGelu}, and the GELU itself again:
-     * {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, {@code db += sum over rows of dx}. The terms of the sum are dx as
-     * it is stored, so that the result is that of {@link #biasBackward} of dx. {@code dx} may be {@code dy}.
+     * Gradients of the GELU and of the bias of {@link Epilogue.BiasGelu}, with the GELU recomputed:
+     * {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, {@code db += sum over rows of dx}. The sum uses dx as it is
+     * stored, so it equals the result of {@link #biasBackward} of dx. {@code dx} may be {@code dy}.
      *
      * @param dx    (M, N), as x
      * @param y     (M, N), as x

@@ -2,10 +2,10 @@ package org.isobar.device.ops;
 
 import org.isobar.tensor.Tensor;
 
-/** The residual stream and random masks. {@link TensorOps} explains how shapes and types are written. */
+/** Residual connections and random masks. {@link TensorOps} explains how shapes and types are written. */
 public interface ResidualOps {
     /**
-     * {@code y = x + mask * branch}, with one mask value for a sample (drop-path: stochastic depth). {@code y} may be
+     * {@code y = x + mask * branch}, with one mask value per sample (drop-path: stochastic depth). {@code y} may be
      * {@code x} or {@code branch}.
      *
      * @param y        (B, T, C), F32

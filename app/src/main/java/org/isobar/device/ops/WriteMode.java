@@ -1,6 +1,6 @@
 package org.isobar.device.ops;
 
-/** What an operation does with the former contents of its output. */
+/** Whether an operation overwrites its output or adds to it. */
 public enum WriteMode {
     /** The output is replaced; its former contents are never read. */
     OVERWRITE,

@@ -1,2 +1,2 @@
-/** The operations that models are made of: an interface for each family, and the records that calls take. */
+/** The operations of the compute boundary: one interface per family, and the records that they take as arguments. */
 package org.isobar.device.ops;
