@@ -6,7 +6,7 @@ import org.isobar.tensor.Tensor;
  * Seven numbers in device memory that control the optimizer, so that a captured step needs no input from the host:
  * <ol start="0">
  * <li>learning rate of this step, set by the host
- * <li>t: steps that have updated the weights; after {@link UpdateOps#advance} it is at least 1 when Adam reads it
+ * <li>t: steps that have updated the weights; Adam reads it after {@link UpdateOps#advance}, so it counts from 1
  * <li>overflow: not 0 if this step updates nothing; set by {@link UpdateOps#unscale} if a gradient is not finite, by
  * {@link UpdateOps#advance} if the loss is not; cleared by the optimizer before each step
  * <li>loss scale, 1 if losses are not scaled

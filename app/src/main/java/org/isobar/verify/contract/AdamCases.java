@@ -11,15 +11,15 @@ import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceOps;
 
 /**
- * Updates at the first step, later, where gradient and moments are zero, and where the step overflowed; with a copy of
- * the parameters in the type of products.
+ * Cases of Adam: the first step, a later step, zero gradient and moments, and a step that overflowed; with a copy of
+ * the parameters in the compute type.
  */
 final class AdamCases {
     private static final AdamConstants CONSTANTS = new AdamConstants(0.9, 0.95, 1e-8);
 
     private AdamCases() { }
 
-    /** With a copy of type {@code a}; of single precision is none. */
+    /** Cases with a copy of type {@code a}; there is no copy for F32. */
     static List<ContractCase> cases(DType a) {
         List<ContractCase> cases = new ArrayList<>();
         for (int n : EdgeSizes.elements()) {

@@ -12,8 +12,8 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ReferenceAttention;
 
 /**
- * Attention with equal and unequal numbers of queries and keys, sharp and flat, with and without dropout; with every
- * width of a head that a GPU has kernels of its own for, and others.
+ * Cases of attention: equal and unequal numbers of queries and keys, sharp and flat distributions, with and without
+ * dropout; every head size that has a specialized GPU kernel, and others.
  */
 final class AttentionCases {
     private static final List<AttentionShape> SHAPES = List.of(
@@ -25,7 +25,7 @@ final class AttentionCases {
 
     private AttentionCases() { }
 
-    /** Every extent of attention. */
+    /** The attention shapes of all cases. */
     static List<AttentionShape> shapes() {
         return SHAPES;
     }

@@ -9,7 +9,7 @@ import java.util.stream.IntStream;
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 
-/** Rounding from one type to another: every number of 16 bits, every tie between two of them, and the ends. */
+/** Cases of casts between types: every 16-bit number, every tie between two neighbours, and the limits of the range. */
 final class CastCases {
     private static final int PATTERNS = 1 << 16;
     private static final double[] SPECIAL = {0, -0.0, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN,
@@ -18,7 +18,7 @@ final class CastCases {
 
     private CastCases() { }
 
-    /** Casts from one type to each of those that a device has. */
+    /** Casts from one type to each type that a device supports. */
     static List<ContractCase> cases(DType from, Iterable<DType> supported) {
         List<ContractCase> cases = new ArrayList<>();
         for (DType to : supported) {
@@ -44,7 +44,7 @@ final class CastCases {
         });
     }
 
-    /** Every number of a type of 16 bits; as many bit patterns, evenly spread, of another. */
+    /** Every number of a 16-bit type; for other types as many bit patterns, evenly spaced. */
     private static double[] numbers(DType dtype) {
         return IntStream.range(0, PATTERNS).mapToDouble(bits -> switch (dtype) {
             case F16 -> Float.float16ToFloat((short) bits);
@@ -52,7 +52,7 @@ final class CastCases {
         }).toArray();
     }
 
-    /** Between each two neighbours of {@code dtype}, and beyond the last: the middle, and the numbers beside it. */
+    /** The midpoint between each two neighbours of {@code dtype} and beyond the last, and the numbers next to it. */
     private static double[] ties(DType dtype) {
         double[] finite = DoubleStream.of(numbers(dtype)).filter(x -> x >= 0 && x < Double.POSITIVE_INFINITY).sorted()
             .toArray();

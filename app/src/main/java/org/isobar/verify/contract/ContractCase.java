@@ -9,8 +9,8 @@ import org.isobar.device.Device;
  *
  * @param operation name of the method in one of the families of {@link org.isobar.device.ops.TensorOps}
  * @param types     the type of each operand
- * @param variant   what distinguishes this case from others of the operation and type
- * @param body      prepares arguments, calls the operation and says what is expected
+ * @param variant   distinguishes this case from others of the same operation and type
+ * @param body      prepares the arguments, calls the operation and states the expected results
  */
 public record ContractCase(String operation, OperandTypes types, String variant, Consumer<OperationBench> body) {
     /** Operation, type and variant. */
@@ -21,7 +21,7 @@ public record ContractCase(String operation, OperandTypes types, String variant,
     /**
      * Runs the operation on {@code device}.
      *
-     * @return a digest of every bit that it wrote, to compare runs that must agree exactly
+     * @return a digest of all output bits, to compare runs that must agree exactly
      * @throws ContractViolation if a result is wrong or the operation wrote to memory that is not its output
      */
     public long run(Device device) {

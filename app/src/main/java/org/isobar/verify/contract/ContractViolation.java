@@ -1,10 +1,12 @@
 package org.isobar.verify.contract;
 
-/** A back end does not do what the contract of its operations says. The message tells which case and by how much. */
+/**
+ * Reports that a back end violates the contract of an operation. The message names the case and the size of the error.
+ */
 public final class ContractViolation extends AssertionError {
     private static final long serialVersionUID = 1L;
 
-    /** A violation found by the case named in the message. */
+    /** Creates a violation found by the case named in the message. */
     public ContractViolation(String message) {
         super(message);
     }

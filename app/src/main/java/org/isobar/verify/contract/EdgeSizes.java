@@ -1,10 +1,10 @@
 package org.isobar.verify.contract;
 
-/** Sizes that find mistakes at the ends of vectors, rows and chunks. */
+/** Sizes that expose errors at the ends of vectors, rows and chunks. */
 final class EdgeSizes {
     private EdgeSizes() { }
 
-    /** Numbers of elements: less than any vector, whole vectors, odd tails, several chunks. */
+    /** Numbers of elements: smaller than a vector, whole vectors, odd tails, several chunks. */
     static int[] elements() {
         return new int[] {1, 3, 16, 17, 67, 1000, 8197, 20_001};
     }

@@ -13,7 +13,7 @@ import org.isobar.verify.reference.NumberFormats;
 import org.isobar.verify.reference.ReferenceOps;
 import org.isobar.verify.reference.ReferenceProducts;
 
-/** GELU after a product, and its gradient together with that of the bias before it. */
+/** Cases of GELU after a product, and of its gradient together with the bias gradient. */
 final class GeluCases {
     private static final double[] EXTREMES = {0, -0.0, 1e-38, -1e-38, 1e-7, -1e-7, 0.3, -0.3, 1, -1, 3, -3, 5.5, -5.5,
         9, -9, 13.1, -13.1, 14, -14, 100, -100, 1e10, -1e10, 1e30, -1e30};
@@ -36,7 +36,7 @@ final class GeluCases {
         return cases;
     }
 
-    /** Wide enough for both tails. */
+    /** Arguments that cover both tails. */
     private static double[] arguments(OperationBench bench, int n) {
         double[] x = bench.random("x", n);
         Arrays.setAll(x, i -> (float) (3 * x[i]));
@@ -47,7 +47,7 @@ final class GeluCases {
         return Arrays.stream(EXTREMES).filter(x -> Math.abs(x) <= NumberFormats.largest(a)).toArray();
     }
 
-    /** The product is zero, so that GELU is given the bias as it is. */
+    /** The product is zero, so the argument of GELU is exactly the bias. */
     private static ContractCase forward(DType a, String variant, Function<OperationBench, double[]> arguments) {
         return new ContractCase("linear",
             OperandTypes.of(a, "x", "weight", "y", "bias", "preActivation"), "and GELU " + variant, bench -> {
@@ -83,7 +83,7 @@ final class GeluCases {
     }
 
     /**
-     * The terms of the bias gradient are dx as the operation stored it, so that sum is compared without its rounding.
+     * The expected bias gradient sums dx as the operation stored it, so the rounding of dx does not affect it.
      */
     private static void backward(DType a, OperationBench bench, GuardedTensor dx, GuardedTensor dy, double[] values) {
         long[] extents = dy.tensor().shape().extents();

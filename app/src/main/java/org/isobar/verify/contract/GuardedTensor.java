@@ -10,11 +10,11 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 import org.isobar.verify.reference.NumberFormats;
 
-/** A tensor between two guards, and a copy on the host of what was put there. */
+/** A tensor between two guard regions, with a host copy of its initial contents. */
 final class GuardedTensor {
     /** Bytes of each guard: the alignment of an arena, so that the tensor keeps it. */
     private static final int GUARD_BYTES = org.isobar.device.DeviceArena.ALIGNMENT;
-    /** A quiet NaN that no arithmetic makes: an operation that reads it spoils its result, one that writes it shows. */
+    /** A quiet NaN that arithmetic does not produce. Reading it corrupts the result; overwriting it is detected. */
     private static final byte GUARD_BYTE = (byte) 0xFF;
 
     private final String name;
@@ -34,7 +34,7 @@ final class GuardedTensor {
         before = host.allocate(guarded.bytes(), dtype.bytes()).fill(GUARD_BYTE);
     }
 
-    /** What the operation sees. */
+    /** The tensor passed to the operation. */
     Tensor tensor() {
         return tensor;
     }
@@ -43,12 +43,12 @@ final class GuardedTensor {
         return name;
     }
 
-    /** Whether the operation may change it. */
+    /** Whether the operation may write to it. */
     boolean written() {
         return written;
     }
 
-    /** The values before the operation, as the type holds them. */
+    /** The values before the operation, rounded to the type. */
     double[] values() {
         return elements(before);
     }
@@ -60,14 +60,14 @@ final class GuardedTensor {
         device.upload(guarded, before);
     }
 
-    /** What lies there now, guards included. */
+    /** Downloads the current contents, guards included. */
     MemorySegment take(Device device, Arena host) {
         MemorySegment now = host.allocate(guarded.bytes(), tensor.dtype().bytes());
         device.download(now, guarded);
         return now;
     }
 
-    /** The elements of the tensor within a copy of the whole. */
+    /** The elements of the tensor, from a copy that includes the guards. */
     double[] elements(MemorySegment whole) {
         double[] elements = new double[Math.toIntExact(tensor.elements())];
         for (int i = 0; i < elements.length; i++) {
@@ -76,7 +76,7 @@ final class GuardedTensor {
         return elements;
     }
 
-    /** First byte, counted from the tensor's, that was changed and should not have been; or none. */
+    /** The offset, relative to the tensor, of the first byte that was changed without permission; or empty. */
     OptionalLong trespass(MemorySegment now) {
         long end = GUARD_BYTES + tensor.bytes();
         long first = now.mismatch(before);

@@ -8,7 +8,7 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ReferenceLayerNorm;
 
-/** Layer normalization, forward, recomputed and backward. */
+/** Cases of layer normalization: forward, recomputed and backward. */
 final class LayerNormCases {
     private static final double EPSILON = 1e-6;
 

@@ -7,7 +7,7 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceImages;
 
-/** Loss, its gradient, and the score. */
+/** Cases of the loss, its gradient, and the score. */
 final class LossCases {
     /** B, C, H, W. */
     private static final int[][] SIZES = {{1, 1, 2, 1}, {3, 2, 5, 7}, {2, 3, 32, 64}, {1, 20, 33, 47}};

@@ -7,11 +7,11 @@ import java.util.List;
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 
-/** Filling and copying. */
+/** Cases of filling and copying. */
 final class MemoryCases {
     private MemoryCases() { }
 
-    /** What every device can do with a type, whether or not it computes products in it. */
+    /** Operations that every device supports for a type, even if it is not a compute type. */
     static List<ContractCase> storage(DType dtype) {
         List<ContractCase> cases = new ArrayList<>();
         for (int n : EdgeSizes.elements()) {

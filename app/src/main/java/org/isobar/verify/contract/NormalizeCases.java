@@ -6,7 +6,7 @@ import java.util.List;
 
 import org.isobar.verify.reference.ReferenceOps;
 
-/** Fields to numbers of mean 0 and deviation 1, channel by channel. */
+/** Cases of the per-channel normalization of fields to mean 0 and standard deviation 1. */
 final class NormalizeCases {
     private NormalizeCases() { }
 

@@ -6,9 +6,9 @@ import java.util.Map;
 import org.isobar.tensor.DType;
 
 /**
- * The type of each operand of a case, each for itself: an operation can get a narrower type for one operand alone.
+ * The type of each operand of a case. Types are per operand, so one operand can have a narrower type than the others.
  *
- * @param compute   type under which cases are reported, that of the operands named first
+ * @param compute   type under which cases are reported: that of the operands named first
  * @param byOperand types by the names that operands have in {@link org.isobar.device.ops.TensorOps}; operands that are
  *                  not named are F32
  */

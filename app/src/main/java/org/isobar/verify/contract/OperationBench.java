@@ -16,8 +16,8 @@ import org.isobar.tensor.Shape;
 import org.isobar.verify.reference.ExpectedTensor;
 
 /**
- * Runs one case on a device. It lays out operands between guards, fills them with seeded numbers or with poison, and
- * afterwards compares results with what is expected and everything else with what it was.
+ * Runs one contract case on a device. It places operands between guards and fills them with seeded random numbers or
+ * poison. Afterwards it compares results with their expected values and checks that all other memory is unchanged.
  */
 public final class OperationBench implements AutoCloseable {
     private static final long ARENA_BYTES = 8L << 20;
@@ -50,7 +50,7 @@ public final class OperationBench implements AutoCloseable {
         return numbers;
     }
 
-    /** Largest relative error with which products take in that operand. */
+    /** The largest relative rounding error that products apply to that operand. */
     double operandRoundoff(String operand) {
         return device.operandRoundoff(types.of(operand));
     }
@@ -75,7 +75,7 @@ public final class OperationBench implements AutoCloseable {
         return probe(name, true, values, extents);
     }
 
-    /** An operand of poison that the operation must overwrite without reading. */
+    /** An operand filled with poison that the operation must overwrite without reading. */
     GuardedTensor output(String name, long... extents) {
         double[] poison = new double[Math.toIntExact(Shape.of(extents).elements())];
         Arrays.fill(poison, Double.NaN);
@@ -89,12 +89,12 @@ public final class OperationBench implements AutoCloseable {
         return probe;
     }
 
-    /** What the tensor holds now. */
+    /** The current contents of the tensor. */
     double[] found(GuardedTensor probe) {
         return probe.elements(probe.take(device, host));
     }
 
-    /** Compares a result with what is expected, element by element. */
+    /** Compares a result with its expected values, element by element. */
     void expect(GuardedTensor probe, ExpectedTensor expected) {
         double[] found = found(probe);
         DType dtype = probe.tensor().dtype();
@@ -109,7 +109,7 @@ public final class OperationBench implements AutoCloseable {
         }
     }
 
-    /** Checks that nothing else was written; returns a digest of everything that lies in memory now. */
+    /** Checks that nothing else was written and returns a digest of all current contents. */
     long finish() {
         CRC32C digest = new CRC32C();
         for (GuardedTensor probe : probes) {

@@ -8,11 +8,11 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ReferenceImages;
 import org.isobar.verify.reference.ReferenceOps;
 
-/** Cutting images and putting them together; positions. */
+/** Cases of patchify, unpatchify and position embeddings. */
 final class PatchCases {
     private PatchCases() { }
 
-    /** Cutting and putting together. */
+    /** Patchify and unpatchify. */
     static List<ContractCase> cases(DType a) {
         List<ContractCase> cases = new ArrayList<>();
         for (PatchShape.Order order : PatchShape.Order.values()) {
@@ -26,7 +26,7 @@ final class PatchCases {
         return cases;
     }
 
-    /** Positions: in single precision alone. */
+    /** Position embeddings, in F32 only. */
     static List<ContractCase> positions() {
         List<ContractCase> cases = new ArrayList<>();
         for (int[] size : new int[][] {{1, 1, 1}, {3, 5, 7}, {2, 128, 192}, {4, 10, 16}}) {

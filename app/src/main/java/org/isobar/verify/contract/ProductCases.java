@@ -9,7 +9,7 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceProducts;
 
-/** Matrix products in all their forms, and the bias gradient. */
+/** Cases of matrix products, forward and backward, and of the bias gradient. */
 final class ProductCases {
     /** M, N, K. */
     private static final int[][] SIZES = {{1, 1, 1}, {1, 17, 5}, {5, 1, 64}, {16, 16, 16}, {33, 67, 31}, {130, 48, 192},

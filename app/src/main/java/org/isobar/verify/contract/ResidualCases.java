@@ -11,7 +11,7 @@ import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceLayerNorm;
 import org.isobar.verify.reference.ReferenceOps;
 
-/** The residual stream with drop-path, and dropout with every way in which a tensor can lie in the global one. */
+/** Cases of the residual stream with drop-path, and of dropout with every sharding of the global index space. */
 final class ResidualCases {
     private static final Philox.Key KEY = Philox.Key.of(7, "blocks.0.drop").at(11);
     private static final double EPSILON = 1e-6;

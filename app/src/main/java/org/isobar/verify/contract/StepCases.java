@@ -10,7 +10,7 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceOps;
 
-/** What a step of mixed precision does besides layers: unscaling gradients, and turning to the next step. */
+/** Cases of mixed-precision step control: unscaling gradients and advancing to the next step. */
 final class StepCases {
     private static final LossScaling SCALING = new LossScaling(2, 0.5, 3);
     private static final double RATE = 5e-4;

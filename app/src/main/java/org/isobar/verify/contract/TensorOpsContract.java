@@ -11,25 +11,25 @@ import org.isobar.device.Footprint;
 import org.isobar.tensor.DType;
 
 /**
- * What every back end must do: each operation of {@link org.isobar.device.ops.TensorOps}, in each type that the device
- * computes products in, against a plain double-precision reference, on seeded signed data of odd and even sizes, below
- * and above a vector, with outputs poisoned before and guards around every tensor checked after. An operation that a
- * back end does not support is a failure.
+ * The conformance tests of a back end. Each operation of {@link org.isobar.device.ops.TensorOps} is compared with a
+ * plain double-precision reference in each compute type of the device. Data are seeded and signed; sizes are odd and
+ * even, smaller and larger than a vector. Outputs are poisoned before, and guards around every tensor are checked
+ * after. An operation that a back end does not support is a failure.
  */
 public final class TensorOpsContract {
     private TensorOpsContract() { }
 
-    /** The types that the device computes products in. */
+    /** The compute types of the device. */
     public static List<DType> types(Device device) {
         return Stream.of(DType.F32, DType.F16, DType.BF16).filter(device::supports).toList();
     }
 
-    /** What the cases give to operations, and a little more. */
+    /** The footprint of all cases, with a margin. */
     private static Footprint footprint() {
         return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), Set.copyOf(AttentionCases.shapes()));
     }
 
-    /** All cases of all types of the device, each independent of the others; the device makes room for them. */
+    /** All cases of all compute types, independent of each other. Reserves the workspace for them on the device. */
     public static List<ContractCase> cases(Device device) {
         device.reserve(footprint());
         List<DType> types = types(device);

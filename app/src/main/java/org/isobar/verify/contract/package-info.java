@@ -1,2 +1,2 @@
-/** The contract of the operations: each one, on any back end, against double precision. */
+/** The contract tests of the operations: each operation of any back end against a double-precision reference. */
 package org.isobar.verify.contract;
