@@ -3,17 +3,17 @@ package org.isobar.verify.reference;
 import org.isobar.tensor.DType;
 
 /**
- * What an operation should yield, and how exactly. A result may carry three errors, each derived, none measured:
+ * The expected result of an operation with its tolerance. A result may have three errors, all derived, none measured:
  * <ol>
- * <li><b>Of the sum.</b> A sum of rounded terms is off by about the unit roundoff u of the accumulator, times the root
+ * <li><b>Summation.</b> A sum of rounded terms is off by about the unit roundoff u of the accumulator, times the root
  * of the number of terms (errors of either sign), times the sum of the terms' magnitudes; cancellation makes the result
- * small but not the error. So {@code (4 + 2 sqrt(terms)) u magnitude(i)}, with u = 2^-53 where the result is F64, else
- * 2^-24, whatever the type of the result: narrower types are accumulated in single precision.
- * <li><b>Of what goes in.</b> Where a device rounds the operands of products to less than their type, or an
- * intermediate matrix to the type of the operands, each term is off by that rounding: {@link #doubt} adds these up.
- * <li><b>Of the result's own rounding.</b> It happens once. A result of 16 bits is therefore right if it is what the
- * type makes of some number within the first two errors: the interval is rounded, not widened. An element that was
- * rounded once before, or once in between, leaves it.
+ * small but not the error. The bound is {@code (4 + 2 sqrt(terms)) u magnitude(i)}, with u = 2^-53 if the result is
+ * F64, else 2^-24, whatever the type of the result: narrower types are accumulated in single precision.
+ * <li><b>Operand rounding.</b> If a device rounds the operands of products to less than their type, or an
+ * intermediate matrix to the type of the operands, each term has that rounding error: {@link #doubt} adds these up.
+ * <li><b>Rounding of the result.</b> It happens once. A 16-bit result is therefore correct if it is the rounded value
+ * of some number within the first two errors: the interval is rounded, not widened. A result that was rounded
+ * additionally before or in between falls outside it.
  * </ol>
  */
 public final class ExpectedTensor {
@@ -31,7 +31,7 @@ public final class ExpectedTensor {
         this.terms = terms;
     }
 
-    /** Values that must be met to the bit, once they are rounded to the type of the result. */
+    /** Values that must match bit for bit after rounding to the type of the result. */
     public static ExpectedTensor exactly(double[] values) {
         return new ExpectedTensor(values, EXACT);
     }
@@ -62,12 +62,12 @@ public final class ExpectedTensor {
         return this;
     }
 
-    /** Allows element {@code i} another error, which what went into it may have. */
+    /** Allows element {@code i} an additional error, from errors of its operands. */
     void doubt(int i, double error) {
         doubts[i] += error;
     }
 
-    /** All terms so far are products of operands that the device takes in with that relative error. */
+    /** Allows all terms so far the error of products of operands that the device rounds with that relative error. */
     ExpectedTensor ofOperandsWithin(double roundoff) {
         for (int i = 0; i < doubts.length; i++) {
             doubt(i, roundoff * (2 + roundoff) * magnitudes[i]);
@@ -107,13 +107,13 @@ public final class ExpectedTensor {
             : found >= least(i, dtype) && found <= most(i, dtype);
     }
 
-    /** By how many times the tolerance {@code found} is off, for finding the worst of many. */
+    /** The error of {@code found} in multiples of the tolerance, to find the worst of many. */
     public double excess(int i, double found) {
         double error = Math.abs(found - values[i]);
         return Double.isNaN(error) ? Double.POSITIVE_INFINITY : error / tolerance(i, DType.F32);
     }
 
-    /** What a message says of element {@code i}. */
+    /** Describes element {@code i} for a message. */
     public String describe(int i, DType dtype) {
         return isExact(i) ? String.valueOf(NumberFormats.round(values[i], dtype))
             : values[i] + " +- " + tolerance(i, dtype)

@@ -2,7 +2,7 @@ package org.isobar.verify.reference;
 
 /** The standard normal distribution in double precision, to about fourteen digits. */
 public final class NormalDistribution {
-    /** From here on the continued fraction converges faster than the series. */
+    /** Above this argument the continued fraction converges faster than the series. */
     private static final double SERIES_ENDS = 3;
     private static final int FRACTION_TERMS = 120;
 

@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 
 import org.isobar.tensor.DType;
 
-/** The numbers that each type holds, bit by bit, without help of the hardware. */
+/** Bit-exact conversion to and from each type, without hardware conversions. */
 public final class NumberFormats {
     private NumberFormats() { }
 
@@ -44,7 +44,9 @@ public final class NumberFormats {
         return (2 - 2 * roundoff(dtype)) * Math.scalb(1.0, largestExponent(dtype));
     }
 
-    /** {@code x} rounded to the nearest number of the type, ties to even, beyond the largest to infinity. */
+    /**
+     * {@code x} rounded to the nearest number of the type, ties to even; numbers beyond the largest become infinity.
+     */
     public static double round(double x, DType dtype) {
         // Compiled arithmetic keeps the sign of a NaN and interpreted Math.rint clears it, so the bits would depend on
         // when this method was compiled.

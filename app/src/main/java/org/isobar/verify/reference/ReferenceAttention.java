@@ -7,14 +7,15 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 
 /**
- * Attention in double precision with its matrices written out. A score carries an error of the sum of the magnitudes of
- * its terms, which its exponential makes a relative one: hence the factor on everything that is made of probabilities.
+ * Attention in double precision with explicit matrices. A score has an error proportional to the sum of the magnitudes
+ * of its terms. The exponential turns it into a relative error, hence the factor on everything computed from
+ * probabilities.
  *
- * <p>Two more errors are a device's right. It may take in the operands of products with less than their type holds
- * (TF32): then each score is off by that times the magnitudes of its terms, and each probability by what its own score
- * and, through the sum of the row, the others are off. And it may round the probabilities, and in the backward pass the
- * gradients of the scores, to the type of the operands before the product that they go into; in binary16 the smallest
- * of them, taken relative to the row's largest, are subnormal.
+ * <p>A device may introduce two more errors. First, it may round the operands of products to less than their type
+ * (TF32). Each score then has that relative error times the magnitudes of its terms. Each probability has the error of
+ * its own score and, through the sum of the row, of the others. Second, it may round the probabilities, and in backward
+ * the gradients of the scores, to the type of the operands before the next product. In binary16 the smallest of them,
+ * relative to the largest of the row, are subnormal.
  */
 public final class ReferenceAttention {
     private final AttentionShape shape;
@@ -35,9 +36,9 @@ public final class ReferenceAttention {
     private double errorGrowth;
 
     /**
-     * Attention of queries and keys of the type {@code a}.
+     * Computes attention for queries and keys of type {@code a}.
      *
-     * @param operands relative error with which the device takes in an operand
+     * @param operands relative error with which the device rounds an operand
      */
     public ReferenceAttention(double[] q, double[] kv, AttentionShape shape, Dropout dropout, DType a,
         double operands) {
@@ -65,12 +66,12 @@ public final class ReferenceAttention {
         return row / queries / heads;
     }
 
-    /** Where query {@code row}, counted over (B, H, Tq), lies in q and out. */
+    /** Offset in q and out of query {@code row}, counted over (B, H, Tq). */
     private int query(int row) {
         return ((b(row) * queries + row % queries) * heads + row / queries % heads) * dim;
     }
 
-    /** Where key {@code j} of that query's head lies in kv. */
+    /** Offset in kv of key {@code j} of that query's head. */
     private int key(int row, int j) {
         return ((b(row) * keys + j) * 2 * heads + row / queries % heads) * dim;
     }
@@ -103,7 +104,7 @@ public final class ReferenceAttention {
         }
     }
 
-    /** By how much the log of the sum of exponentials may be off. */
+    /** The error allowed for the log of the sum of exponentials. */
     private double sumDoubt(int row) {
         double doubt = 0;
         for (int p = row * keys; p < (row + 1) * keys; p++) {
@@ -148,7 +149,7 @@ public final class ReferenceAttention {
     /** Gradients of q and of kv. */
     public record Gradients(ExpectedTensor dq, ExpectedTensor dkv) { }
 
-    /** From the gradient of {@code out}, and {@code out} as the forward pass has stored it. */
+    /** Computes them from the gradient of {@code out} and from {@code out} as the forward pass stored it. */
     public Gradients backward(double[] dOut, double[] out) {
         Gradients gradients = new Gradients(ExpectedTensor.sums(q.length, dim + keys),
             ExpectedTensor.sums(kv.length, dim + queries));

@@ -1,8 +1,8 @@
 package org.isobar.verify.reference;
 
 /**
- * Layer normalization in double precision. The magnitudes say that x - mean carries an error of |x| + |mean|, and that
- * the deviation, a root of a mean of squares of such differences, carries one of the root of their mean square.
+ * Layer normalization in double precision. The error of x - mean scales with |x| + |mean|. The
+ * error of the standard deviation scales with the root mean square of these magnitudes.
  */
 public final class ReferenceLayerNorm {
     private final double[] x;
@@ -12,12 +12,12 @@ public final class ReferenceLayerNorm {
     private final double[] mean;
     private final double[] invStd;
 
-    /** With the statistics of the rows themselves. */
+    /** Computes the statistics from the rows. */
     public ReferenceLayerNorm(double[] x, int width, double epsilon) {
         this(ExpectedTensor.sums(x.length, 1).plus(x), width, epsilon);
     }
 
-    /** Of rows that are themselves computed, with their own statistics. */
+    /** Computes the statistics from rows that are themselves computed results. */
     public ReferenceLayerNorm(ExpectedTensor sums, int width, double epsilon) {
         this(sums, width, new double[sums.size() / width], new double[sums.size() / width]);
         for (int r = 0; r < rows; r++) {
@@ -33,7 +33,7 @@ public final class ReferenceLayerNorm {
         }
     }
 
-    /** With given statistics. */
+    /** Uses given statistics. */
     public ReferenceLayerNorm(double[] x, int width, double[] mean, double[] invStd) {
         this(ExpectedTensor.sums(x.length, 1).plus(x), width, mean, invStd);
     }
@@ -71,7 +71,7 @@ public final class ReferenceLayerNorm {
         return invStds;
     }
 
-    /** Root mean square of what a row comes from. */
+    /** Root mean square of the magnitudes of a row. */
     private double size(int r) {
         double sum = 0;
         for (int c = 0; c < width; c++) {
@@ -80,7 +80,7 @@ public final class ReferenceLayerNorm {
         return Math.sqrt(sum);
     }
 
-    /** By how much relative errors of a row grow in its normalized values. */
+    /** The factor by which relative errors of a row grow in its normalized values. */
     private double conditioning(int r) {
         return 1 + size(r) * invStd[r];
     }
@@ -89,7 +89,7 @@ public final class ReferenceLayerNorm {
         return (x[r * width + c] - mean[r]) * invStd[r];
     }
 
-    /** What the error of {@link #normal} is to be compared with. */
+    /** The magnitude that the error of {@link #normal} scales with. */
     private double normalMagnitude(int r, int c) {
         return (sizes[r * width + c] + Math.abs(mean[r])) * invStd[r]
             + Math.abs(normal(r, c)) * conditioning(r);

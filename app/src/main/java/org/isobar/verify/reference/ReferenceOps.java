@@ -8,7 +8,7 @@ import org.isobar.device.ops.StepControl;
 import org.isobar.random.Philox;
 
 /**
- * The operations on plain arrays in double precision, one element after the other, as the formulas stand: activation,
+ * The operations on plain arrays in double precision, element by element, directly from the formulas: activation,
  * positions, the residual stream, the update.
  */
 public final class ReferenceOps {
@@ -17,7 +17,7 @@ public final class ReferenceOps {
 
     private ReferenceOps() { }
 
-    /** Each element by itself, from a few terms. */
+    /** Computes each element separately, from a few terms. */
     static ExpectedTensor map(int count, IntToDoubleFunction f) {
         ExpectedTensor y = ExpectedTensor.sums(count, 1);
         for (int i = 0; i < count; i++) {
@@ -26,7 +26,7 @@ public final class ReferenceOps {
         return y;
     }
 
-    /** In the negative tail 1 + erf cancels, hence the magnitude. */
+    /** GELU. In the negative tail 1 + erf cancels, hence the magnitude. */
     public static ExpectedTensor gelu(double[] x) {
         ExpectedTensor y = ExpectedTensor.sums(x.length, FUNCTION_TERMS);
         for (int i = 0; i < x.length; i++) {
@@ -102,7 +102,7 @@ public final class ReferenceOps {
         return map(x.length, i -> mask[i / each] * x[i]);
     }
 
-    /** Infinite where single precision is. */
+    /** Unscaled gradients; infinite where the F32 result overflows. */
     public static ExpectedTensor unscaled(double[] gradient, double scale) {
         return map(gradient.length, i -> {
             double quotient = gradient[i] / scale;
@@ -110,7 +110,7 @@ public final class ReferenceOps {
         });
     }
 
-    /** (B, C, H, W), each channel by its own mean and deviation; the planes are (H, W). */
+    /** (B, C, H, W), each channel normalized by its own mean and standard deviation; the planes are (H, W). */
     public static ExpectedTensor normalized(double[] x, double[] mean, double[] std, int plane) {
         ExpectedTensor y = ExpectedTensor.sums(x.length, 2);
         for (int i = 0; i < x.length; i++) {

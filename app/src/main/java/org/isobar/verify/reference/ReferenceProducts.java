@@ -4,7 +4,7 @@ import org.isobar.tensor.DType;
 
 /**
  * Matrix products in double precision; arrays are row-major. A {@code roundoff} is the relative error with which the
- * device takes in an operand.
+ * device rounds an operand.
  */
 public final class ReferenceProducts {
     private ReferenceProducts() { }

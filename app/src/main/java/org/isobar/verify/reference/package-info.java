@@ -1,2 +1,2 @@
-/** The operations in double precision on plain arrays, as the formulas stand. */
+/** Reference implementations of the operations in double precision on plain arrays, directly from the formulas. */
 package org.isobar.verify.reference;
