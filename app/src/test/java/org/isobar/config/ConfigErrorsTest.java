@@ -51,6 +51,11 @@ class ConfigErrorsTest {
         num_data_workers=-1     | num_data_workers is '-1' (--set), but it takes a whole number of at least 0
         parallel_order=tp-tp    | parallel_order is 'tp-tp' (--set), but it takes distinct axes of tp, cp, dp and pp
         expdir=                 | expdir is '' (--set), but it takes a path.
+        run_num=../../..        | run_num is '../../..' (--set), but it takes the name of one directory: no '/', neither
+        run_num=01/02           | run_num is '01/02' (--set), but it takes the name of one directory
+        run_num=..              | run_num is '..' (--set), but it takes the name of one directory
+        run_num=.               | run_num is '.' (--set), but it takes the name of one directory
+        run_num=                | run_num is '' (--set), but it takes the name of one directory
         num_heads=7             | num_heads is '7' (--set), but embed_dim is '192' (line
         embed_dim=100           | but embed_dim is '100' (--set) and the heads share it evenly; num_heads can be 1, 2,
         patch_size=7            | patch_size is '7' (--set); it can be 1, 2, 4, 8, 16, 32, 64.
@@ -68,6 +73,15 @@ class ConfigErrorsTest {
         String message = message(request(PRESETS, "demo").set(assignment));
         assertTrue(message.startsWith(PRESETS + ", preset 'demo': "), message);
         assertTrue(message.contains(expected), message);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"10, 000a", "0, 0000", "127, 007f", "8232, 2028"})
+    void aRunsNameIsOneLine(int character, String shown) {
+        String message = message(request(PRESETS, "demo").with("run_num", "first" + (char) character + "run"));
+        assertTrue(message.contains("run_num is 'first\\u" + shown + "run' (--run_num), but it takes the name of one"),
+            message);
+        assertEquals(1, message.lines().count());
     }
 
     @Test

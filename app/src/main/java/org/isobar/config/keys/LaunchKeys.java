@@ -3,8 +3,8 @@ package org.isobar.config.keys;
 import static org.isobar.config.keys.NoEffect.Where.ANYWHERE;
 import static org.isobar.config.keys.NoEffect.Where.IN_ONE_PROCESS;
 import static org.isobar.config.keys.ValueType.AXES;
+import static org.isobar.config.keys.ValueType.FILE_NAME;
 import static org.isobar.config.keys.ValueType.FLAG;
-import static org.isobar.config.keys.ValueType.TEXT;
 import static org.isobar.config.keys.ValueType.count;
 import static org.isobar.config.keys.ValueType.oneOf;
 import static org.isobar.config.keys.ValueType.real;
@@ -15,8 +15,8 @@ import org.isobar.backend.CommBackend;
  * The name of a run and how its processes share the work. The tutorial has most of these as command-line options only.
  */
 public final class LaunchKeys extends KeyGroup {
-    public final Key<String> runNum = add(Key.freeOnResume("run_num", TEXT,
-        "Name of this run among those of its preset.").defaultsTo("00").asOption("TAG"));
+    public final Key<String> runNum = add(Key.freeOnResume("run_num", FILE_NAME,
+        "Name of this run, and of its directory, among those of its preset.").defaultsTo("00").asOption("TAG"));
     public final Key<Integer> bucketCapMb = add(Key.freeOnResume("bucket_cap_mb", count(1),
         "Most MB of gradients in one all-reduce.").defaultsTo(25).asOption("MB")
         .noEffect(IN_ONE_PROCESS, "one process sends no gradients"));

@@ -33,6 +33,10 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         });
     static final ValueType<String> TEXT =
         scalar("TEXT", "a text", text -> Optional.of(text).filter(given -> !given.isBlank()));
+    /** The name of one file or directory: it names no other directory and fits into one line. */
+    static final ValueType<String> FILE_NAME = scalar("NAME",
+        "the name of one directory: no '/', neither '.' nor '..', no line break or other control character",
+        text -> TEXT.reader.apply(text).filter(ValueType::isFileName));
     static final ValueType<Path> PATH = scalar("PATH", "a path", ValueType::path);
     static final ValueType<Resume> RESUME = scalar("auto|never|PATH", "auto, never, or the path of a checkpoint",
         text -> switch (text.toLowerCase(Locale.ROOT)) {
@@ -122,6 +126,16 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         } catch (InvalidPathException e) {
             return Optional.empty();
         }
+    }
+
+    private static boolean isFileName(String text) {
+        return path(text).isPresent() && text.indexOf('/') < 0 && !text.equals(".") && !text.equals("..")
+            && text.codePoints().noneMatch(ValueType::breaksLines);
+    }
+
+    private static boolean breaksLines(int character) {
+        int type = Character.getType(character);
+        return type == Character.CONTROL || type == Character.LINE_SEPARATOR || type == Character.PARAGRAPH_SEPARATOR;
     }
 
     private static Optional<String> axes(String text) {
