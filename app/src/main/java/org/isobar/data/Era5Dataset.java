@@ -14,9 +14,8 @@ import org.isobar.os.FileFault;
 
 /**
  * Presents all year files of a directory as one sequence of samples. A sample consists of an input frame and a target
- * frame {@code dt} time steps later. The indexing is the tutorial's. With n time steps in the first file, sample i lies
- * in file i / n, and its input is at time {@code t = (i mod n) mod (n - dt)}, or at {@code t + dt} if t is below dt. A
- * few samples of each year are therefore equal. Reading is thread-safe and, for contiguous files, allocates nothing.
+ * frame {@code dt} time steps later. {@link YearIndex} numbers the samples. Reading is thread-safe and, for contiguous
+ * files, allocates nothing.
  */
 public final class Era5Dataset implements AutoCloseable {
     private final DatasetConfig config;
@@ -25,8 +24,7 @@ public final class Era5Dataset implements AutoCloseable {
     private final Normalization normalization;
     private final Normalization raw;
     private final List<Era5File> files;
-    private final int samplesPerYear;
-    private final int size;
+    private final YearIndex years;
 
     private Era5Dataset(DatasetConfig config, Normalization normalization, List<Era5File> files) {
         this.config = config;
@@ -35,9 +33,9 @@ public final class Era5Dataset implements AutoCloseable {
         this.normalization = normalization;
         raw = Normalization.none(normalization.means().length);
         this.files = files;
-        samplesPerYear = files.getFirst().times();
-        long all = (long) files.size() * samplesPerYear;
-        size = Math.toIntExact(Math.min(all, config.limit().orElse(all)));
+        checkLimit();
+        years = new YearIndex(files.stream().map(Era5File::times).toList(), config.dt(),
+            config.limit().orElse(Long.MAX_VALUE));
         files.forEach(this::checkExtents);
         checkTimes();
     }
@@ -64,7 +62,7 @@ public final class Era5Dataset implements AutoCloseable {
 
     /** Number of samples. */
     public int size() {
-        return size;
+        return years.size();
     }
 
     /**
@@ -73,8 +71,8 @@ public final class Era5Dataset implements AutoCloseable {
      * @throws UserException if there are fewer than {@code samples}
      */
     public void requireBatch(int samples) {
-        if (size < samples) {
-            throw new UserException("The data set at " + config.directory() + " holds " + size
+        if (size() < samples) {
+            throw new UserException("The data set at " + config.directory() + " holds " + size()
                 + " samples, fewer than one batch of " + samples
                 + ". Lower the batch size, use more data, or raise limit_nsamples.");
         }
@@ -85,9 +83,9 @@ public final class Era5Dataset implements AutoCloseable {
         return config;
     }
 
-    /** Number of time steps of the first file, which is the number of samples of each year. */
-    public int samplesPerYear() {
-        return samplesPerYear;
+    /** The years of the samples. */
+    public YearIndex years() {
+        return years;
     }
 
     /** The year files, in order. */
@@ -98,17 +96,6 @@ public final class Era5Dataset implements AutoCloseable {
     /** Statistics of all channels of input and target. */
     Normalization normalization() {
         return normalization;
-    }
-
-    /** Index of the file that holds a sample. */
-    int fileOf(long sample) {
-        return (int) (sample / samplesPerYear);
-    }
-
-    /** Time step of a sample's input in its file. */
-    int timeOf(long sample) {
-        int local = (int) (sample % samplesPerYear) % (samplesPerYear - config.dt());
-        return local < config.dt() ? local + config.dt() : local;
     }
 
     /**
@@ -131,28 +118,28 @@ public final class Era5Dataset implements AutoCloseable {
 
     /** Tells the kernel to read a sample into the page cache; see {@link Era5File#willNeed}. */
     void willNeed(long sample) {
-        Era5File file = files.get(fileOf(sample));
-        int time = timeOf(sample);
+        Era5File file = files.get(years.yearOf(sample));
+        int time = years.timeOf(sample);
         file.willNeed(time, input);
         file.willNeed(time + config.dt(), target);
     }
 
     private void read(long sample, Normalization applied, MemorySegment input, long inputOffset, MemorySegment target,
         long targetOffset) {
-        Era5File file = files.get(fileOf(sample));
-        int time = timeOf(sample);
+        Era5File file = files.get(years.yearOf(sample));
+        int time = years.timeOf(sample);
         file.read(time, this.input, applied, input, inputOffset);
         file.read(time + config.dt(), this.target, applied, target, targetOffset);
     }
 
     /** The first NaN or infinity in a sample, input before target; empty if all values are finite. */
     public Optional<NonFiniteValue> firstNonFinite(long sample) {
-        return firstNonFinite(sample, timeOf(sample), input)
-            .or(() -> firstNonFinite(sample, timeOf(sample) + config.dt(), target));
+        return firstNonFinite(sample, years.timeOf(sample), input)
+            .or(() -> firstNonFinite(sample, years.timeOf(sample) + config.dt(), target));
     }
 
     private Optional<NonFiniteValue> firstNonFinite(long sample, int time, CropWindow window) {
-        Era5File file = files.get(fileOf(sample));
+        Era5File file = files.get(years.yearOf(sample));
         float[] values = new float[Math.toIntExact(window.elements())];
         file.read(time, window, normalization, MemorySegment.ofArray(values), 0);
         for (int i = 0; i < values.length; i++) {
@@ -217,25 +204,33 @@ public final class Era5Dataset implements AutoCloseable {
         }
     }
 
-    /** Checks that the target frame of every sample exists. */
-    private void checkTimes() {
+    private void checkLimit() {
         if (config.limit().orElse(1) < 1) {
             throw new UserException("The number of samples is limited to " + config.limit().getAsLong()
                 + ", but at least 1 is needed. Raise limit_nsamples.");
         }
-        if (samplesPerYear <= config.dt()) {
-            throw new UserException("Data file " + files.getFirst().path() + " holds " + samplesPerYear
-                + " time steps, too few for dt = " + config.dt() + ". Lower dt, or use longer files.");
-        }
-        for (long sample = 0; sample < size; sample++) {
-            Era5File file = files.get(fileOf(sample));
-            int last = timeOf(sample) + config.dt();
-            if (last >= file.times()) {
-                throw new UserException("Data file " + file.path() + " holds " + file.times() + " time steps, but "
-                    + "sample " + sample + " needs step " + last + ": the first file has " + samplesPerYear
-                    + " time steps, and all files are read with that number. Complete the file, move it out of the "
-                    + "directory, or lower dt.");
+    }
+
+    /** Checks that the target frame of every sample exists. */
+    private void checkTimes() {
+        int dt = config.dt();
+        for (int year = 0; year < years.years(); year++) {
+            if (years.samples(year) <= dt) {
+                throw tooShort(files.get(year), "");
             }
         }
+        for (long sample = 0; sample < size(); sample++) {
+            Era5File file = files.get(years.yearOf(sample));
+            int last = years.timeOf(sample) + dt;
+            if (last >= file.times()) {
+                throw tooShort(file, " (sample " + sample + " needs step " + last + ")");
+            }
+        }
+    }
+
+    private UserException tooShort(Era5File file, String reason) {
+        return new UserException("Data file " + file.path() + " holds " + file.times()
+            + " time steps, too few for dt = " + config.dt() + reason + ". A year needs at least 3 dt time steps: "
+            + "lower dt, complete the file, or move it out of the directory.");
     }
 }

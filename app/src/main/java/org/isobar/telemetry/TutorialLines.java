@@ -40,12 +40,12 @@ public final class TutorialLines {
         return "rank " + rank + ", data loader initialized";
     }
 
-    /** The file that determines the number of samples of a year. */
+    /** The first file of the data set. */
     public static String fileStats(Path firstFile) {
         return "Getting file stats from " + firstFile;
     }
 
-    /** Number of time steps of the first file, used for all files. */
+    /** Number of time steps of the first file. */
     public static String samplesPerYear(int samples) {
         return "Number of samples per year: " + samples;
     }

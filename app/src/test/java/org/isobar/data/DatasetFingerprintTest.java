@@ -78,4 +78,11 @@ class DatasetFingerprintTest {
         changes.forEach(change -> assertNotEquals(fingerprint, fingerprint(change.apply(config))));
         assertEquals(fingerprint, fingerprint(DataFixtures.limited(config, 14)));
     }
+
+    @Test
+    void theLengthsOfYearsAreInTheFingerprint() {
+        DatasetConfig config = data("data");
+        DataFixtures.year(config.directory().resolve("1980.h5"), TIMES + 1, STORED, (t, c, j, i) -> t);
+        assertTrue(fingerprint(config).startsWith("15 samples, 7 to 8 a year, of "), fingerprint(config));
+    }
 }

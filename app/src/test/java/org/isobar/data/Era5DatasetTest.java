@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
@@ -41,8 +42,8 @@ class Era5DatasetTest {
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.config(directory, 3, 8, dt))) {
             assertEquals(2 * n, data.size());
             for (int sample = 0; sample < 2 * n; sample++) {
-                assertEquals(sample / n, data.fileOf(sample));
-                assertEquals(expected.get(sample % n), data.timeOf(sample), "sample " + sample);
+                assertEquals(sample / n, data.years().yearOf(sample));
+                assertEquals(expected.get(sample % n), data.years().timeOf(sample), "sample " + sample);
             }
         }
     }
@@ -76,7 +77,7 @@ class Era5DatasetTest {
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 7))) {
             assertEquals(List.of(train.resolve("1979.h5"), train.resolve("1980.h5")), data.files());
             assertEquals(7, data.size());
-            assertEquals(5, data.samplesPerYear());
+            assertEquals(5, data.years().samples(0));
         }
         try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 700))) {
             assertEquals(10, data.size());
@@ -98,18 +99,39 @@ class Era5DatasetTest {
         }
     }
 
+    /** A leap year, a common year and an incomplete one. */
     @Test
-    void laterFilesNeedAsManyTimeStepsAsTheFirst() {
-        year("1979", 6);
-        year("1980", 5);
+    void everyYearHasItsOwnLength() {
+        year("1980", 6);
+        year("1981", 5);
+        year("1982", 3);
         DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
-        assertRefused(config, "1980.h5 holds 5 time steps, but sample 10 needs step 5");
-        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 10))) {
-            assertEquals(10, data.size());
-        }
-        year("1980", 9);
         try (Era5Dataset data = Era5Dataset.open(config)) {
-            assertEquals(12, data.size());
+            YearIndex years = data.years();
+            assertEquals(14, data.size());
+            assertEquals(List.of(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2),
+                IntStream.range(0, 14).mapToObj(years::yearOf).toList());
+            assertEquals(List.of(1, 1, 2, 3, 4, 1, 1, 1, 2, 3, 1, 1, 1, 1),
+                IntStream.range(0, 14).mapToObj(years::timeOf).toList());
+            assertEquals("3 to 6", years.lengths());
+            float[] target = new float[2 * 3 * 8];
+            data.read(9, MemorySegment.ofArray(new float[3 * 3 * 8]), 0, MemorySegment.ofArray(target), 0);
+            assertEquals((20_000 + 4000 - 1) / 2f, target[0]);
+        }
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 6))) {
+            assertEquals(6, data.size());
+            assertTrue(data.years().isUniform(), "the years that are used");
+        }
+    }
+
+    @Test
+    void aYearThatIsTooShortIsNamed() {
+        year("1979", 6);
+        year("1980", 2);
+        DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);
+        assertRefused(config, "1980.h5 holds 2 time steps, too few for dt = 1 (sample 6 needs step 2)");
+        try (Era5Dataset data = Era5Dataset.open(DataFixtures.limited(config, 6))) {
+            assertEquals(6, data.size());
         }
     }
 

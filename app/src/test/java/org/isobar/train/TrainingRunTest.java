@@ -11,6 +11,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,8 @@ import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
+import org.isobar.data.synthetic.SyntheticConfig;
+import org.isobar.data.synthetic.SyntheticEra5;
 import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -129,6 +132,22 @@ class TrainingRunTest {
             "init_weights=" + first.weights()).succeeded();
         assertEquals(first.events().scalar("Loss/valid", 12), second.events().scalar("Loss/valid", 0));
         assertTrue(second.log().contains("Overriding total number of samples to: 2\n"));
+    }
+
+    /** The first year has one time step more than the others, as a leap year has. */
+    @Test
+    void yearsHaveTheirOwnLengths() throws IOException {
+        Path own = logs.resolve("own");
+        TinyRun.synthesize(own);
+        SyntheticEra5.write(new SyntheticConfig(32, 64, 1, 1, 1, TinyRun.STEPS + 1, 2), logs.resolve("longer"),
+            SyntheticEra5.Existing.KEEP, line -> { });
+        Path first = own.resolve("tiny/train/1979.h5");
+        Files.copy(logs.resolve("longer/train/1979.h5"), first, StandardCopyOption.REPLACE_EXISTING);
+        Files.delete(own.resolve("tiny/stats/synthetic.json")); // otherwise the year is made again
+        String log = TinyRun.of(own, logs, "num_iters=12").succeeded().log();
+        assertTrue(log.contains("Number of samples per year: 13\n"), log);
+        assertTrue(log.contains("Years differ: they have 12 to 13 samples each, and all are used\n"), log);
+        assertTrue(log.contains("Found data at path " + first.getParent() + ". Number of examples: 25. "), log);
     }
 
     @ParameterizedTest

@@ -12,6 +12,7 @@ import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
 import org.isobar.data.NormalizationPlace;
+import org.isobar.data.YearIndex;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
@@ -52,7 +53,11 @@ public record RunInputs(RunConfig config, Device device) {
         Era5Dataset dataset = Era5Dataset.open(dataset(path, limit));
         log.info(TutorialLines.fileStats(dataset.files().getFirst()));
         limit.ifPresent(most -> log.info(TutorialLines.samplesLimited(dataset.size())));
-        log.info(TutorialLines.samplesPerYear(dataset.samplesPerYear()));
+        YearIndex years = dataset.years();
+        log.info(TutorialLines.samplesPerYear(years.samples(0)));
+        if (!years.isUniform()) {
+            log.info("Years differ: they have " + years.lengths() + " samples each, and all are used");
+        }
         log.info(TutorialLines.dataFound(path.toString(), dataset.size(), config.model().height(),
             config.model().width(), config.model().inChannels()));
         dataset.requireBatch(config.training().globalBatchSize());
