@@ -23,6 +23,43 @@ def write(name, data, dataset="fields", userblock=0, libver=None, **options):
         file.create_dataset(dataset, data=data, **options)
 
 
+def write_links():
+    """Files whose `fields` is a link, or a data set whose elements are in another file."""
+    shape = (TIMES, CHANNELS, HEIGHT, WIDTH)
+    links = {
+        "soft_link": h5py.SoftLink("/weather"),
+        "dangling_link": h5py.SoftLink("/nothing"),
+        "cyclic_link": h5py.SoftLink("/fields"),
+        "external_link": h5py.ExternalLink("little.h5", "/fields"),
+    }
+    for name, link in links.items():
+        with h5py.File(OUT / f"{name}.h5", "w") as file:
+            file.create_dataset("weather", data=fields("<f4")[:1])
+            file["fields"] = link
+    with h5py.File(OUT / "virtual.h5", "w") as file:
+        layout = h5py.VirtualLayout(shape=shape, dtype="<f4")
+        layout[:] = h5py.VirtualSource("little.h5", "fields", shape=shape)
+        file.create_virtual_dataset("fields", layout)
+    with h5py.File(OUT / "external.h5", "w") as file:
+        file.create_dataset("fields", shape=shape, dtype="<f4", external=[("fields.raw", 0, h5py.h5f.UNLIMITED)])
+
+
+def write_shapes():
+    """Data sets without elements, or with more than a file can hold."""
+    shapes = {
+        "no_frames": (0, CHANNELS, HEIGHT, WIDTH),
+        "no_channels": (TIMES, 0, HEIGHT, WIDTH),
+        "many_frames": (2**40, 1, 1, 1),
+        "many_samples": (2**30, 1, 1, 1),
+        "many_bytes": (2**20, 2**15, 2**15, 2**12),
+    }
+    for name, shape in shapes.items():
+        with h5py.File(OUT / f"{name}.h5", "w") as file:
+            file.create_dataset("fields", shape=shape, dtype="<f4", chunks=(1, 1, 1, 1) if all(shape) else None)
+    with h5py.File(OUT / "large_chunks.h5", "w") as file:
+        file.create_dataset("fields", shape=(4, 4, 2**14, 2**15), dtype="<f4", chunks=(1, 1, 2**14, 2**15))
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
     write("little", fields("<f4"))
@@ -43,6 +80,10 @@ def main():
     write("no_fields", fields("<f4"), dataset="weather")
     with h5py.File(OUT / "group.h5", "w") as file:
         file.create_group("fields")
+    with h5py.File(OUT / "type.h5", "w") as file:
+        file["fields"] = np.dtype("<f4")
+    write_links()
+    write_shapes()
     with h5py.File(OUT / "unwritten.h5", "w") as file:
         file.create_dataset("fields", shape=(TIMES, CHANNELS, HEIGHT, WIDTH), dtype="<f4")
     with h5py.File(OUT / "sparse.h5", "w") as file:

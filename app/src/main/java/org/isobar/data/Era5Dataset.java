@@ -205,6 +205,11 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     private void checkLimit() {
+        long all = files.stream().mapToLong(Era5File::times).sum();
+        if (Math.min(all, config.limit().orElse(all)) > Integer.MAX_VALUE) {
+            throw new UserException("The data set at " + config.directory() + " has " + all + " samples, and at most "
+                + Integer.MAX_VALUE + " can be used. Use fewer files, or set limit_nsamples.");
+        }
         if (config.limit().orElse(1) < 1) {
             throw new UserException("The number of samples is limited to " + config.limit().getAsLong()
                 + ", but at least 1 is needed. Raise limit_nsamples.");

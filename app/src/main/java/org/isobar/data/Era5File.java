@@ -9,12 +9,17 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Set;
 
 import io.jhdf.HdfFile;
 import io.jhdf.api.Dataset;
+import io.jhdf.api.Group;
+import io.jhdf.api.Link;
 import io.jhdf.api.Node;
 import io.jhdf.api.dataset.ChunkedDataset;
 import io.jhdf.api.dataset.ContiguousDataset;
+import io.jhdf.exceptions.UnsupportedHdfException;
+import io.jhdf.links.ExternalLink;
 import io.jhdf.object.datatype.FloatingPoint;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
@@ -31,6 +36,8 @@ import org.isobar.os.PageCache;
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
     public static final String FIELDS = "fields";
+    /** Most bytes of a chunk, which jHDF decompresses into an array. */
+    private static final long LARGEST_CHUNK = Integer.MAX_VALUE - 8;
 
     private final Path path;
     private final int[] extents;
@@ -45,10 +52,12 @@ public final class Era5File implements AutoCloseable {
         Dataset fields = fields(path, hdf);
         this.extents = fields.getDimensions();
         this.encoding = encoding(path, fields);
+        long bytes = bytes(path, extents, encoding.bytes());
         if (fields instanceof ContiguousDataset contiguous) {
-            mapped = map(hdf.getUserBlockSize(), contiguous);
+            mapped = map(hdf.getUserBlockSize(), contiguous, bytes);
             hdf.close();
         } else if (fields instanceof ChunkedDataset inChunks) {
+            checkChunks(path, inChunks.getChunkDimensions(), encoding.bytes());
             this.hdf = hdf;
             chunked = inChunks;
         } else {
@@ -75,10 +84,9 @@ public final class Era5File implements AutoCloseable {
         } catch (UserException known) {
             close(hdf);
             throw known;
-        } catch (RuntimeException damaged) { // jHDF: HdfException, but also buffer underflows in damaged files
+        } catch (RuntimeException refused) { // jHDF: HdfException, but also buffer underflows in damaged files
             close(hdf);
-            throw new UserException("Data file " + path + " is not an HDF5 file or is damaged (" + damaged.getMessage()
-                + "). Copy or make it again, or move it out of the directory.", damaged);
+            throw refusal(path, refused);
         }
     }
 
@@ -188,13 +196,23 @@ public final class Era5File implements AutoCloseable {
      * no lock: jHDF itself decompresses the chunks of a data set in parallel when it reads all of it.
      */
     private MemorySegment decompress(int[] start) {
+        byte[] chunk;
         try {
-            return MemorySegment.ofArray(chunked.getDecompressedChunk(start));
+            chunk = chunked.getDecompressedChunk(start);
         } catch (RuntimeException damaged) {
-            throw new UserException("Data file " + path + " cannot be read at element " + Arrays.toString(start)
-                + " (" + damaged.getMessage() + "). It is damaged or incomplete, or uses a filter that jHDF does not "
-                + "support. Make it again, with gzip or without compression.", damaged);
+            throw damagedChunk(start, damaged.getMessage(), damaged);
         }
+        long expected = bytes(path, chunked.getChunkDimensions(), encoding.bytes());
+        if (chunk.length < expected) {
+            throw damagedChunk(start, "the chunk has " + chunk.length + " bytes of " + expected, null);
+        }
+        return MemorySegment.ofArray(chunk);
+    }
+
+    private UserException damagedChunk(int[] start, String reason, Throwable cause) {
+        return new UserException("Data file " + path + " cannot be read at element " + Arrays.toString(start) + " ("
+            + reason + "). It is damaged or incomplete, or uses a filter that jHDF does not support. Make it again, "
+            + "with gzip or without compression.", cause);
     }
 
     /** Unmaps or closes the file. No read may be in progress. */
@@ -222,19 +240,75 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
+    /** Converts an exception of jHDF; the first cause says more than the exceptions around it. */
+    private static UserException refusal(Path path, RuntimeException refused) {
+        Throwable cause = refused;
+        while (cause.getCause() != null && cause.getCause() != cause) {
+            cause = cause.getCause();
+        }
+        String reason = " (" + (cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage())
+            + "). ";
+        String finding = switch (cause) {
+            case UnsupportedHdfException _ -> " uses a feature of HDF5 that Isobar cannot read" + reason
+                + "Copy '" + FIELDS + "' into a file of its own, contiguous or chunked.";
+            case ArithmeticException _ -> " is damaged, or has a data set with an extent of more than "
+                + Integer.MAX_VALUE + reason + "Make it again, or move it out of the directory.";
+            default -> " is not an HDF5 file or is damaged" + reason
+                + "Copy or make it again, or move it out of the directory.";
+        };
+        return new UserException("Data file " + path + finding, refused);
+    }
+
     private static Dataset fields(Path path, HdfFile hdf) {
         Node node = hdf.getChildren().get(FIELDS);
         if (!(node instanceof Dataset fields)) {
-            throw new UserException("Data file " + path + " has no data set '" + FIELDS + "' (it has: "
-                + String.join(", ", hdf.getChildren().keySet())
-                + "). Store the weather as [time, channel, latitude, longitude] under that name.");
+            throw new UserException("Data file " + path + notFields(node, hdf.getChildren().keySet()));
         }
         int[] extents = fields.getDimensions();
-        if (extents.length != 4 || fields.getSize() == 0) {
+        if (extents.length != 4) {
             throw new UserException("Data set '" + FIELDS + "' of " + path + " has shape "
                 + Arrays.toString(extents) + ", expected [time, channel, latitude, longitude]. Reshape it.");
         }
+        if (Arrays.stream(extents).anyMatch(extent -> extent == 0)) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " is empty: its shape is "
+                + Arrays.toString(extents) + ". Write the weather to it, or move the file out of the directory.");
+        }
         return fields;
+    }
+
+    /** What a file has in the place of the data set, and what to do. Links are not resolved. */
+    private static String notFields(Node node, Set<String> names) {
+        return switch (node) {
+            case null -> " has no data set '" + FIELDS + "' (it has: " + String.join(", ", names)
+                + "). Store the weather as [time, channel, latitude, longitude] under that name.";
+            case ExternalLink link -> ": '" + FIELDS + "' is an external link to " + link.getTargetPath()
+                + ", and links are not followed. Use the file with the data set itself.";
+            case Link link -> ": '" + FIELDS + "' is a soft link to " + link.getTargetPath()
+                + ", and links are not followed. Give that data set the name '" + FIELDS + "'.";
+            case Group group -> ": '" + FIELDS + "' is a group (it has: "
+                + String.join(", ", group.getChildren().keySet())
+                + "). Store the weather as one data set [time, channel, latitude, longitude] under that name.";
+            default -> ": '" + FIELDS + "' is not a data set but a data type. Store the weather as [time, channel, "
+                + "latitude, longitude] under that name.";
+        };
+    }
+
+    /** Size of the data set in bytes. */
+    private static long bytes(Path path, int[] extents, int elementBytes) {
+        try {
+            return Arrays.stream(extents).asLongStream().reduce(elementBytes, Math::multiplyExact);
+        } catch (ArithmeticException overflow) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " has shape " + Arrays.toString(extents)
+                + ", which is more than 2^63 bytes. Make the file again, or move it out of the directory.", overflow);
+        }
+    }
+
+    private static void checkChunks(Path path, int[] chunk, int elementBytes) {
+        boolean valid = chunk.length == 4 && Arrays.stream(chunk).allMatch(extent -> extent > 0);
+        if (!valid || bytes(path, chunk, elementBytes) > LARGEST_CHUNK) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path + " has chunks of shape "
+                + Arrays.toString(chunk) + ". Make the file again, with four-dimensional chunks of less than 2 GiB.");
+        }
     }
 
     private static FloatEncoding encoding(Path path, Dataset fields) {
@@ -248,17 +322,17 @@ public final class Era5File implements AutoCloseable {
         return FloatEncoding.of(size, type.getByteOrder());
     }
 
-    private MemorySegment map(long userBlock, ContiguousDataset fields) throws IOException {
-        long bytes = fields.getSize() * encoding.bytes();
+    private MemorySegment map(long userBlock, ContiguousDataset fields, long bytes) throws IOException {
         long address = fields.getDataAddress() + userBlock;
         try (FileChannel channel = FileChannel.open(path)) {
             if (fields.getDataAddress() < 0) {
                 throw new UserException("Data set '" + FIELDS + "' of " + path
                     + " was declared but never written. Make the file again.");
             }
-            if (channel.size() < address + bytes) {
-                throw new UserException("Data file " + path + " is cut off: '" + FIELDS + "' ends at byte "
-                    + (address + bytes) + ", the file at " + channel.size() + ". Copy or make it again.");
+            if (channel.size() - address < bytes) {
+                throw new UserException("Data file " + path + " is cut off: '" + FIELDS + "' of shape "
+                    + Arrays.toString(extents) + " begins at byte " + address + " and has " + bytes
+                    + " bytes, the file has " + channel.size() + ". Copy or make it again.");
             }
             return channel.map(FileChannel.MapMode.READ_ONLY, address, bytes, mapping);
         }

@@ -163,6 +163,16 @@ class Era5DatasetTest {
     }
 
     @Test
+    void refusesMoreSamplesThanCanBeCounted() throws IOException {
+        DatasetConfig config = DataFixtures.config(directory, 1, 1, 1);
+        Files.createDirectories(config.directory());
+        for (String year : new String[] {"1979.h5", "1980.h5"}) {
+            Files.copy(DataFixtures.resource("many_samples.h5"), config.directory().resolve(year));
+        }
+        assertRefused(config, "has 2147483648 samples, and at most 2147483647 can be used");
+    }
+
+    @Test
     void refusesInvalidStatistics() {
         year("1979", 5);
         DatasetConfig config = DataFixtures.config(directory, 3, 8, 1);

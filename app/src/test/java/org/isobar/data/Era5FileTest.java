@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -94,7 +96,14 @@ class Era5FileTest {
 
     @ParameterizedTest
     @CsvSource({"half, 16-bit", "integers, FixedPoint", "strings, StringData", "rank3, 'shape [3, 5, 7]'",
-        "no_fields, it has: weather", "group, no data set 'fields'", "unwritten, never written"})
+        "no_fields, it has: weather", "group, is a group", "type, not a data set but a data type",
+        "unwritten, never written", "soft_link, is a soft link to /weather",
+        "dangling_link, is a soft link to /nothing",
+        "cyclic_link, is a soft link to /fields", "external_link, is an external link to little.h5:/fields",
+        "virtual, Virtual storage is not supported", "external, External Data Files",
+        "no_frames, 'is empty: its shape is [0, 3, 5, 7]'", "no_channels, 'is empty: its shape is [4, 0, 5, 7]'",
+        "many_frames, an extent of more than 2147483647", "many_bytes, more than 2^63 bytes",
+        "large_chunks, 'has chunks of shape [1, 1, 16384, 32768]'"})
     void refusesOtherContents(String name, String reason) {
         assertRefused(DataFixtures.resource(name + ".h5"), reason.equals("16-bit") ? "values of 2 bytes" : reason);
     }
@@ -127,6 +136,25 @@ class Era5FileTest {
         }
     }
 
+    /** The extents of a chunk are patched in the header, which gives each 4 bytes: (1, 2, 3, 4) is (1, 2, 3, 5). */
+    @Test
+    void refusesChunksThatAreTooShort() throws IOException {
+        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(DataFixtures.resource("chunked.h5")))
+            .order(ByteOrder.LITTLE_ENDIAN);
+        int extents = 0;
+        while (file.getInt(extents) != 1 || file.getInt(extents + 4) != 2 || file.getInt(extents + 8) != 3) {
+            extents++;
+        }
+        file.putInt(extents + 12, 5);
+        Path path = Files.write(directory.resolve("2001.h5"), file.array());
+        float[] values = new float[(int) DataFixtures.STORED.elements()];
+        try (Era5File read = Era5File.open(path)) {
+            String message = assertThrows(UserException.class,
+                () -> read.read(0, DataFixtures.STORED, NORMALIZATION, MemorySegment.ofArray(values), 0)).getMessage();
+            assertTrue(message.contains("[0, 0, 0, 0] (the chunk has 96 bytes of 120)"), message);
+        }
+    }
+
     @Test
     void refusesChunksThatWereNeverWritten() {
         try (Era5File file = Era5File.open(DataFixtures.resource("sparse.h5"))) {
@@ -143,6 +171,26 @@ class Era5FileTest {
         assertRefused(directory.resolve("missing.h5"), "No such file");
         assertRefused(Files.createDirectory(directory.resolve("2001.h5")), "is not a file");
         assertRefused(Files.writeString(directory.resolve("2002.h5"), "x".repeat(5000)), "not an HDF5 file");
+    }
+
+    /** The shape is patched in the file's header, where each extent has 8 bytes. */
+    @Test
+    void refusesShapesThatTheFileCannotHold() throws IOException {
+        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(DataFixtures.resource("little.h5")))
+            .order(ByteOrder.LITTLE_ENDIAN);
+        int extents = 0;
+        while (file.getLong(extents) != 4 || file.getLong(extents + 8) != 3 || file.getLong(extents + 16) != 5) {
+            extents++;
+        }
+        Path path = directory.resolve("2001.h5");
+        file.putLong(extents, 1 << 30);
+        assertRefused(Files.write(path, file.array()), "cut off: 'fields' of shape [1073741824, 3, 5, 7]");
+        for (int dim = 0; dim < 4; dim++) {
+            file.putLong(extents + 8 * dim, 1 << 30);
+        }
+        assertRefused(Files.write(path, file.array()), "more than 2^63 bytes");
+        file.putLong(extents, 1L << 31);
+        assertRefused(Files.write(path, file.array()), "an extent of more than 2147483647");
     }
 
     @Test
