@@ -2,7 +2,6 @@ package org.isobar.checkpoint;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -37,11 +36,26 @@ public final class Checkpoint implements StoredTensors {
     private final SequencedMap<String, ShardFile> open = new LinkedHashMap<>(MAX_OPEN, 1, true); // in order of access
 
     /** What is checked when a checkpoint is opened. */
-    public enum IntegrityCheck {
+    public interface IntegrityCheck {
         /** The manifest and the size of each file. */
-        SIZES,
+        IntegrityCheck SIZES = _ -> List.of();
         /** Also the checksums of all files, which are read completely. */
-        CHECKSUMS
+        IntegrityCheck CHECKSUMS = Checkpoint::verify;
+
+        /**
+         * Checks an open checkpoint and returns a message for each damage.
+         *
+         * @throws UserException if there is damage that the exception describes completely
+         */
+        List<String> damage(Checkpoint checkpoint);
+
+        /** This check and, if it finds nothing, another one. */
+        default IntegrityCheck and(IntegrityCheck other) {
+            return checkpoint -> {
+                List<String> damage = damage(checkpoint);
+                return damage.isEmpty() ? other.damage(checkpoint) : damage;
+            };
+        }
     }
 
     /** A slice of a tensor as it was written: the name of its file, and which slice it is. */
@@ -59,17 +73,8 @@ public final class Checkpoint implements StoredTensors {
      * format version
      */
     public static Checkpoint open(Path path) {
-        Path file = path.resolve(CheckpointManifest.FILE);
         try {
-            if (Files.isDirectory(path) && Files.notExists(file)) {
-                throw new MalformedException("it is incomplete, or not an Isobar checkpoint: it has no "
-                    + CheckpointManifest.FILE);
-            }
-            CheckpointManifest manifest = CheckpointManifest.parse(Files.readAllBytes(file));
-            for (Map.Entry<String, StoredFile> entry : manifest.files().entrySet()) {
-                checkSize(path.resolve(entry.getKey()), entry.getValue().bytes());
-            }
-            return new Checkpoint(path, manifest);
+            return new Checkpoint(path, ManifestReader.read(path));
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoint " + path, e);
         } catch (MalformedException e) {
@@ -80,16 +85,20 @@ public final class Checkpoint implements StoredTensors {
     /**
      * Opens a checkpoint after the given check.
      *
-     * @throws UserException as {@link #open(Path)} does, and if a checksum that is checked does not match
+     * @throws UserException as {@link #open(Path)} does, and if the check finds damage
      */
     static Checkpoint open(Path path, IntegrityCheck check) {
         Checkpoint checkpoint = open(path);
-        List<String> damage = check == IntegrityCheck.SIZES ? List.of() : checkpoint.verify();
-        if (!damage.isEmpty()) {
+        try {
+            List<String> damage = check.damage(checkpoint);
+            if (!damage.isEmpty()) {
+                throw checkpoint.unusable(damage.getFirst());
+            }
+            return checkpoint;
+        } catch (UserException e) {
             checkpoint.close();
-            throw unusable(path, damage.getFirst());
+            throw e;
         }
-        return checkpoint;
     }
 
     /**
@@ -147,7 +156,7 @@ public final class Checkpoint implements StoredTensors {
         try {
             return CheckpointManifest.JSON.treeToValue(manifest.state(), type);
         } catch (JsonProcessingException e) {
-            throw unusable(path, "this program cannot read its training state: " + e.getOriginalMessage());
+            throw unusable("this program cannot read its training state: " + e.getOriginalMessage());
         }
     }
 
@@ -263,7 +272,7 @@ public final class Checkpoint implements StoredTensors {
         } catch (IOException e) {
             throw FileFault.unreadable("checkpoint " + path.resolve(piece.file()), e);
         } catch (MalformedException e) {
-            throw unusable(path, piece.file() + ": " + e.getMessage());
+            throw unusable(piece.file() + ": " + e.getMessage());
         }
     }
 
@@ -310,15 +319,9 @@ public final class Checkpoint implements StoredTensors {
         }
     }
 
-    private static void checkSize(Path file, long bytes) throws IOException, MalformedException {
-        try {
-            long size = Files.size(file);
-            if (size != bytes) {
-                throw new MalformedException(file.getFileName() + " has " + size + " bytes instead of " + bytes);
-            }
-        } catch (NoSuchFileException e) {
-            throw new MalformedException(file.getFileName() + " is missing");
-        }
+    /** The error that this checkpoint cannot be used. */
+    public UserException unusable(String reason) {
+        return unusable(path, reason);
     }
 
     private static UserException unusable(Path path, String reason) {

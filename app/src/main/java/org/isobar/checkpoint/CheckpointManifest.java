@@ -2,22 +2,16 @@ package org.isobar.checkpoint;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadFeature;
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.DType;
@@ -41,14 +35,17 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     static final String FORMAT = "isobar checkpoint";
     static final int VERSION = 1;
     static final int BLOCK_BYTES = 1 << 20;
-    static final JsonMapper JSON = JsonMapper.builder()
-        .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-        .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-        .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
-        .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
-        .build();
-    private static final String CHECKSUM = "crc32c";
-    private static final Pattern LAST_LINE = Pattern.compile("\\n  \"" + CHECKSUM + "\" : (\\d{1,10})\\n\\}\\n\\z");
+    /** Reads and writes JSON; reads no number from text or from another kind of number. */
+    static final JsonMapper JSON = StrictJson.mapper();
+    /** Largest number of training steps: a double represents it exactly. */
+    static final long MAX_ITERATION = 1L << 53;
+    static final String CHECKSUM = "crc32c";
+    private static final int MAX_BLOCK_BYTES = 1 << 26;
+    private static final int MAX_RANK = 16;
+    private static final int MAX_NAME = 1000;
+    private static final int MAX_VALUE = 10_000;
+    private static final int MAX_ENTRIES = 1000;
+    private static final long MAX_CHECKSUM = 0xFFFF_FFFFL;
 
     /** A tensor: its shape, and the slices that it was written in. */
     record StoredTensor(List<Long> shape, List<StoredPiece> pieces) {
@@ -69,47 +66,49 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
     }
 
     /**
-     * Parses the file's contents.
-     *
-     * @throws MalformedException if they are damaged, not Isobar's, or of a later format version
+     * Checks that all values are within their bounds, that the slices cover all tensors exactly once, and that all file
+     * names are names of shards.
      */
-    static CheckpointManifest parse(byte[] bytes) throws MalformedException {
-        Matcher last = LAST_LINE.matcher(new String(bytes, StandardCharsets.ISO_8859_1)); // one character for each byte
-        check(last.find(), FILE + " does not end with its checksum: it is truncated, or not Isobar's");
-        check(Long.parseLong(last.group(1)) == checksum(Arrays.copyOf(bytes, last.start() + 1)),
-            FILE + " is damaged: its checksum does not match");
-        try {
-            JsonNode root = JSON.readTree(new String(bytes, StandardCharsets.UTF_8));
-            check(FORMAT.equals(root.path("format").textValue()), FILE + " is not Isobar's");
-            int version = root.path("version").asInt();
-            check(version <= VERSION, "it has format version " + version + ", and this program reads versions up to "
-                + VERSION + ": it needs a newer Isobar");
-            ((ObjectNode) root).remove(CHECKSUM);
-            CheckpointManifest manifest = JSON.treeToValue(root, CheckpointManifest.class);
-            manifest.check();
-            return manifest;
-        } catch (JsonProcessingException e) {
-            throw new MalformedException(FILE + " cannot be parsed: " + e.getOriginalMessage());
+    void check() throws MalformedException {
+        check(iteration >= 0 && iteration <= MAX_ITERATION, "it has the iteration " + iteration);
+        check(blockBytes > 0 && blockBytes <= MAX_BLOCK_BYTES && blockBytes % DType.F32.bytes() == 0,
+            "it has blocks of " + blockBytes + " bytes");
+        check(configuration.size() <= MAX_ENTRIES && configuration.entrySet().stream()
+            .allMatch(entry -> entry.getKey().length() <= MAX_NAME && entry.getValue().length() <= MAX_VALUE),
+            "its configuration is too long");
+        for (Map.Entry<String, StoredFile> file : files.entrySet()) {
+            check(CheckpointFiles.isShard(file.getKey()), file.getKey() + " is not the name of a shard");
+            checkFile(file.getKey(), file.getValue());
+        }
+        for (Map.Entry<String, StoredTensor> tensor : tensors.entrySet()) {
+            check(tensor.getKey().length() <= MAX_NAME, "a tensor's name has " + tensor.getKey().length()
+                + " characters");
+            checkShape(tensor.getKey(), tensor.getValue().shape);
+            checkPieces(tensor.getKey(), tensor.getValue());
         }
     }
 
-    /** Checks that the slices cover all tensors exactly once, and that all file names are names of shards. */
-    void check() throws MalformedException {
-        check(blockBytes > 0 && blockBytes % DType.F32.bytes() == 0, "it has blocks of " + blockBytes + " bytes");
-        for (Map.Entry<String, StoredFile> file : files.entrySet()) {
-            check(CheckpointFiles.isShard(file.getKey()), file.getKey() + " is not the name of a shard");
-            long blocks = Math.ceilDiv(file.getValue().bytes(), (long) blockBytes);
-            check(file.getValue().crc32c().size() == blocks, file.getKey() + " has " + file.getValue().crc32c().size()
-                + " checksums for " + blocks + " blocks");
-        }
-        for (Map.Entry<String, StoredTensor> tensor : tensors.entrySet()) {
-            checkPieces(tensor.getKey(), tensor.getValue());
+    private void checkFile(String name, StoredFile file) throws MalformedException {
+        check(file.bytes() >= 0, name + " has " + file.bytes() + " bytes");
+        long blocks = Math.ceilDiv(file.bytes(), (long) blockBytes);
+        check(file.crc32c().size() == blocks, name + " has " + file.crc32c().size() + " checksums for " + blocks
+            + " blocks");
+        check(file.crc32c().stream().allMatch(sum -> sum >= 0 && sum <= MAX_CHECKSUM),
+            name + " has a checksum that is not a CRC32C");
+    }
+
+    private static void checkShape(String name, List<Long> shape) throws MalformedException {
+        check(shape.size() <= MAX_RANK, "tensor " + name + " has " + shape.size() + " dimensions");
+        long largest = Long.MAX_VALUE / DType.F32.bytes();
+        for (long extent : shape) {
+            check(extent > 0, "tensor " + name + " is empty");
+            check(extent <= largest, "tensor " + name + " " + shape + " is larger than any file");
+            largest /= extent;
         }
     }
 
     private void checkPieces(String name, StoredTensor tensor) throws MalformedException {
         check(!tensor.pieces.isEmpty(), "tensor " + name + " has no slices");
-        check(tensor.shape.stream().allMatch(extent -> extent > 0), "tensor " + name + " is empty");
         Shard first = tensor.pieces.getFirst().shard;
         check(first.parts() == 1 || first.dim() < tensor.shape.size()
             && tensor.shape.get(first.dim()) % first.parts() == 0,
@@ -152,13 +151,14 @@ record CheckpointManifest(String format, int version, long iteration, Map<String
         return manifest;
     }
 
-    private static long checksum(byte[] bytes) {
+    /** The CRC32C of bytes. */
+    static long checksum(byte[] bytes) {
         CRC32C sum = new CRC32C();
         sum.update(bytes);
         return sum.getValue();
     }
 
-    private static void check(boolean condition, String message) throws MalformedException {
+    static void check(boolean condition, String message) throws MalformedException {
         if (!condition) {
             throw new MalformedException(message);
         }

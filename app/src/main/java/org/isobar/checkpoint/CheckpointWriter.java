@@ -17,6 +17,7 @@ import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 
 /**
  * Writes sharded checkpoints; all ranks write in parallel. The ranks synchronize through the file system only, so that
@@ -103,8 +104,8 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     /** Whether the temporary directory exists and belongs to this run. */
     private boolean isOurs(Path temporary) throws IOException {
         try {
-            return run.equals(CheckpointManifest.JSON.readValue(Files.readAllBytes(temporary.resolve(RUN)),
-                String.class));
+            byte[] found = RegularFile.read(temporary.resolve(RUN), StrictJson.MAX_BYTES);
+            return run.equals(CheckpointManifest.JSON.readValue(found, String.class));
         } catch (NoSuchFileException e) {
             return false;
         }
@@ -172,7 +173,8 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             if (!isOurs(temporary)) {
                 throw anotherRun();
             }
-            Sidecar sidecar = CheckpointManifest.JSON.readValue(Files.readAllBytes(file), Sidecar.class);
+            Sidecar sidecar = CheckpointManifest.JSON.readValue(RegularFile.read(file, StrictJson.MAX_BYTES),
+                Sidecar.class);
             if (sidecar.failure() != null) {
                 throw new FailedException("rank " + peer + ": " + sidecar.failure());
             }

@@ -9,7 +9,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32C;
@@ -18,6 +17,7 @@ import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader;
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.checkpoint.safetensors.SafeTensorsType;
+import org.isobar.os.RegularFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -49,7 +49,7 @@ final class ShardFile implements AutoCloseable {
 
     /** Opens a file without reading it. */
     static ShardFile open(Path path, CheckpointManifest manifest) throws IOException {
-        return new ShardFile(FileChannel.open(path, StandardOpenOption.READ),
+        return new ShardFile(RegularFile.open(path),
             manifest.files().get(path.getFileName().toString()), manifest.blockBytes());
     }
 

@@ -1,2 +1,2 @@
-/** The exception for errors that the user can fix. */
+/** The exception for errors that the user can fix, and what makes its message printable. */
 package org.isobar.fault;

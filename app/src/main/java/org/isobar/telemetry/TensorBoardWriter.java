@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
@@ -77,8 +78,8 @@ public final class TensorBoardWriter implements AutoCloseable {
 
     /**
      * Continues an event file after truncating it to its first {@code bytes} bytes: those that an earlier run had
-     * written when it saved the checkpoint that this one resumes from. If there is no such file, or these bytes are not
-     * complete events, creates a new file in its directory.
+     * written when it saved the checkpoint that this one resumes from. If there is no such file, it is a link, or these
+     * bytes are not complete events, creates a new file in its directory.
      *
      * @throws UserException if the file, or a new one, cannot be written
      */
@@ -98,7 +99,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     private static boolean beginsWithEvents(Path file, long bytes) throws IOException {
-        if (!Files.isRegularFile(file) || Files.size(file) < bytes) {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) || Files.size(file) < bytes) {
             return false;
         }
         try (InputStream stream = new BufferedInputStream(Files.newInputStream(file))) {

@@ -101,7 +101,7 @@ class DamagedCheckpointTest {
         byte[] bytes = Files.readAllBytes(path.resolve(CheckpointManifest.FILE));
         for (int bit = 0; bit < bytes.length * Byte.SIZE; bit++) {
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
-            assertThrows(MalformedException.class, () -> CheckpointManifest.parse(bytes));
+            assertThrows(MalformedException.class, () -> ManifestReader.parse(bytes));
             bytes[bit / Byte.SIZE] ^= (byte) (1 << bit % Byte.SIZE);
         }
         Damage.flip(path.resolve(CheckpointManifest.FILE), 1000);
@@ -113,7 +113,7 @@ class DamagedCheckpointTest {
         byte[] whole = Files.readAllBytes(path.resolve(CheckpointManifest.FILE));
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
-            assertThrows(MalformedException.class, () -> CheckpointManifest.parse(cut));
+            assertThrows(MalformedException.class, () -> ManifestReader.parse(cut));
         }
         Files.write(path.resolve(CheckpointManifest.FILE), Arrays.copyOf(whole, 1000));
         assertRefused("checkpoint.json does not end with its checksum: it is truncated, or not Isobar's");

@@ -7,12 +7,12 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -43,11 +43,11 @@ public final class SafeTensorsFile implements StoredTensors {
     /**
      * Opens a file and checks its header.
      *
-     * @throws UserException if the file cannot be read or is not a complete safetensors file
+     * @throws UserException if the file cannot be read, is not a regular file or is not a complete safetensors file
      */
     public static SafeTensorsFile open(Path path) {
         Arena arena = Arena.ofShared();
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+        try (FileChannel channel = RegularFile.open(path)) {
             return parse(path, arena, channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
         } catch (IOException e) {
             arena.close();

@@ -8,7 +8,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
@@ -28,7 +30,11 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
     static final String SHAPE = "shape";
     static final String OFFSETS = "data_offsets";
 
-    private static final JsonMapper JSON = JsonMapper.builder()
+    private static final int MAX_TOKENS = 4_000_000;
+    private static final int MAX_NAME = 1000;
+    private static final int MAX_RANK = 64; // PyTorch's
+    private static final JsonMapper JSON = JsonMapper.builder(JsonFactory.builder().streamReadConstraints(
+            StreamReadConstraints.builder().maxTokenCount(MAX_TOKENS).maxNameLength(MAX_NAME).build()).build())
         .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
         .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
         .build();
@@ -39,9 +45,11 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
     /** A violation of the format. The reader adds the name of the file and what to do. */
     public static final class MalformedException extends Exception {
         private static final long serialVersionUID = 1L;
+        private static final int MAX_MESSAGE = 500;
 
+        /** Creates an exception; a long message, which quotes the file, is cut. */
         public MalformedException(String message) {
-            super(message);
+            super(message.length() <= MAX_MESSAGE ? message : message.substring(0, MAX_MESSAGE) + "...");
         }
     }
 
@@ -113,6 +121,7 @@ public record SafeTensorsHeader(Map<String, Entry> entries, Map<String, String> 
     private static long[] numbers(String what, JsonNode tensor, String field) throws MalformedException {
         JsonNode node = tensor.get(field);
         check(node.isArray(), what + ": " + field + " is not an array");
+        check(node.size() <= MAX_RANK, what + ": " + field + " has " + node.size() + " numbers");
         long[] numbers = new long[node.size()];
         for (int i = 0; i < numbers.length; i++) {
             JsonNode number = node.get(i);

@@ -5,9 +5,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
 
+import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 
-/** Prints lines of a name and a value, and tables. */
+/** Prints lines of a name and a value, and tables. Text of files is made printable by {@link PlainText}. */
 public final class FactTable {
     private static final String LAYOUT = "%-16s  %s%n";
 
@@ -30,12 +31,13 @@ public final class FactTable {
 
     /** A line {@code name  value}. */
     public void line(String name, String value) {
-        out.printf(LAYOUT, name, value);
+        out.printf(LAYOUT, name, PlainText.of(value));
         out.flush(); // the next value may take a while
     }
 
     /** Rows in columns that are as wide as their widest cell. */
-    public void table(List<List<String>> rows) {
+    public void table(List<List<String>> cells) {
+        List<List<String>> rows = cells.stream().map(row -> row.stream().map(PlainText::of).toList()).toList();
         int columns = rows.stream().mapToInt(List::size).max().orElse(0);
         int[] widths = new int[columns];
         for (List<String> row : rows) {

@@ -23,6 +23,7 @@ import org.isobar.train.input.RunInputs;
 import org.isobar.train.memory.MemoryCheck;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.memory.RunMemory;
+import org.isobar.train.saving.SavedState;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
@@ -60,7 +61,7 @@ public final class StepReplay {
         Consumer<String> out) {
         Map<String, String> exact = new HashMap<>(environment);
         exact.put("NVIDIA_TF32_OVERRIDE", "0"); // matrix products in full fp32
-        try (Checkpoint checkpoint = new CheckpointPath(path).open(Checkpoint.IntegrityCheck.CHECKSUMS, out)) {
+        try (Checkpoint checkpoint = new CheckpointPath(path).open(SavedState.RESUMABLE, out)) {
             RunConfig config = configuration(checkpoint, overrides, exact);
             try (Device device = config.device().open(config.deviceOptions(exact), out)) {
                 return new StepReplay(checkpoint, config, out).run(device);
@@ -84,7 +85,7 @@ public final class StepReplay {
     }
 
     private int run(Device device) {
-        TrainingState state = checkpoint.state(TrainingState.class);
+        TrainingState state = SavedState.read(checkpoint);
         try (Era5Dataset dataset = Era5Dataset.open(new RunInputs(config, device).training())) {
             dataset.requireBatch(config.training().globalBatchSize());
             if (!state.data().startsWith("training " + DatasetFingerprint.of(dataset) + ";")) {

@@ -12,6 +12,7 @@ import org.isobar.checkpoint.Checkpoint;
 import org.isobar.checkpoint.CheckpointPath;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Resume;
+import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 
 /**
@@ -50,7 +51,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             case Resume.Never _ -> Optional.empty();
             case Resume.Auto _ -> newest(own, skipped);
             case Resume.From from -> Optional.of(
-                new CheckpointPath(from.path()).open(Checkpoint.IntegrityCheck.CHECKSUMS, skipped));
+                new CheckpointPath(from.path()).open(SavedState.RESUMABLE, skipped));
         };
         return found.map(checkpoint -> {
             try (checkpoint) {
@@ -61,7 +62,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
 
     private static Optional<Checkpoint> newest(Path own, Consumer<String> skipped) {
         List<String> reasons = new ArrayList<>();
-        Optional<Checkpoint> found = Checkpoint.newest(own, Checkpoint.IntegrityCheck.CHECKSUMS, reasons::add);
+        Optional<Checkpoint> found = Checkpoint.newest(own, SavedState.RESUMABLE, reasons::add);
         reasons.forEach(skipped);
         if (found.isEmpty() && !reasons.isEmpty()) {
             skipped.accept("No checkpoint in " + own + " is intact: the run starts at its first step");
@@ -89,13 +90,13 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             if (!config.checkpoint().force()) {
                 throw new UserException(what + ". Use the checkpoint's values, or continue with --force");
             }
-            warnings.accept("Forced: " + what);
+            warnings.accept(PlainText.of("Forced: " + what));
         }
         return of(checkpoint, config);
     }
 
     private static Resumption of(Checkpoint checkpoint, RunConfig config) {
-        return new Resumption(checkpoint.path(), checkpoint.iteration(), checkpoint.state(TrainingState.class),
+        return new Resumption(checkpoint.path(), checkpoint.iteration(), SavedState.read(checkpoint),
             origin(checkpoint.path(), folder(config.output().experimentDirectory())));
     }
 
@@ -127,7 +128,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
             if (!config.checkpoint().force()) {
                 throw new UserException(what + ". Give the original data (--data_dir), or continue with --force");
             }
-            warnings.accept("Forced: " + what);
+            warnings.accept(PlainText.of("Forced: " + what));
         }
     }
 }

@@ -140,8 +140,10 @@ class DamagedResumeTest {
     @Test
     void autoUsesTheNewestIntactCheckpoint() throws IOException {
         for (Defect harm : Defect.values()) {
-            Path later = checkpoints.resolve("checkpoint-" + (25 + harm.ordinal()));
+            int iteration = 25 + harm.ordinal();
+            Path later = checkpoints.resolve("checkpoint-" + iteration);
             DirectoryTree.copy(newer, later);
+            Damage.rewrite(later, "\"iteration\" : 24,\n  \"conf", "\"iteration\" : " + iteration + ",\n  \"conf");
             harm.damage(later);
         }
         TinyRun resumed = resume("resume=auto");
@@ -185,7 +187,9 @@ class DamagedResumeTest {
         Path left = Files.createDirectory(checkpoints.resolve(".checkpoint-36.tmp"));
         Files.copy(newer.resolve(SHARD), left.resolve(SHARD));
         Files.writeString(left.resolve("run"), "\"another\"");
-        DirectoryTree.copy(older, checkpoints.resolve(".checkpoint-1.replaced.tmp"));
+        Path replaced = checkpoints.resolve(".checkpoint-1.replaced.tmp");
+        DirectoryTree.copy(older, replaced);
+        Damage.rewrite(replaced, "\"iteration\" : 12,\n  \"conf", "\"iteration\" : 1,\n  \"conf");
         TinyRun resumed = resume("resume=auto");
         assertAsUndisturbed(resumed);
         assertTrue(resumed.screen().contains("Resuming after iteration 24 from " + newer), resumed.screen());

@@ -1,0 +1,84 @@
+package org.isobar.train.saving;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Pattern;
+
+import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
+import org.isobar.device.ops.StepControl;
+import org.isobar.fault.UserException;
+import org.isobar.train.step.ValidationScores;
+
+/** Reads the {@link TrainingState} of a checkpoint, which may be damaged or forged. */
+public final class SavedState {
+    /** All files have their checksums, and the training state is consistent: a run can resume from the checkpoint. */
+    public static final IntegrityCheck RESUMABLE = IntegrityCheck.CHECKSUMS.and(checkpoint -> {
+        read(checkpoint);
+        return List.of();
+    });
+    /** The name of an event file, which is in the run's directory: it names no other directory. */
+    private static final Pattern EVENT_FILE = Pattern.compile("events\\.out\\.tfevents\\.[^/\\p{Cntrl}]{1,230}");
+
+    private final Checkpoint checkpoint;
+    private final TrainingState state;
+
+    private SavedState(Checkpoint checkpoint) {
+        this.checkpoint = checkpoint;
+        state = checkpoint.state(TrainingState.class);
+    }
+
+    /**
+     * Reads the state and checks that its values are possible.
+     *
+     * @throws UserException if a value is missing, of the wrong type or impossible
+     */
+    public static TrainingState read(Checkpoint checkpoint) {
+        SavedState saved = new SavedState(checkpoint);
+        saved.checkProgress();
+        saved.checkOptimizer();
+        saved.checkScores();
+        saved.checkWritten();
+        saved.require(saved.state.data() != null, "data");
+        return saved.state;
+    }
+
+    private void checkProgress() {
+        long iteration = checkpoint.iteration();
+        require(state.epoch() >= 0, "epoch");
+        require(state.step() >= 0 && (long) state.epoch() + state.step() <= iteration, "step");
+        require(Double.isFinite(state.lossSum()), "lossSum");
+        require(state.losses() >= 0 && state.losses() <= state.step(), "losses");
+        require(state.badSteps() >= 0 && state.badSteps() <= iteration, "badSteps");
+    }
+
+    private void checkOptimizer() {
+        double[] control = state.control();
+        require(control != null && control.length == StepControl.SIZE
+            && Arrays.stream(control).allMatch(Double::isFinite)
+            && control[StepControl.COUNT] >= 0 && control[StepControl.SCALE] > 0
+            && control[StepControl.GOOD_STEPS] >= 0 && control[StepControl.SKIPPED] >= 0, "control");
+        require(state.progress() != null && state.progress().taken() >= 0 && state.progress().skipped() >= 0
+            && state.progress().scale() > 0 && Double.isFinite(state.progress().scale()), "progress");
+    }
+
+    private void checkScores() {
+        ValidationScores scores = state.scores();
+        require(scores == null ? state.epoch() == 0 : scores.rmse() != null && scores.rmse().length > 0
+            && (scores.persistence() == null || scores.persistence().length == scores.rmse().length), "scores");
+        require(state.best() == null ? scores == null
+            : state.best().iteration() >= 0 && state.best().iteration() <= checkpoint.iteration(), "best");
+    }
+
+    private void checkWritten() {
+        TrainingState.Written written = state.written();
+        require(written != null && written.log() >= 0 && written.events() >= 0 && written.board() != null
+            && EVENT_FILE.matcher(written.board()).matches(), "written");
+    }
+
+    private void require(boolean possible, String key) {
+        if (!possible) {
+            throw checkpoint.unusable("its training state has an impossible value of " + key);
+        }
+    }
+}
