@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import platform
+import secrets
 import shutil
 import time
 
@@ -90,9 +91,10 @@ def measure(directory, json_file, rehearse):
                           for way, laps in zip(ways, times)]
     facts = {"python": platform.python_version(), "h5py": h5py.__version__, "numpy": numpy.__version__,
              "hdf5": h5py.version.hdf5_version}
-    with open(json_file + ".tmp", "w") as file:
+    temporary = f"{json_file}.{secrets.token_hex(8)}.tmp"
+    with open(temporary, "x") as file:  # follows no link
         json.dump(dict(program="h5py", sample_bytes=sample_bytes, rates=rates, facts=facts), file, indent=2)
-    os.replace(json_file + ".tmp", json_file)
+    os.replace(temporary, json_file)
 
 
 def measured(ways, samples, passes):

@@ -17,6 +17,7 @@ import json
 import math
 import os
 import resource
+import secrets
 import statistics
 import sys
 import time
@@ -348,9 +349,10 @@ def main():
     torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
     result = measure_step(args) if args.command == "step" else measure_ceilings(args)
-    with open(args.json + ".tmp", "w") as file:
+    temporary = f"{args.json}.{secrets.token_hex(8)}.tmp"
+    with open(temporary, "x") as file:  # follows no link
         json.dump(result, file, indent=2)
-    os.replace(args.json + ".tmp", args.json)
+    os.replace(temporary, args.json)
 
 
 if __name__ == "__main__":

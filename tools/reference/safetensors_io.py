@@ -1,6 +1,7 @@
 """Safetensors files of float32 tensors: eight bytes of header length, a JSON header, the values, little-endian."""
 import json
 import os
+import secrets
 import struct
 
 import numpy as np
@@ -35,7 +36,7 @@ def decode(content):
 
 def write(path, content):
     """Writes `content` to a temporary name first, so that `path` is never incomplete."""
-    temporary = f"{path}.tmp"
-    with open(temporary, "wb") as file:
+    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
+    with open(temporary, "xb") as file:  # follows no link
         file.write(content)
     os.replace(temporary, path)

@@ -2,7 +2,6 @@ package org.isobar.checkpoint;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
@@ -13,7 +12,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
@@ -126,20 +124,18 @@ final class CheckpointFiles {
         }
     }
 
-    /** Writes a file and forces it to disk. Does not create its directory, which another run may have removed. */
+    /**
+     * Writes a file and forces it to disk. Deletes what has its name, so that links are not followed. Does not create
+     * its directory, which another run may have removed.
+     */
     static void write(Path path, AtomicFile.Content content) throws IOException {
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE, StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING)) {
-            content.writeTo(channel);
-            channel.force(true);
-        }
+        Files.deleteIfExists(path);
+        AtomicFile.create(path, content);
     }
 
     /** Writes a file that other ranks poll for: it appears complete, by a rename. */
     static void writeAtomically(Path path, byte[] bytes) throws IOException {
-        Path temporary = AtomicFile.temporary(path);
-        write(temporary, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(bytes)));
-        Files.move(temporary, path, StandardCopyOption.ATOMIC_MOVE);
+        AtomicFile.replace(path, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(bytes)));
     }
 
     /** The entries of a directory, in no particular order. */

@@ -7,6 +7,7 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Optional;
@@ -34,14 +35,14 @@ public final class RunLock implements AutoCloseable {
      * Locks a directory; creates it if it does not exist. Rank 0 calls it before it reads or writes anything there.
      *
      * @param run describes this run (host, process, time) in the error message of another run
-     * @throws UserException if another run has locked the directory, or it is not writable
+     * @throws UserException if another run has locked the directory, it is not writable, or the lock's file is a link
      */
     public static RunLock take(Path directory, String run) {
         Path file = directory.resolve(FILE);
         try {
             Files.createDirectories(directory);
             FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE,
-                StandardOpenOption.CREATE);
+                StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS);
             Optional<String> holder = lock(channel, run);
             if (holder.isPresent()) {
                 channel.close();

@@ -2,6 +2,7 @@ package org.isobar.os;
 
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
@@ -40,8 +41,18 @@ public final class FileFault {
             case AccessDeniedException _ -> "Permission denied";
             case FileAlreadyExistsException _ -> "File exists";
             case NotDirectoryException _ -> "Not a directory";
+            case DirectoryNotEmptyException _ -> "Directory not empty";
             case FileSystemException other when other.getReason() != null -> other.getReason();
-            default -> failure.getMessage() == null ? failure.getClass().getSimpleName() : failure.getMessage();
+            default -> other(failure);
         };
+    }
+
+    private static String other(IOException failure) {
+        String message = failure.getMessage();
+        if (message == null) {
+            return failure.getClass().getSimpleName();
+        }
+        // Java adds this to the system's text, which is that of a loop of links.
+        return message.endsWith("(NOFOLLOW_LINKS specified)") ? "a symbolic link, which is not followed" : message;
     }
 }

@@ -1,9 +1,11 @@
 package org.isobar.telemetry;
 
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
@@ -14,8 +16,9 @@ import org.apache.logging.log4j.core.LogEvent;
 import org.apache.logging.log4j.core.Logger;
 import org.apache.logging.log4j.core.LoggerContext;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
-import org.apache.logging.log4j.core.appender.FileAppender;
+import org.apache.logging.log4j.core.appender.AppenderLoggingException;
 import org.apache.logging.log4j.core.appender.OutputStreamAppender;
+import org.apache.logging.log4j.core.config.Property;
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilder;
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFactory;
 import org.apache.logging.log4j.core.config.builder.impl.BuiltConfiguration;
@@ -38,7 +41,7 @@ public final class RunLog implements AutoCloseable {
 
     private final LoggerContext context = new LoggerContext("run");
     private final Logger logger;
-    private FileAppender file; // null before it is opened and after a failure
+    private LogFile file; // null before it is opened and after a failure
     private Path path;
 
     /** Which lines a log writes. */
@@ -69,7 +72,7 @@ public final class RunLog implements AutoCloseable {
      * Also writes all following lines to {@code path}. Appends to an existing file, as Python does. If its last line is
      * incomplete because its writer was killed, a line break is added.
      *
-     * @throws UserException if the file cannot be written
+     * @throws UserException if the file cannot be written or is a symbolic link
      */
     public void openFile(Path path) {
         openFile(path, Long.MAX_VALUE);
@@ -80,17 +83,16 @@ public final class RunLog implements AutoCloseable {
      * that an earlier run had written when it saved the checkpoint that this one resumes from. A shorter file is not
      * truncated.
      *
-     * @throws UserException if the file cannot be written
+     * @throws UserException if the file cannot be written or is a symbolic link
      */
     public synchronized void openFile(Path path, long keep) {
-        try { // Log4j does not report why a file cannot be opened
+        try { // Log4j would follow links, and does not report why a file cannot be opened
             prepare(path, keep);
+            file = new LogFile(Files.newOutputStream(path, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS));
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
         }
         this.path = path;
-        file = FileAppender.newBuilder().setName("file").withFileName(path.toString()).setIgnoreExceptions(false)
-            .setLayout(layout()).setConfiguration(context.getConfiguration()).build();
         attach(file);
     }
 
@@ -138,7 +140,7 @@ public final class RunLog implements AutoCloseable {
     private static void prepare(Path path, long keep) throws IOException {
         Files.createDirectories(path.toAbsolutePath().getParent());
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
-                StandardOpenOption.WRITE)) {
+                StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
             if (channel.size() > keep) {
                 channel.truncate(keep);
             }
@@ -159,7 +161,7 @@ public final class RunLog implements AutoCloseable {
     }
 
     private synchronized UserException giveUp(LoggingException failure) {
-        String where = file == null ? "on the screen" : file.getFileName();
+        String where = file == null ? "on the screen" : path.toString();
         detachFile(); // later lines, including the report of this failure, must still reach the screen
         return unwritable(where, cause(failure));
     }
@@ -192,6 +194,35 @@ public final class RunLog implements AutoCloseable {
 
     private static PatternLayout layout() {
         return PatternLayout.newBuilder().withPattern(FORMAT).build();
+    }
+
+    /** Writes each line to an open file. Log4j's own appender opens files by name and follows links. */
+    private static final class LogFile extends AbstractAppender {
+        private final OutputStream stream;
+
+        LogFile(OutputStream stream) {
+            super("file", null, layout(), false, Property.EMPTY_ARRAY);
+            this.stream = stream;
+        }
+
+        @Override
+        public synchronized void append(LogEvent event) {
+            try {
+                stream.write(getLayout().toByteArray(event));
+            } catch (IOException e) {
+                throw new AppenderLoggingException(e);
+            }
+        }
+
+        @Override
+        public synchronized void stop() {
+            super.stop();
+            try {
+                stream.close();
+            } catch (IOException e) {
+                throw new AppenderLoggingException(e);
+            }
+        }
     }
 
     /** Reports nothing: with {@code ignoreExceptions} off, the exception itself reaches {@link #log}. */

@@ -108,7 +108,7 @@ public final class TensorBoardWriter implements AutoCloseable {
     }
 
     private static FileChannel truncate(Path file, long bytes) throws IOException {
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
+        FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
         try {
             return channel.truncate(bytes).position(bytes);
         } catch (IOException e) {

@@ -1,6 +1,7 @@
 package org.isobar.checkpoint;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,12 +21,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A failed save returns the reason, leaves no files and does not change older checkpoints. /dev/full is a full disk.
+ * A failed save returns the reason, leaves no files and does not change older checkpoints.
  */
 class FailedSaveTest {
     private static final Duration SHORT = Duration.ofMillis(300);
-    private static final String FULL = "No space left on device; free space, fix the permissions, or choose another "
-        + "directory with --expdir";
+    private static final String REMEDY = "free space, fix the permissions, or choose another directory with --expdir";
 
     @TempDir
     private Path directory;
@@ -79,21 +79,42 @@ class FailedSaveTest {
 
     @Test
     void aPeersDiskIsFull() throws IOException {
-        Path shard = temporary.resolve("rank-00001.safetensors");
-        String reason = "rank 1: cannot write shard " + shard + ": " + FULL;
-        assertEquals(List.of(failed(reason), failed(reason)), CheckpointFixtures.together(List.of(
+        TensorSlice vast = new TensorSlice("vast", Shape.of(1L << 60), Shard.whole(), memory -> { });
+        List<SaveResult> results = CheckpointFixtures.together(List.of(
             () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
-            () -> afterFault(() -> Files.createSymbolicLink(shard, Path.of("/dev/full"))))));
+            () -> CheckpointFixtures.writer(directory, 1, 2).write(5, List.of(vast), CheckpointFixtures.METADATA)));
+        String reason = failed("rank 1: cannot write shard " + temporary.resolve("rank-00001.safetensors")
+            + ": No space left on device: " + (4L << 60) + " bytes are needed").toString();
+        for (SaveResult result : results) {
+            assertTrue(result.toString().startsWith(reason.substring(0, reason.length() - 1)), result.toString());
+        }
         assertOnlyTheOlderCheckpoint();
     }
 
     @Test
-    void rankZerosDiskIsFull() throws IOException {
-        Path manifest = temporary.resolve("checkpoint.json");
-        assertEquals(failed("cannot write " + path + ": " + FULL), CheckpointFixtures.together(List.of(
-            () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
-            () -> afterFault(() -> Files.createSymbolicLink(manifest, Path.of("/dev/full"))))).getFirst());
+    void rankZeroCannotWriteTheManifest() throws IOException {
+        Path below = temporary.resolve("checkpoint.json/below");
+        assertEquals(failed("cannot write " + path + ": Directory not empty; " + REMEDY),
+            CheckpointFixtures.together(List.of(
+                () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
+                () -> afterFault(() -> Files.createDirectories(below)))).getFirst());
         assertOnlyTheOlderCheckpoint();
+    }
+
+    /** Another user who can write the temporary directory puts links in the place of its files. */
+    @Test
+    void linksAreNotFollowed() throws IOException {
+        Path victim = Files.writeString(directory.resolve("victim"), "mine");
+        assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), CheckpointFixtures.together(List.of(
+            () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
+            () -> afterFault(() -> {
+                for (String name : List.of("rank-00001.safetensors", "rank-00001.json.tmp", "checkpoint.json")) {
+                    Files.createSymbolicLink(temporary.resolve(name), victim);
+                }
+            }))));
+        assertEquals("mine", Files.readString(victim));
+        assertFalse(Files.isSymbolicLink(path.resolve("rank-00001.safetensors")));
+        assertFalse(Files.isSymbolicLink(path.resolve("checkpoint.json")));
     }
 
     @Test

@@ -47,6 +47,15 @@ class RunLockTest {
     }
 
     @Test
+    void aLinkInPlaceOfTheLockIsNotFollowed() throws IOException {
+        Path victim = Files.writeString(directory.resolve("victim"), "mine");
+        Path link = Files.createSymbolicLink(directory.resolve(".checkpoints.lock"), victim);
+        assertEquals("cannot write lock " + link + ": a symbolic link, which is not followed; free space, fix the "
+            + "permissions, or choose another directory with --expdir", refusal());
+        assertEquals("mine", Files.readString(victim));
+    }
+
+    @Test
     void reportsADirectoryThatCannotBeCreated() throws IOException {
         Path file = Files.createFile(directory.resolve("file"));
         String message = assertThrows(UserException.class, () -> RunLock.take(file, "run")).getMessage();

@@ -163,6 +163,18 @@ class RunLogTest {
     }
 
     @Test
+    void aLinkInPlaceOfTheFileIsNotFollowed() throws IOException {
+        Path victim = Files.writeString(directory.resolve("victim"), "mine");
+        Path link = Files.createSymbolicLink(directory.resolve("out.log"), victim);
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            UserException refusal = assertThrows(UserException.class, () -> log.openFile(link, 0));
+            assertTrue(refusal.getMessage().startsWith("cannot write log " + link + ": a symbolic link, which is not "
+                + "followed; "), refusal.getMessage());
+        }
+        assertEquals("mine", Files.readString(victim));
+    }
+
+    @Test
     void logsInOneJvmAreIndependent() throws IOException {
         IntStream.range(0, 4).parallel().forEach(rank -> {
             try (RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {

@@ -126,6 +126,11 @@ class TensorBoardWriterTest {
             assertCreatesANewFile(file, whole);
             assertArrayEquals(damaged, Files.readAllBytes(file));
         }
+        Path moved = Files.write(file.resolveSibling("moved"), sound);
+        Files.delete(file);
+        Files.createSymbolicLink(file, moved);
+        assertCreatesANewFile(file, whole);
+        assertArrayEquals(sound, Files.readAllBytes(moved));
         Files.delete(file);
         assertCreatesANewFile(file, whole);
         assertFalse(Files.exists(file));

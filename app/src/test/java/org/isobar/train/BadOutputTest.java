@@ -22,10 +22,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs whose output cannot be written, and unexpected failures. /dev/full acts as a full disk. */
+/** Runs whose output cannot be written, and unexpected failures. */
 class BadOutputTest {
-    private static final Path FULL = Path.of("/dev/full");
-
     @TempDir
     private static Path data;
     @TempDir
@@ -57,11 +55,13 @@ class BadOutputTest {
     }
 
     @Test
-    void fullDiskWhileLogging() throws IOException {
-        Files.delete(output.resolve("out.log"));
-        Files.createSymbolicLink(output.resolve("out.log"), FULL);
+    void linkInPlaceOfTheLog() throws IOException {
+        Path log = Files.move(output.resolve("out.log"), output.resolve("elsewhere.log"));
+        String before = Files.readString(log);
+        Files.createSymbolicLink(output.resolve("out.log"), log);
         PreviousRunFiles.assertOneError(run(),
-            List.of("cannot write log", "out.log: No space left on device", "free space"));
+            List.of("cannot write log", "out.log: a symbolic link, which is not followed", "fix the permissions"));
+        assertEquals(before, Files.readString(log));
         Files.delete(output.resolve("out.log"));
     }
 
@@ -75,23 +75,36 @@ class BadOutputTest {
     }
 
     @Test
-    void fullDiskWhileDrawing() throws IOException {
-        Files.writeString(output.resolve("prediction.png"), "the picture before");
-        Files.createSymbolicLink(output.resolve("prediction.png.tmp"), FULL);
+    void directoryInPlaceOfThePicture() throws IOException {
+        Files.createDirectories(output.resolve("prediction.png/mine"));
         TinyRun run = run();
         earlier.assertIntactAfter(run, List.of("cannot write picture " + output
-            + "/prediction.png: No space left on device", "free space"));
-        assertEquals("the picture before", Files.readString(output.resolve("prediction.png")));
+            + "/prediction.png: Is a directory", "choose another directory"));
         assertEquals("Visualization, t2m @ 12", run.events().labels().getLast());
     }
 
+    /** Another user who can write the directory expects a certain temporary name and puts a link there. */
     @Test
-    void fullDiskWhileSavingWeights() throws IOException {
-        Files.createSymbolicLink(output.resolve("model.safetensors.tmp"), FULL);
+    void linksWithTemporaryNamesAreNotFollowed() throws IOException {
+        Path victim = Files.writeString(directory.resolve("victim"), "mine");
+        for (String name : List.of("prediction.png", "model.safetensors")) {
+            Files.createSymbolicLink(output.resolve(name + ".tmp"), victim);
+            Files.createSymbolicLink(output.resolve(name + ".0123456789abcdef.tmp"), victim);
+        }
         TinyRun run = run();
-        String log = earlier.assertIntactAfter(run, List.of("cannot write weights " + output
-            + "/model.safetensors: No space left on device", "free space"));
-        assertTrue(log.contains("  Avg val loss="), log);
+        assertEquals(0, run.code(), run.screen());
+        assertEquals("mine", Files.readString(victim));
+        assertFalse(Files.isSymbolicLink(run.weights()));
+    }
+
+    @Test
+    void directoryInPlaceOfTheWeights() throws IOException {
+        Files.delete(output.resolve("model.safetensors"));
+        Files.createDirectories(output.resolve("model.safetensors/mine"));
+        TinyRun run = run();
+        PreviousRunFiles.assertOneError(run, List.of("cannot write weights " + output
+            + "/model.safetensors: Is a directory", "choose another directory"));
+        assertTrue(run.screen().contains("  Avg val loss="), run.screen());
         assertEquals("RMSE(u10m)/valid @ 12", run.events().labels().getLast());
     }
 

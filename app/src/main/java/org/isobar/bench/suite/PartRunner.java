@@ -3,6 +3,7 @@ package org.isobar.bench.suite;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -138,7 +139,7 @@ final class PartRunner {
         Path path = directory.resolve(file);
         try {
             Files.writeString(path, line + "\n", StandardCharsets.UTF_8, StandardOpenOption.CREATE,
-                StandardOpenOption.APPEND);
+                StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS);
         } catch (IOException failure) {
             throw FileFault.unwritable("results to " + path, "DIR", failure);
         }

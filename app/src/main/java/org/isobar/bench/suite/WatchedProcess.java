@@ -6,7 +6,9 @@ import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -60,7 +62,9 @@ final class WatchedProcess implements AutoCloseable {
      */
     WatchedProcess(List<String> command, Path log, Listener listener) throws IOException {
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        PrintWriter file = new PrintWriter(Files.newBufferedWriter(log, StandardCharsets.UTF_8));
+        PrintWriter file = new PrintWriter(Files.newBufferedWriter(log, StandardCharsets.UTF_8,
+            StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE,
+            LinkOption.NOFOLLOW_LINKS));
         try {
             process = builder.start();
             process.getOutputStream().close();

@@ -119,7 +119,9 @@ public final class SyntheticEra5 {
     private static void delete(Path path) {
         try {
             Files.deleteIfExists(path);
-            Files.deleteIfExists(AtomicFile.temporary(path));
+            if (Files.isDirectory(path.toAbsolutePath().getParent())) {
+                AtomicFile.deleteTemporaries(path);
+            }
         } catch (IOException failure) {
             throw FileFault.unwritable("data file " + path, "--data_dir", failure);
         }

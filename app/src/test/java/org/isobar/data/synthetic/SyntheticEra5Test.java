@@ -171,7 +171,7 @@ class SyntheticEra5Test {
 
     @Test
     void replacesTheFilesOfAnInterruptedRun() throws IOException {
-        Path torn = Files.writeString(directory.resolve("test/1982.h5.tmp"), "half a year");
+        Path torn = Files.writeString(directory.resolve("test/1982.h5.0123456789abcdef.tmp"), "half a year");
         SyntheticConfig smaller = new SyntheticConfig(HEIGHT, WIDTH, 1, 1, 0, 8, 3);
         new SyntheticManifest(false, CONFIG, List.of()).write(directory);
         SyntheticEra5.write(smaller, directory, Existing.KEEP, said::add);

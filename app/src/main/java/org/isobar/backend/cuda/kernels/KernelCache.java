@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
@@ -16,6 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+
+import org.isobar.os.AtomicFile;
 
 /**
  * A disk cache of compiled kernels, shared by all processes of a user. The name of an entry is a hash of its inputs, so
@@ -89,14 +90,10 @@ public final class KernelCache {
         }
         try {
             Files.createDirectories(directory);
-            // Not AtomicFile: several processes may write the same entry, so each needs its own temporary file.
-            Path temporary = Files.createTempFile(directory, key, ".tmp");
-            try {
-                Files.write(temporary, concatenation(sha256().digest(image), image));
-                Files.move(temporary, entry(key, compiler), StandardCopyOption.ATOMIC_MOVE);
-            } finally {
-                Files.deleteIfExists(temporary);
-            }
+            AtomicFile.replace(entry(key, compiler), channel -> {
+                AtomicFile.writeFully(channel, ByteBuffer.wrap(sha256().digest(image)));
+                AtomicFile.writeFully(channel, ByteBuffer.wrap(image));
+            });
         } catch (IOException failure) {
             unusable("written", failure);
         }
@@ -124,12 +121,6 @@ public final class KernelCache {
         warnings.accept("kernel cache " + directory + " cannot be " + what + " (" + failure + "): kernels are compiled "
             + "at each start; ISOBAR_KERNEL_CACHE names another directory");
         return Optional.empty();
-    }
-
-    private static byte[] concatenation(byte[] first, byte[] second) {
-        byte[] both = Arrays.copyOf(first, first.length + second.length);
-        System.arraycopy(second, 0, both, first.length, second.length);
-        return both;
     }
 
     private static MessageDigest sha256() {
