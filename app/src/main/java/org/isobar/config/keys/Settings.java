@@ -5,15 +5,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.PythonFormat;
 
 /** The values given by a preset and by what overrides it, read as each key's type says. */
 public final class Settings {
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\p{Zl}\\p{Zp}]");
+    private static final int MAX_SHOWN = 300;
 
     private final Path file;
     private final String preset;
@@ -71,13 +69,13 @@ public final class Settings {
         Setting setting = settings.get(key.name());
         return setting == null
             ? key.name() + " is '" + PythonFormat.str(key.absent().orElseThrow()) + "' (its default)"
-            : key.name() + " is '" + oneLine(setting.raw()) + "' (" + setting.origin() + ")";
+            : key.name() + " is '" + shown(setting.raw()) + "' (" + setting.origin() + ")";
     }
 
-    /** A value with line breaks and other control characters as {@code \\u000a}. */
-    private static String oneLine(Object raw) {
-        return CONTROL.matcher(raw.toString()).replaceAll(found ->
-            Matcher.quoteReplacement(String.format("\\u%04x", (int) found.group().charAt(0))));
+    /** The beginning of a value. */
+    private static String shown(Object raw) {
+        String text = raw.toString();
+        return text.length() <= MAX_SHOWN ? text : text.substring(0, MAX_SHOWN) + "...";
     }
 
     /** The exception for a wrong setting, naming file and preset. */

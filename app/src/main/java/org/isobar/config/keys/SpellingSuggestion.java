@@ -17,9 +17,11 @@ public final class SpellingSuggestion {
     /** The most similar of the {@code known} words, if at most about a third of the letters differ. */
     static Optional<String> of(String word, Collection<String> known) {
         String wanted = fold(word);
+        int most = Math.max(1, (wanted.length() + 1) / 3);
         return known.stream()
+            .filter(candidate -> Math.abs(candidate.length() - word.length()) <= most)
             .min(Comparator.comparingInt(candidate -> distance(wanted, fold(candidate))))
-            .filter(best -> distance(wanted, fold(best)) <= Math.max(1, (wanted.length() + 1) / 3));
+            .filter(best -> distance(wanted, fold(best)) <= most);
     }
 
     private static String fold(String word) {

@@ -16,6 +16,9 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
  * Resolves merge keys ({@code <<: *base}) and rejects duplicate keys in YAML nodes, as SnakeYAML's constructor does.
  */
 final class MergeKeys extends SafeConstructor {
+    private static final int MAX_ALIASES = 1000;
+    private static final int MAX_NESTING = 50;
+
     private final Set<Node> seen = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private MergeKeys() {
@@ -23,9 +26,17 @@ final class MergeKeys extends SafeConstructor {
         setAllowDuplicateKeys(false);
     }
 
-    /** The document's root node with all merge keys resolved; null if the document is empty. */
+    /**
+     * The document's root node with all merge keys resolved; null if the document is empty.
+     *
+     * @throws org.yaml.snakeyaml.error.YAMLException if the document is not valid YAML, is too large or nested too
+     *                                                deeply
+     */
     static Node compose(Reader document) {
         Node root = new Yaml(options()).compose(document);
+        if (root != null) {
+            DocumentSize.check(root);
+        }
         new MergeKeys().merge(root);
         return root;
     }
@@ -45,7 +56,9 @@ final class MergeKeys extends SafeConstructor {
 
     private static LoaderOptions options() {
         LoaderOptions options = new LoaderOptions();
-        options.setMaxAliasesForCollections(Integer.MAX_VALUE);
+        options.setMaxAliasesForCollections(MAX_ALIASES);
+        options.setNestingDepthLimit(MAX_NESTING);
+        options.setCodePointLimit(YamlFile.MAX_BYTES);
         return options;
     }
 }

@@ -2,8 +2,9 @@ package org.isobar.config.yaml;
 
 import java.io.IOException;
 import java.io.StringReader;
+import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -13,6 +14,7 @@ import org.isobar.config.keys.Setting;
 import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
@@ -27,6 +29,9 @@ import org.yaml.snakeyaml.nodes.SequenceNode;
  * have line numbers, and does not construct YAML's types.
  */
 public final class YamlFile {
+    /** Largest size of a file of presets. */
+    static final int MAX_BYTES = 1 << 20;
+
     private final Path file;
 
     /** The presets of {@code file}, which is read by {@link #preset}. */
@@ -57,7 +62,7 @@ public final class YamlFile {
         } catch (MarkedYAMLException e) {
             throw broken(e);
         } catch (YAMLException e) {
-            throw new UserException(file + " is not valid YAML: " + e.getMessage(), e);
+            throw new UserException(file + " is not valid YAML: " + reason(e) + ".", e);
         }
     }
 
@@ -72,7 +77,8 @@ public final class YamlFile {
 
     private String read() {
         try {
-            return Files.readString(file);
+            byte[] bytes = RegularFile.read(file, MAX_BYTES);
+            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
         } catch (NoSuchFileException e) {
             throw new UserException(
                 "There is no configuration file " + file + ". Name one with --yaml_config=FILE.", e);
@@ -120,8 +126,14 @@ public final class YamlFile {
 
     private UserException broken(MarkedYAMLException e) {
         Mark mark = e.getProblemMark() == null ? e.getContextMark() : e.getProblemMark();
-        String remedy = e.getProblem().contains("TAB") ? " YAML is indented with spaces, never with tabs." : "";
-        return new UserException("%s, line %d, column %d: not valid YAML: %s.%s".formatted(
-            file, mark.getLine() + 1, mark.getColumn() + 1, e.getProblem(), remedy), e);
+        String problem = e.getProblem() == null ? reason(e) : e.getProblem();
+        String remedy = problem.contains("TAB") ? " YAML is indented with spaces, never with tabs." : "";
+        String place = mark == null ? "" : ", line %d, column %d".formatted(mark.getLine() + 1, mark.getColumn() + 1);
+        return new UserException(file + place + ": not valid YAML: " + problem + "." + remedy, e);
+    }
+
+    /** The first line of SnakeYAML's message; the others quote the file. */
+    private static String reason(YAMLException e) {
+        return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage().lines().findFirst().orElse("");
     }
 }
