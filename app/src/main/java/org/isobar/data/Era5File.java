@@ -3,10 +3,6 @@ package org.isobar.data;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Set;
@@ -30,8 +26,8 @@ import org.isobar.os.PageCache;
  * 32- or 64-bit floating-point numbers in either byte order. Contiguous data is memory-mapped and read in place;
  * chunked (and compressed) data is decompressed by jHDF, chunk by chunk. Reading is thread-safe.
  *
- * <p>A mapped file must not shrink while it is open: a read beyond its end raises SIGBUS, which ends the JVM. To
- * replace data under a running job, move new files into place instead of copying over the old ones.
+ * <p>A file must not shrink while it is open. To replace data under a running job, move new files into place instead of
+ * copying over the old ones.
  */
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
@@ -43,12 +39,14 @@ public final class Era5File implements AutoCloseable {
     private final int[] extents;
     private final FloatEncoding encoding;
     private final Arena mapping = Arena.ofShared();
+    private final WatchedFile file;
     private HdfFile hdf; // null if the data is mapped
     private ChunkedDataset chunked; // null if the data is mapped
     private MemorySegment mapped; // null if the data is chunked
 
-    private Era5File(Path path, HdfFile hdf) throws IOException {
+    private Era5File(Path path, WatchedFile file, HdfFile hdf) throws IOException {
         this.path = path;
+        this.file = file;
         Dataset fields = fields(path, hdf);
         this.extents = fields.getDimensions();
         this.encoding = encoding(path, fields);
@@ -73,19 +71,20 @@ public final class Era5File implements AutoCloseable {
      */
     @SuppressWarnings("resource") // closed here on failure, otherwise kept or closed by the new object
     public static Era5File open(Path path) {
+        WatchedFile file = null;
         HdfFile hdf = null;
         try {
-            checkReadable(path);
+            file = WatchedFile.open(path);
             hdf = new HdfFile(path);
-            return new Era5File(path, hdf);
+            return new Era5File(path, file, hdf);
         } catch (IOException failure) {
-            close(hdf);
+            close(file, hdf);
             throw FileFault.unreadable("data file " + path, failure);
         } catch (UserException known) {
-            close(hdf);
+            close(file, hdf);
             throw known;
         } catch (RuntimeException refused) { // jHDF: HdfException, but also buffer underflows in damaged files
-            close(hdf);
+            close(file, hdf);
             throw refusal(path, refused);
         }
     }
@@ -110,13 +109,19 @@ public final class Era5File implements AutoCloseable {
      *
      * @param target receives (channels, height, width)
      * @param offset byte offset in {@code target}
-     * @throws UserException if a chunk cannot be decompressed
+     * @throws UserException if the file cannot be read there: it has become shorter, the disk has failed, or a chunk
+     *     cannot be decompressed
      */
     public void read(int time, CropWindow window, Normalization normalization, MemorySegment target, long offset) {
-        if (mapped != null) {
-            readMapped(time, window, normalization, target, offset);
-        } else {
-            readChunks(time, window, normalization, target, offset);
+        try {
+            if (mapped != null) {
+                readMapped(time, window, normalization, target, offset);
+            } else {
+                readChunks(time, window, normalization, target, offset);
+            }
+            file.checkLength(time);
+        } catch (InternalError fault) { // a mapped page could not be read
+            throw file.unreadable(time, fault);
         }
     }
 
@@ -148,7 +153,7 @@ public final class Era5File implements AutoCloseable {
         for (int c = 0; c < window.channels(); c++) {
             long from = ((long) time * extents[1] + c) * channelBytes;
             for (int j = 0; j < runs; j++) {
-                encoding.normalize(mapped, from + j * rowBytes, run,
+                encoding.normalizeMapped(mapped, from + j * rowBytes, run,
                     normalization.means()[c], normalization.spreads()[c], target, to);
                 to += run * Float.BYTES;
             }
@@ -219,24 +224,15 @@ public final class Era5File implements AutoCloseable {
     @Override
     public void close() {
         mapping.close();
-        close(hdf);
+        close(file, hdf);
     }
 
-    private static void close(HdfFile hdf) {
+    private static void close(WatchedFile file, HdfFile hdf) {
         if (hdf != null) {
             hdf.close();
         }
-    }
-
-    private static void checkReadable(Path path) throws IOException {
-        if (!Files.exists(path)) {
-            throw new NoSuchFileException(path.toString());
-        }
-        if (!Files.isReadable(path)) {
-            throw new AccessDeniedException(path.toString());
-        }
-        if (!Files.isRegularFile(path)) {
-            throw new UserException("Data file " + path + " is not a file. Move it out of the directory.");
+        if (file != null) {
+            file.close();
         }
     }
 
@@ -324,17 +320,15 @@ public final class Era5File implements AutoCloseable {
 
     private MemorySegment map(long userBlock, ContiguousDataset fields, long bytes) throws IOException {
         long address = fields.getDataAddress() + userBlock;
-        try (FileChannel channel = FileChannel.open(path)) {
-            if (fields.getDataAddress() < 0) {
-                throw new UserException("Data set '" + FIELDS + "' of " + path
-                    + " was declared but never written. Make the file again.");
-            }
-            if (channel.size() - address < bytes) {
-                throw new UserException("Data file " + path + " is cut off: '" + FIELDS + "' of shape "
-                    + Arrays.toString(extents) + " begins at byte " + address + " and has " + bytes
-                    + " bytes, the file has " + channel.size() + ". Copy or make it again.");
-            }
-            return channel.map(FileChannel.MapMode.READ_ONLY, address, bytes, mapping);
+        if (fields.getDataAddress() < 0) {
+            throw new UserException("Data set '" + FIELDS + "' of " + path
+                + " was declared but never written. Make the file again.");
         }
+        if (file.length() - address < bytes) {
+            throw new UserException("Data file " + path + " is cut off: '" + FIELDS + "' of shape "
+                + Arrays.toString(extents) + " begins at byte " + address + " and has " + bytes
+                + " bytes, the file has " + file.length() + ". Copy or make it again.");
+        }
+        return file.map(address, bytes, mapping);
     }
 }

@@ -10,8 +10,8 @@ import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Size and byte order of the floating-point numbers in a file. {@link #normalize} converts them in a single pass from
- * the mapped file to the batch: load, swap bytes, subtract, divide, narrow, store.
+ * Size and byte order of the floating-point numbers in a file. {@link #normalize} converts them in a single pass: load,
+ * swap bytes, subtract, divide, narrow, store.
  */
 enum FloatEncoding {
     /** IEEE 754 binary32, least significant byte first. */
@@ -27,6 +27,8 @@ enum FloatEncoding {
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
+    /** Large enough to copy at full speed, small enough to stay in the core's cache until it is normalized. */
+    private static final int BLOCK_BYTES = 64 << 10;
     private static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
     private final int bytes;
@@ -53,8 +55,31 @@ enum FloatEncoding {
     }
 
     /**
+     * Normalizes as {@link #normalize} does, from a file that is mapped into memory. Blocks are copied to the target,
+     * then normalized. Of all bulk accesses, only {@link MemorySegment#copy} makes the JVM turn a page that cannot be
+     * read into an {@code InternalError}. In a compiled loop over vectors such a page ends the JVM.
+     */
+    void normalizeMapped(MemorySegment mapped, long from, long count, float mean, float spread,
+                         MemorySegment target, long to) {
+        long done = 0;
+        while (done < count) {
+            long room = (count - done) * Float.BYTES / bytes; // numbers that fit into the rest of the target
+            long block = Math.min(room, BLOCK_BYTES / bytes);
+            long place = to + done * Float.BYTES;
+            if (block == 0) { // the last of numbers that are wider than the target's
+                normalize(mapped, from + done * bytes, 1, mean, spread, target, place);
+                return;
+            }
+            MemorySegment.copy(mapped, from + done * bytes, target, place, block * bytes);
+            normalize(target, place, block, mean, spread, target, place);
+            done += block;
+        }
+    }
+
+    /**
      * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
-     * the precision of the source; the result is in single precision and native byte order.
+     * the precision of the source; the result is in single precision and native byte order. Source and target may
+     * begin at the same byte.
      *
      * @param from byte offset in {@code source}
      * @param to   byte offset in {@code target}

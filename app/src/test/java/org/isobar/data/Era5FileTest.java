@@ -9,8 +9,10 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 
@@ -118,6 +120,32 @@ class Era5FileTest {
         assertRefused(path, "Copy or make it again");
         Files.write(path, new byte[0]);
         assertRefused(path, "Copy or make it again");
+    }
+
+    /** Shortened under the reader, once while its code is interpreted and once after it was compiled. */
+    @ParameterizedTest
+    @CsvSource({"1, 128", "3000, 128", "3000, 101"})
+    void aFileThatIsShortenedWhileItIsOpenIsNamed(int reads, int width) throws IOException {
+        CropWindow stored = new CropWindow(2, 64, 128);
+        CropWindow window = new CropWindow(2, 64, width);
+        Path path = DataFixtures.year(directory.resolve("2001.h5"), 8, stored, (t, c, j, i) -> t);
+        long size = Files.size(path);
+        MemorySegment target = MemorySegment.ofArray(new float[(int) window.elements()]);
+        try (Era5File file = Era5File.open(path)) {
+            for (int k = 0; k < reads; k++) {
+                file.read(k % 8, window, NORMALIZATION, target, 0);
+            }
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+                channel.truncate(size / 2);
+            }
+            for (int k = 4; k < 8; k++) {
+                int time = k;
+                String message = assertThrows(UserException.class,
+                    () -> file.read(time, window, NORMALIZATION, target, 0)).getMessage();
+                assertTrue(message.startsWith("Data file " + path + " was shortened from " + size + " to " + size / 2
+                    + " bytes before or while time step " + time + " was read"), message);
+            }
+        }
     }
 
     @Test
