@@ -19,6 +19,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The launcher in a house of its own, with JDKs and a Maven that only say what they were asked. Nothing of the machine
@@ -26,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class LauncherTest {
     private static final List<String> TOOLS = List.of("bash", "cat", "date", "dirname", "env", "find", "flock",
-        "mkdir", "readlink", "rm", "sed", "sleep", "touch");
+        "locale", "mkdir", "readlink", "rm", "sed", "sleep", "touch");
     private static final String ECHO = "printf '<%s>' \"$0\" \"$@\"";
     private static final String BUILD = "echo build >>../builds; echo classes >app/target/isobar.jar";
 
@@ -75,6 +77,16 @@ class LauncherTest {
         environment.put("JAVA_HOME", directory.resolve("installed/jdk-25").toString());
         assertEquals(new Result(0, "<%s><@%s/app/jvm.options><-Disobar.home=%s><-jar><%s/isobar.jar><train>".formatted(
             java, home, home, home), ""), run(launcher, "train"));
+    }
+
+    /** Java takes the encoding of file names from the locale; C, and a locale that is not installed, have ASCII. */
+    @ParameterizedTest
+    @ValueSource(strings = {"C.UTF-8", "C", "xx_XX.UTF-8"})
+    void javaCanNameFilesThatAreNotAscii(String locale) throws Exception {
+        jdk("jdk-25", "25", "printf '%s' \"$LC_ALL\"");
+        environment.put("JAVA_HOME", directory.resolve("jdk-25").toString());
+        environment.put("LC_ALL", locale);
+        assertEquals("C.UTF-8", run(launcher).out);
     }
 
     @Test
