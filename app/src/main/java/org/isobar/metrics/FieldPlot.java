@@ -3,9 +3,10 @@ package org.isobar.metrics;
 import java.util.Locale;
 
 /**
- * Draws the tutorial's figure: target and prediction side by side, each scaled to its own range of values, in the
- * colour map "turbo". Row 0, the north, is at the top. The axes count grid points; a colour bar is below each field. A
- * plot reuses its memory for each figure. Not thread-safe.
+ * Draws the tutorial's figure: target and prediction side by side in the colour map "turbo". Both have one colour
+ * scale, from the lowest to the highest value of the target; a prediction outside this range has the colour of the
+ * nearer end, and its own range is in its title. Row 0, the north, is at the top. The axes count grid points; a colour
+ * bar is below each field. A plot reuses its memory for each figure. Not thread-safe.
  */
 public final class FieldPlot {
     /** Width of the figure in pixels. */
@@ -40,14 +41,17 @@ public final class FieldPlot {
      */
     public byte[] png(String title, float[] target, float[] prediction, int height, int width) {
         picture.clear();
-        int top = panel("ERA5 target", new PlotField(target, height, width), 0);
-        panel("ViT prediction", new PlotField(prediction, height, width), WIDTH / 2);
+        PlotField truth = new PlotField(target, height, width);
+        PlotField forecast = new PlotField(prediction, height, width);
+        int top = panel("target", truth, truth, 0);
+        panel("prediction (" + number(forecast.min()) + " to " + number(forecast.max()) + ")", forecast, truth,
+            WIDTH / 2);
         centered(title, WIDTH / 2, top - LARGE * PixelFont.ASCENT - 2 * GAP, LARGE);
         return PngEncoder.encode(picture);
     }
 
-    /** Draws one field in one half of the figure; returns the top of its title. */
-    private int panel(String title, PlotField field, int panelLeft) {
+    /** Draws one field in one half of the figure, with the colour scale of another; returns the top of its title. */
+    private int panel(String title, PlotField field, PlotField scaled, int panelLeft) {
         int available = WIDTH / 2 - LEFT_MARGIN - RIGHT_MARGIN;
         double scale = Math.min((double) available / field.width(), (double) MAX_FIELD_HEIGHT / field.height());
         int across = Math.max(1, (int) Math.round(scale * field.width()));
@@ -56,19 +60,19 @@ public final class FieldPlot {
         int top = (HEIGHT - down) / 2;
         int titleTop = top - SMALL * PixelFont.ASCENT - 2 * GAP;
         centered(title, left + across / 2, titleTop, SMALL);
-        drawField(field, left, top, across, down);
+        drawField(field, scaled, left, top, across, down);
         xTicks(field.width(), left, top + down, across);
         yTicks(field.height(), left, top, down);
-        bar(field, left, top + down + SMALL * PixelFont.ASCENT + TICK + 3 * GAP, across);
+        bar(scaled, left, top + down + SMALL * PixelFont.ASCENT + TICK + 3 * GAP, across);
         return titleTop;
     }
 
-    private void drawField(PlotField field, int left, int top, int across, int down) {
+    private void drawField(PlotField field, PlotField scaled, int left, int top, int across, int down) {
         for (int y = 0; y < down; y++) {
             for (int x = 0; x < across; x++) {
                 double mean = field.mean((double) x / across, (x + 1.0) / across, (double) y / down, (y + 1.0) / down);
                 if (Double.isFinite(mean)) {
-                    picture.blend(left + x, top + y, colors.color(field.unit(mean)), 1);
+                    picture.blend(left + x, top + y, colors.color(scaled.unit(mean)), 1);
                 }
             }
         }
@@ -93,14 +97,14 @@ public final class FieldPlot {
         }
     }
 
-    private void bar(PlotField field, int left, int top, int across) {
+    private void bar(PlotField scaled, int left, int top, int across) {
         for (int x = 0; x < across; x++) {
             picture.fill(left + x, top, 1, BAR_HEIGHT, colors.color((x + 0.5) / across));
         }
         picture.frame(left, top, across, BAR_HEIGHT, BLACK);
         int below = top + BAR_HEIGHT + GAP;
-        String high = number(field.max());
-        font.draw(picture, number(field.min()), left, below, SMALL, BLACK);
+        String high = number(scaled.max());
+        font.draw(picture, number(scaled.min()), left, below, SMALL, BLACK);
         font.draw(picture, high, left + across - font.width(high, SMALL), below, SMALL, BLACK);
     }
 

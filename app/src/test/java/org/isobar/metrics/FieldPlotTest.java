@@ -47,22 +47,27 @@ class FieldPlotTest {
     }
 
     @Test
-    void eachFieldHasItsOwnRangeAndNorthIsAtTheTop() throws IOException {
+    void bothFieldsHaveTheRangeOfTheTargetAndNorthIsAtTheTop() throws IOException {
         float[] target = {0, 1, 2, 3, 4, 5, 6, 7};
-        float[] prediction = {700, 600, 500, 400, 300, 200, 100, 0};
+        float[] prediction = {7, 700, 5, 4, 3, 2, -100, 0};
         BufferedImage picture = plot(target, prediction, 2, 4);
         assertEquals(FieldPlot.WIDTH, picture.getWidth());
         assertEquals(FieldPlot.HEIGHT, picture.getHeight());
         ColorMap turbo = ColorMap.turbo();
         for (int row = 0; row < 2; row++) {
             for (int column = 0; column < 4; column++) {
-                double unit = (4 * row + column) / 7.0;
-                assertEquals(turbo.color(unit), color(picture, TARGET, row, column));
-                assertEquals(turbo.color(1 - unit), color(picture, PREDICTION, row, column));
+                int element = 4 * row + column;
+                assertEquals(turbo.color(target[element] / 7.0), color(picture, TARGET, row, column));
+                assertEquals(turbo.color(prediction[element] / 7.0), color(picture, PREDICTION, row, column));
             }
         }
         assertEquals(LOWEST, color(picture, TARGET, 0, 0));
         assertEquals(HIGHEST, color(picture, TARGET, 1, 3));
+        assertEquals(HIGHEST, color(picture, PREDICTION, 0, 1));
+        assertEquals(LOWEST, color(picture, PREDICTION, 1, 2));
+        int bars = TOP + 2 * CELL + 20;
+        assertArrayEquals(picture.getRGB(TARGET, bars, 514, 100, null, 0, 514),
+            picture.getRGB(PREDICTION, bars, 514, 100, null, 0, 514), "bars and their labels");
     }
 
     @Test
@@ -88,8 +93,8 @@ class FieldPlotTest {
     @Test
     void titlesAreAboveTheFields() throws IOException {
         BufferedImage picture = plot(new float[8], new float[8], 2, 4);
-        assertTrue(ink(picture, TARGET, TARGET + 514) > 200, "ERA5 target");
-        assertTrue(ink(picture, PREDICTION, PREDICTION + 514) > 200, "ViT prediction");
+        assertTrue(ink(picture, TARGET, TARGET + 514) > 100, "target");
+        assertTrue(ink(picture, PREDICTION, PREDICTION + 514) > 200, "prediction (0.00 to 0.00)");
         assertNotEquals(ink(picture, TARGET, TARGET + 514), ink(picture, PREDICTION, PREDICTION + 514));
     }
 
