@@ -42,17 +42,17 @@ class RankFailureTest {
 
     /** Moments of a step, given by methods on the stack. */
     private enum Moment {
-        FORWARD("Trainer.step VisionTransformer.forward"),
-        BACKWARD("Trainer.step VisionTransformer.backward"),
-        BUCKETS("Trainer.step GradientBuckets.await"),
-        VALIDATION("Trainer.validate Evaluator.evaluate"),
-        GRAPH("Trainer.step CudaGraph.launch"),
-        GPU("Trainer.trainEpoch HostWait.until");
+        FORWARD("train.Trainer.step vit.VisionTransformer.forward"),
+        BACKWARD("train.Trainer.step vit.VisionTransformer.backward"),
+        BUCKETS("train.Trainer.step distributed.GradientBuckets.await"),
+        VALIDATION("train.Trainer.validate train.step.Evaluator.evaluate"),
+        GRAPH("train.Trainer.step backend.cuda.driver.CudaGraph.launch"),
+        GPU("train.Trainer.trainEpoch backend.cuda.driver.HostWait.until");
 
-        private final String stack;
+        private final StackPlace place;
 
-        Moment(String stack) {
-            this.stack = stack;
+        Moment(String methods) {
+            place = StackPlace.of(methods);
         }
     }
 
@@ -115,7 +115,7 @@ class RankFailureTest {
             for (int rank = 0; rank < processes; rank++) {
                 Map<String, String> variables = new HashMap<>(environment);
                 if (rank == culprit) {
-                    variables.putAll(Map.of("FAULT", fault.name(), "FAULT_AT", moment.stack));
+                    variables.putAll(Map.of("FAULT", fault.name(), "FAULT_AT", moment.place.toString()));
                 }
                 job.start(FaultInjectingRank.class.getName(), rank, variables,
                     Stream.concat(Stream.of(ENDLESS), Stream.of(options)).toArray(String[]::new));

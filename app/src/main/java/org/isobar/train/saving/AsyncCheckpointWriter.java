@@ -25,6 +25,8 @@ import org.isobar.train.step.RunSignal;
 public final class AsyncCheckpointWriter implements CheckpointSaver {
     /** How long rank 0 waits for the shards of the other ranks. */
     public static final Duration TIMEOUT = Duration.ofMinutes(10);
+    /** Name of the thread that writes a checkpoint. */
+    static final String THREAD = "isobar-checkpoint";
     private static final String REPLAY_DIRECTORY = "nonfinite";
     private static final Duration REPORTED_WAIT = Duration.ofSeconds(1);
     /** {@link #close} waits at most twice this long: with the detection of a lost rank, less than 12 s in all. */
@@ -96,7 +98,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
 
     private void start(Callable<SaveResult> write) {
         writing = new FutureTask<>(write);
-        thread = Thread.ofPlatform().daemon().name("isobar-checkpoint").start(writing);
+        thread = Thread.ofPlatform().daemon().name(THREAD).start(writing);
     }
 
     private SaveResult write(long iteration, TrainingState state) {

@@ -18,6 +18,7 @@ import org.isobar.train.FaultInjectingRank;
 import org.isobar.train.FaultInjectingRank.Fault;
 import org.isobar.train.ProcessJob;
 import org.isobar.train.RunContext;
+import org.isobar.train.StackPlace;
 import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Execution(ExecutionMode.CONCURRENT)
 class FailingSavesTest {
     private static final Duration LIMIT = Duration.ofSeconds(15); // to detect a lost rank and to abandon a save
+    private static final StackPlace SHARD = StackPlace.of("checkpoint.CheckpointWriter.writeShard");
     private static final String MAIN = "org.isobar.cli.Main";
     private static final String ENDLESS = "--num_iters=1200000";
     private static final String TWO_EPOCHS = "--num_iters=24";
@@ -73,8 +75,8 @@ class FailingSavesTest {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             for (int rank = 0; rank < 2; rank++) {
                 job.start(FaultInjectingRank.class.getName(), rank, rank != culprit ? Map.of("WORLD_SIZE", "2")
-                    : Map.of("WORLD_SIZE", "2", "FAULT", fault.name(), "FAULT_THREAD", "isobar-checkpoint", "FAULT_AT",
-                        "CheckpointWriter.writeShard"), TWO_EPOCHS, "--resume=auto");
+                    : Map.of("WORLD_SIZE", "2", "FAULT", fault.name(), "FAULT_THREAD", AsyncCheckpointWriter.THREAD,
+                        "FAULT_AT", SHARD.toString()), TWO_EPOCHS, "--resume=auto");
             }
             job.awaitShown(culprit, FaultInjectingRank.ANNOUNCEMENT);
             assertEquals(1, job.code(1 - culprit, LIMIT), job.screens());
