@@ -99,6 +99,21 @@ public final class HostMachine {
         return Long.parseLong(value.substring(0, value.length() - " kB".length())) * KIB;
     }
 
+    /** The effective user of this process, as a number. */
+    public static int user() {
+        return identity("Uid");
+    }
+
+    /** The effective group of this process, as a number. */
+    public static int group() {
+        return identity("Gid");
+    }
+
+    /** The second of the numbers real, effective, saved, file system. */
+    private static int identity(String key) {
+        return Integer.parseInt(value(lines(PROCESS), key).orElseThrow().split("\\s+")[1]);
+    }
+
     /** The host name. */
     public static String name() {
         return lines(Path.of("/proc/sys/kernel/hostname")).getFirst().strip();

@@ -1,5 +1,5 @@
 /**
- * Access to the operating system: atomic files, file error messages, external commands, processor, memory and page
- * cache.
+ * Access to the operating system: atomic files, private, temporary and cache directories, file error messages, external
+ * commands, processor, memory and page cache.
  */
 package org.isobar.os;

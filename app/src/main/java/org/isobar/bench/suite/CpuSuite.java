@@ -15,6 +15,7 @@ import org.isobar.bench.report.BenchFiles;
 import org.isobar.bench.report.BenchReport;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
+import org.isobar.os.TemporaryDirectory;
 
 /** The CPU benchmark: runs its sections one after another and writes a report. */
 public final class CpuSuite {
@@ -59,7 +60,7 @@ public final class CpuSuite {
     public int run(Map<String, String> facts) {
         facts.forEach(parts::fact);
         MachineFacts.all(setup.size()).forEach(parts::fact);
-        try (TemporaryDirectory scratch = new TemporaryDirectory()) {
+        try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-bench")) {
             for (SuiteSection section : SuiteSection.values()) {
                 if (setup.sections().contains(section)) {
                     run(section, scratch.directory());

@@ -13,11 +13,11 @@ import org.isobar.bench.measure.LoaderFiles;
 import org.isobar.bench.measure.Timing;
 import org.isobar.bench.report.BenchFiles;
 import org.isobar.bench.suite.PythonInterpreter;
-import org.isobar.bench.suite.TemporaryDirectory;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.os.TemporaryDirectory;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -47,7 +47,7 @@ final class BenchLoaderCommand implements Runnable {
             measure(data);
             return;
         }
-        try (TemporaryDirectory scratch = new TemporaryDirectory()) {
+        try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-bench")) {
             measure(scratch.directory());
         }
     }

@@ -1,9 +1,10 @@
 package org.isobar.cli.doctor;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.backend.cuda.driver.CudaReport;
@@ -11,13 +12,15 @@ import org.isobar.backend.cuda.driver.CudaVersion;
 import org.isobar.backend.cuda.driver.DriverInfo;
 import org.isobar.backend.cuda.driver.GpuInfo;
 import org.isobar.backend.cuda.driver.LibraryInfo;
+import org.isobar.backend.cuda.kernels.KernelCache;
 import org.isobar.cli.print.FactTable;
+import org.isobar.fault.UserException;
 
 /** Prints the GPUs, the driver and the CUDA libraries of this machine. */
 final class CudaFacts {
     private CudaFacts() { }
 
-    static void print(CudaReport report, Path kernelCache, FactTable facts) {
+    static void print(CudaReport report, Map<String, String> environment, FactTable facts) {
         facts.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
         int number = 0;
         for (GpuInfo gpu : report.gpus()) {
@@ -28,19 +31,21 @@ final class CudaFacts {
         if (report.gpus().isEmpty()) {
             facts.line("GPUs", "none");
         }
-        facts.line("Kernel cache", state(kernelCache));
+        facts.line("Kernel cache", kernelCache(environment));
         facts.heading("Libraries of CUDA " + CudaVersion.NEEDED);
         facts.table(report.libraries().stream().map(CudaFacts::row).toList());
     }
 
     /** The directory, and whether it is writable. It is created if it does not exist. */
-    private static String state(Path directory) {
+    private static String kernelCache(Map<String, String> environment) {
+        List<String> warnings = new ArrayList<>();
         try {
-            Files.delete(Files.createTempFile(Files.createDirectories(directory), "doctor", ".tmp"));
-            return directory + ", writable";
-        } catch (IOException failure) {
-            return directory + " cannot be written (" + failure + "): kernels are compiled at each start; "
-                + "set ISOBAR_KERNEL_CACHE to another directory";
+            return KernelCache.open(environment, warnings::add).directory().map(directory -> directory
+                    + (Files.isWritable(directory) ? ", writable" : " cannot be written: kernels are compiled at each "
+                        + "start; set ISOBAR_KERNEL_CACHE to another directory"))
+                .orElseGet(warnings::getFirst);
+        } catch (UserException unsafe) {
+            return unsafe.getMessage();
         }
     }
 

@@ -15,13 +15,13 @@ import org.isobar.backend.CommBackend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.driver.CudaObstacle;
 import org.isobar.backend.cuda.driver.CudaReport;
-import org.isobar.backend.cuda.kernels.KernelCache;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.options.Version;
 import org.isobar.cli.print.FactTable;
 import org.isobar.device.Device;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
+import org.isobar.os.CacheDirectory;
 import org.isobar.os.HostMachine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -42,9 +42,9 @@ public final class DoctorCommand implements Callable<Integer> {
     private static final Map<String, String> FEATURES = features();
     /** Environment variables that change what the program does or finds. */
     private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
-        "LD_LIBRARY_PATH", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID", "SLURM_JOB_PARTITION",
-        "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
-        "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
+        "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "ISOBAR_CACHE", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID",
+        "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE",
+        "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
 
     private final ProgramContext context;
     @Spec
@@ -59,6 +59,7 @@ public final class DoctorCommand implements Callable<Integer> {
         FactTable facts = new FactTable(spec.commandLine().getOut());
         program(facts);
         machine(facts);
+        facts.line("Native libraries", nativeCache());
         Obstacles obstacles = gpus(facts);
         tools(facts);
         variables(facts);
@@ -88,6 +89,17 @@ public final class DoctorCommand implements Callable<Integer> {
             + FactTable.gibibytes(HostMachine.availableMemory()) + " of it available");
     }
 
+    /** The directory in which native libraries are unpacked. */
+    private String nativeCache() {
+        try {
+            return CacheDirectory.open(context.environment(), "native").map(directory -> "unpacked in " + directory
+                + ", which only you can write").orElse("unpacked in a temporary directory at each start, because no "
+                + "directory in HOME can be written; set " + CacheDirectory.VARIABLE);
+        } catch (UserException unsafe) {
+            return unsafe.getMessage();
+        }
+    }
+
     private static Map<String, String> features() {
         Map<String, String> features = new LinkedHashMap<>();
         features.put("avx2", "AVX2");
@@ -108,7 +120,7 @@ public final class DoctorCommand implements Callable<Integer> {
             facts.line("NVIDIA driver", failure.getMessage());
             return new Obstacles(List.of(failure.getMessage()), List.of());
         }
-        CudaFacts.print(report, KernelCache.directory(context.environment()), facts);
+        CudaFacts.print(report, context.environment(), facts);
         List<String> one = obstacles(report, CudaReport.Reach.ONE_GPU);
         return new Obstacles(one, obstacles(report, CudaReport.Reach.SEVERAL_GPUS).stream()
             .filter(obstacle -> !one.contains(obstacle)).toList());

@@ -6,16 +6,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.cli.Main;
 import org.isobar.cli.job.JavaCommand;
+import org.isobar.os.NativeCache;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -57,12 +60,32 @@ class DoctorCommandTest {
                 component + " in " + output);
         }
         assertTrue(output.contains("  srun   not found\n  sinfo  not found\n  nsys   not found\n"), output);
+        assertTrue(output.contains("\nNative libraries  unpacked in a temporary directory at each start"), output);
         assertTrue(output.contains("\nCPU training:     yes.\n"), output);
+        try (Stream<Path> files = Files.list(directory)) { // the temporary directory is deleted
+            assertEquals(List.of("errors", "output"), files.map(file -> file.getFileName().toString()).sorted()
+                .filter(name -> !name.startsWith("hsperfdata")).toList());
+        }
         assertTrue(output.contains("\nGPU training:     "), output);
+    }
+
+    /** Another user could have put a library there. */
+    @Test
+    void nativeCodeIsNotLoadedFromADirectoryThatOthersCanWrite() throws Exception {
+        Path shared = Files.createDirectory(directory.resolve("shared"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rwxrwxrwx"));
+        environment.put("ISOBAR_CACHE", shared.toString());
+        String output = run();
+        String reason = "native code and kernels are not loaded from " + shared + "/native, because other users can "
+            + "write " + shared.toRealPath() + "; ";
+        assertTrue(output.contains("\nNative libraries  " + reason), output);
+        assertTrue(output.contains("\nCPU training:     no, because " + reason), output);
     }
 
     @Test
     void programsThatHangOrFailAreNamed() throws Exception {
+        shareLibraries();
         script("srun", "while :; do :; done");
         script("sinfo", "echo 'slurm 22.05.8'; echo more");
         script("nsys", "echo 'no licence' >&2; exit 3");
@@ -88,6 +111,7 @@ class DoctorCommandTest {
         """)
     void theSimulatedMachineIsSeen(String variable, String expected) throws Exception {
         assertTrue(Files.isRegularFile(SIMULATOR.resolve("libcuda.so.1")), "no simulated machine in " + SIMULATOR);
+        shareLibraries();
         environment.put("LD_LIBRARY_PATH", SIMULATOR.toString());
         environment.put("PATH", System.getenv("PATH")); // its NVRTC calls g++
         String[] parts = variable.split("=", 2);
@@ -100,6 +124,11 @@ class DoctorCommandTest {
             assertTrue(output.lines().anyMatch(line -> line.matches("  " + library + " +found .*"
                 + SIMULATOR.resolve(library))), library + " in " + output);
         }
+    }
+
+    /** Takes the libraries that this process has unpacked, which saves time. */
+    private void shareLibraries() {
+        options.add("-Dorg.bytedeco.javacpp.cachedir=" + NativeCache.prepare(System.getenv()));
     }
 
     private void script(String name, String body) throws IOException {

@@ -8,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
 
 import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
@@ -15,6 +16,7 @@ import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.javacpp.Loader;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.fault.UserException;
+import org.isobar.os.NativeCache;
 import org.isobar.tensor.DType;
 
 /**
@@ -79,17 +81,16 @@ public final class OneDnn {
     /**
      * Loads the library, with the libgomp from the same jar. After the first call, further calls do nothing.
      *
-     * @throws UserException if the library cannot be loaded on this machine
+     * @throws UserException if the library cannot be loaded on this machine, or its directory is not private
      */
     public static void load() {
+        Path cache = NativeCache.prepare(System.getenv());
         try {
             Loader.load(dnnl.class);
         } catch (LinkageError failure) {
             throw new UserException("cannot load oneDNN, the library of matrix products, on " + Loader.getPlatform()
                 + ": " + failure.getMessage() + "; there are builds for linux-x86_64 and linux-arm64, and Maven takes "
-                + "that of the machine it runs on: build here. The library is unpacked in ~/.javacpp, which must be "
-                + "writable and not mounted noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR",
-                failure);
+                + "that of the machine it runs on: build here. " + NativeCache.advice(cache), failure);
         }
     }
 

@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda.driver;
 
 import java.nio.file.Files;
+import java.nio.file.Path;
 
 import org.bytedeco.cuda.global.cublas;
 import org.bytedeco.cuda.global.cudart;
@@ -8,6 +9,7 @@ import org.bytedeco.cuda.global.nccl;
 import org.bytedeco.cuda.global.nvrtc;
 import org.bytedeco.javacpp.Loader;
 import org.isobar.fault.UserException;
+import org.isobar.os.NativeCache;
 
 /**
  * Loads the CUDA libraries that are installed on this machine, and the JavaCPP bindings to them. The bindings use a
@@ -15,9 +17,6 @@ import org.isobar.fault.UserException;
  * first.
  */
 public final class CudaLibraries {
-    private static final String UNPACKING = "They are unpacked in ~/.javacpp, which must be writable and not mounted "
-        + "noexec; else set JAVA_TOOL_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=DIR";
-
     private CudaLibraries() { }
 
     /**
@@ -77,11 +76,12 @@ public final class CudaLibraries {
     }
 
     private static void bind(Class<?> bindings) {
+        Path cache = NativeCache.prepare(System.getenv());
         try {
             Loader.load(bindings);
         } catch (LinkageError failure) {
             throw new UserException("cannot load the Java bindings of CUDA on " + Loader.getPlatform() + ": "
-                + failure.getMessage() + ". " + UNPACKING, failure);
+                + failure.getMessage() + ". " + NativeCache.advice(cache), failure);
         }
     }
 }

@@ -17,33 +17,59 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import org.isobar.os.AtomicFile;
+import org.isobar.os.CacheDirectory;
+import org.isobar.os.PrivateDirectory;
 
 /**
  * A disk cache of compiled kernels, shared by all processes of a user. The name of an entry is a hash of its inputs, so
- * entries never change. Each entry starts with a hash of its content, so a damaged one counts as missing. If the
- * directory cannot be used, the cache warns once, and kernels are compiled at each start.
+ * entries never change. The directory is private to this user, because kernels are code that the GPU runs. Each entry
+ * starts with a hash of its content, so a damaged one counts as missing. If the directory cannot be used, the cache
+ * warns once, and kernels are compiled at each start.
  */
 public final class KernelCache {
     private static final int HASH_BYTES = 32;
+    private static final String VARIABLE = "ISOBAR_KERNEL_CACHE";
 
-    private final Path directory;
+    private final Path directory; // null if there is none
     private final Consumer<String> warnings;
     private boolean usable = true;
 
-    public KernelCache(Path directory, Consumer<String> warnings) {
+    KernelCache(Path directory, Consumer<String> warnings) {
         this.directory = directory;
         this.warnings = warnings;
     }
 
-    /** The directory of the cache: ISOBAR_KERNEL_CACHE, else a directory in the user's cache. */
-    public static Path directory(Map<String, String> environment) {
-        String own = environment.getOrDefault("ISOBAR_KERNEL_CACHE", "");
-        if (!own.isBlank()) {
-            return Path.of(own);
+    /**
+     * Opens the cache in the directory ISOBAR_KERNEL_CACHE, else in {@code kernels} of the {@link CacheDirectory}.
+     * Without either, no kernel is kept.
+     *
+     * @param warnings receives at most one warning: that the directory cannot be used
+     * @throws org.isobar.fault.UserException if other users can change the directory
+     */
+    public static KernelCache open(Map<String, String> environment, Consumer<String> warnings) {
+        String own = environment.getOrDefault(VARIABLE, "");
+        if (own.isBlank()) {
+            Optional<Path> directory = CacheDirectory.open(environment, "kernels");
+            KernelCache cache = new KernelCache(directory.orElse(null), warnings);
+            if (directory.isEmpty()) {
+                cache.usable = false;
+                warnings.accept("no directory for compiled kernels can be written: kernels are compiled at each start; "
+                    + VARIABLE + " names one");
+            }
+            return cache;
         }
-        String caches = environment.getOrDefault("XDG_CACHE_HOME", "");
-        Path root = caches.isBlank() ? Path.of(environment.getOrDefault("HOME", "."), ".cache") : Path.of(caches);
-        return root.resolve("isobar").resolve("kernels");
+        try {
+            return new KernelCache(PrivateDirectory.open(Path.of(own), VARIABLE), warnings);
+        } catch (IOException failure) {
+            KernelCache cache = new KernelCache(Path.of(own), warnings);
+            cache.unusable("created", failure);
+            return cache;
+        }
+    }
+
+    /** The directory; empty if it cannot be used. */
+    public Optional<Path> directory() {
+        return usable ? Optional.of(directory) : Optional.empty();
     }
 
     /** Hash of a source and its compiler options. It does not depend on the compiler. */
@@ -119,7 +145,7 @@ public final class KernelCache {
     private Optional<byte[]> unusable(String what, IOException failure) {
         usable = false;
         warnings.accept("kernel cache " + directory + " cannot be " + what + " (" + failure + "): kernels are compiled "
-            + "at each start; ISOBAR_KERNEL_CACHE names another directory");
+            + "at each start; " + VARIABLE + " names another directory");
         return Optional.empty();
     }
 

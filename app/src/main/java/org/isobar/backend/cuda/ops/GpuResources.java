@@ -27,14 +27,14 @@ public final class GpuResources implements AutoCloseable {
      * @param ordinal     index of the GPU among those that this process sees
      * @param environment names the directory of compiled kernels
      * @param warnings    receives warnings about what slows this run but does not stop it
-     * @throws org.isobar.fault.UserException if a library is missing
+     * @throws org.isobar.fault.UserException if a library is missing, or the directory of kernels is not private
      */
     public GpuResources(int ordinal, CudaOptions options, Map<String, String> environment, Consumer<String> warnings) {
         CudaLibraries.load();
         gpu = new Gpu(ordinal);
         try {
             compute = new CudaStream();
-            kernels = new KernelLoader(gpu, new KernelCache(KernelCache.directory(environment), warnings));
+            kernels = new KernelLoader(gpu, KernelCache.open(environment, warnings));
             launcher = new KernelLauncher(compute.handle());
             workspace = new DeviceWorkspace(gpu, compute);
             context = new OpResources(kernels, launcher, workspace, options);

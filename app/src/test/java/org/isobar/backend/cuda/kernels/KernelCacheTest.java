@@ -3,11 +3,13 @@ package org.isobar.backend.cuda.kernels;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
+import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -85,9 +88,28 @@ class KernelCacheTest {
 
     @Test
     void theDirectoryIsTheUsersOwn() {
-        assertEquals(Path.of("/own"), KernelCache.directory(Map.of("ISOBAR_KERNEL_CACHE", "/own", "HOME", "/h")));
-        assertEquals(Path.of("/c/isobar/kernels"), KernelCache.directory(Map.of("XDG_CACHE_HOME", "/c", "HOME", "/h")));
-        assertEquals(Path.of("/h/.cache/isobar/kernels"), KernelCache.directory(Map.of("HOME", "/h")));
+        Path own = directory.resolve("own");
+        Map<String, String> home = Map.of("HOME", directory.toString());
+        assertEquals(Optional.of(own), open(Map.of("ISOBAR_KERNEL_CACHE", own.toString())).directory());
+        assertEquals(Optional.of(directory.resolve(".cache/isobar/kernels")), open(home).directory());
+        assertEquals(List.of(), warnings);
+        assertEquals(Optional.empty(), open(Map.of()).directory());
+        assertEquals(1, warnings.size(), warnings.toString());
+    }
+
+    @Test
+    void aDirectoryThatOthersCanWriteIsRefused() throws IOException {
+        Path shared = Files.createDirectory(directory.resolve("shared"));
+        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
+        Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rwxrwxrwx"));
+        UserException refusal = assertThrows(UserException.class,
+            () -> open(Map.of("ISOBAR_KERNEL_CACHE", shared.toString())));
+        assertTrue(refusal.getMessage().contains("other users can write " + shared), refusal.getMessage());
+        assertTrue(refusal.getMessage().endsWith("with ISOBAR_KERNEL_CACHE"), refusal.getMessage());
+    }
+
+    private KernelCache open(Map<String, String> environment) {
+        return KernelCache.open(environment, warnings::add);
     }
 
     private KernelCache cache(Path place) {

@@ -1,4 +1,4 @@
-package org.isobar.bench.suite;
+package org.isobar.os;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -8,19 +8,20 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-import org.isobar.os.FileFault;
-
-/** A temporary directory that is deleted on closing or, at the latest, when the JVM exits. */
+/**
+ * A new directory below the system's directory of temporary files, which only this user can read or write. It is
+ * deleted on closing or, at the latest, when the JVM exits.
+ */
 public final class TemporaryDirectory implements AutoCloseable {
     private static final int ATTEMPTS = 5; // stopped programs may still be writing
 
     private final Path directory;
     private final Thread hook = new Thread(this::delete, "temporary directory removal");
 
-    /** Creates the directory. */
-    public TemporaryDirectory() {
+    /** Creates the directory. Its name is {@code prefix} and a random number. */
+    public TemporaryDirectory(String prefix) {
         try {
-            directory = Files.createTempDirectory("isobar-bench");
+            directory = Files.createTempDirectory(prefix);
         } catch (IOException failure) {
             throw FileFault.unwritable("temporary files to " + System.getProperty("java.io.tmpdir"),
                 "JAVA_TOOL_OPTIONS=-Djava.io.tmpdir", failure);
