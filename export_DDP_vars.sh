@@ -130,7 +130,7 @@ isobar_task() {
     isobar_container
     if [ "${ENABLE_PROFILING:-0}" = 1 ]; then isobar_profiler; fi
     # Slurm signals this shell as well as the program. The shell ignores it, to get the exit code of the program.
-    trap : TERM INT USR1 USR2
+    trap : TERM HUP INT USR1 USR2
     "${container[@]}" "${profiler[@]}" "$ISOBAR_HOME/isobar" "$@" || code=$?
     if [ "$code" -ne 0 ]; then
         # With noclobber, only the first task that fails can create the file.

@@ -26,8 +26,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The program's entry point. Exit codes: 0 success; 1 unexpected failure, with a stack trace; 2 invalid input (a
- * {@link UserException} or a wrong option), with one line; 75 stopped after saving a checkpoint; 130, 138 and 143
- * terminated by SIGINT, SIGUSR1 and SIGTERM.
+ * {@link UserException} or a wrong option), with one line; 75 stopped after saving a checkpoint; 129, 130, 138 and 143
+ * terminated by SIGHUP, SIGINT, SIGUSR1 and SIGTERM.
  */
 @Command(name = "isobar", description = "Trains vision transformers that forecast the weather.",
     mixinStandardHelpOptions = true, versionProvider = Version.class, synopsisSubcommandLabel = "COMMAND",

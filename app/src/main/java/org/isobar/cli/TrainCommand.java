@@ -2,6 +2,7 @@ package org.isobar.cli;
 
 import java.util.concurrent.Callable;
 
+import org.isobar.cli.job.ParentWatch;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.signal.StopSignals;
@@ -30,7 +31,8 @@ final class TrainCommand implements Callable<Integer> {
     public Integer call() {
         RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), context);
         Screen screen = Screen.standard(context.environment());
-        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : _ -> { });
+        StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : _ -> { },
+            ParentWatch.isLaunched(context.environment()) ? StopSignals.Sender.LAUNCHER : StopSignals.Sender.ANYONE);
         return TrainingRun.run(config, new RunContext(JobSecret.of(context.environment()),
             context.environment(), screen, signals));
     }

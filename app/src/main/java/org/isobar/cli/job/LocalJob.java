@@ -23,8 +23,8 @@ import org.isobar.train.RunContext;
 /**
  * The processes of one job on this machine. Rank 0 inherits this process's output. The output of the other ranks is
  * copied line by line, with the rank in front. If a rank fails, the others get some time to report, then SIGTERM, then
- * SIGKILL. A signal to stop this process is forwarded as SIGTERM; then the job waits, because ranks may be saving a
- * checkpoint. A second signal kills the ranks.
+ * SIGKILL. A signal to stop this process is reported and forwarded as SIGTERM; then the job waits, because ranks may be
+ * saving a checkpoint. Later signals are ignored, except a second Ctrl-C, which kills the ranks.
  */
 final class LocalJob implements AutoCloseable {
     private static final int KILLED = ProcessSignal.BASE + 9;
@@ -36,7 +36,7 @@ final class LocalJob implements AutoCloseable {
     private final List<Thread> relays = new CopyOnWriteArrayList<>();
     private final BlockingQueue<RankExit> exits = new LinkedBlockingQueue<>();
     private final Thread hook = new Thread(this::stopAll, "end of the job");
-    private final RepeatedSignal requests = new RepeatedSignal();
+    private final RepeatedSignal ctrlC = new RepeatedSignal();
     private volatile ProcessSignal request; // the signal that asked this process to stop, or null
     private volatile boolean killed; // ranks were killed after the request
     private boolean complete; // all ranks were started
@@ -160,6 +160,9 @@ final class LocalJob implements AutoCloseable {
             RepeatedSignal.Place place = place(signal);
             if (place == RepeatedSignal.Place.FIRST) {
                 processes.forEach(process -> process.toHandle().destroy());
+                err.println("isobar launch: " + signal + ": stopping the processes"
+                    + (signal == ProcessSignal.INT ? "; press Ctrl-C again to kill them" : ""));
+                err.flush();
             }
             if (place == RepeatedSignal.Place.REPEATED || place == RepeatedSignal.Place.FIRST
                 && !awaitExit(limits.save())) {
@@ -172,12 +175,12 @@ final class LocalJob implements AutoCloseable {
     }
 
     private synchronized RepeatedSignal.Place place(ProcessSignal signal) {
+        boolean kill = signal == ProcessSignal.INT && ctrlC.next() == RepeatedSignal.Place.REPEATED;
         if (request == null) {
             request = signal;
-        } else if (signal == ProcessSignal.USR1) {
-            return RepeatedSignal.Place.DUPLICATE; // Slurm never sends it to kill
+            return RepeatedSignal.Place.FIRST;
         }
-        return requests.next();
+        return kill ? RepeatedSignal.Place.REPEATED : RepeatedSignal.Place.DUPLICATE;
     }
 
     /**

@@ -11,6 +11,8 @@ import java.lang.reflect.Proxy;
 public enum ProcessSignal {
     /** Sent by {@code kill}, and by Slurm when it cancels or preempts a job. */
     TERM(15),
+    /** Sent when the terminal closes, for example because a connection was lost. */
+    HUP(1),
     /** Sent by Ctrl-C. */
     INT(2),
     /** Sent by Slurm before a job's time limit, as the submit scripts ask. */
@@ -31,8 +33,8 @@ public enum ProcessSignal {
 
     /**
      * Runs {@code action} in a new thread whenever this signal arrives. It replaces the previous handler. A process
-     * that was started with TERM or INT ignored keeps ignoring it; a shell starts background commands of a script with
-     * INT ignored.
+     * that was started with TERM, HUP or INT ignored keeps ignoring it; nohup starts a command with HUP ignored, and a
+     * shell starts background commands of a script with INT ignored.
      */
     public void handle(Runnable action) {
         try {

@@ -12,12 +12,17 @@ import org.isobar.train.saving.StopRequest;
  */
 public final class StopSignals implements StopRequest {
     private final Consumer<String> message;
+    private final Sender sender;
     private final RepeatedSignal ctrlC = new RepeatedSignal();
     private volatile boolean requested;
 
+    /** Who sends SIGTERM: a launcher sends it for any signal, and reports the signal itself. */
+    public enum Sender { ANYONE, LAUNCHER }
+
     /** {@code message} receives a line for the user when a stop is requested. */
-    public StopSignals(Consumer<String> message) {
+    public StopSignals(Consumer<String> message, Sender sender) {
         this.message = message;
+        this.sender = sender;
     }
 
     @Override
@@ -39,7 +44,8 @@ public final class StopSignals implements StopRequest {
         }
         if (!requested) {
             requested = true;
-            message.accept("isobar: " + signal + ": saving a checkpoint, then stopping"
+            boolean forwarded = sender == Sender.LAUNCHER && signal == ProcessSignal.TERM;
+            message.accept("isobar: " + (forwarded ? "" : signal + ": ") + "saving a checkpoint, then stopping"
                 + (byUser ? "; press Ctrl-C again to stop at once" : ""));
         }
     }

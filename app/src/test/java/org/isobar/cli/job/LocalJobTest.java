@@ -84,7 +84,7 @@ class LocalJobTest {
         await(() -> started("pid0") && started("pid1"));
         signal("USR1");
         assertEquals(128 + 10, code());
-        assertEquals(List.of(), lines("err"));
+        assertEquals(List.of("isobar launch: SIGUSR1: stopping the processes"), lines("err"));
     }
 
     @Test
@@ -94,7 +94,7 @@ class LocalJobTest {
         launcher.destroy();
         assertEquals(0, code());
         assertEquals(List.of("[rank 1] asked to end", "asked to end"), lines("out"));
-        assertEquals(List.of(), lines("err"));
+        assertEquals(List.of("isobar launch: SIGTERM: stopping the processes"), lines("err"));
     }
 
     /** A checkpoint that could not be saved, a loss that is not finite, a rank that ran out of memory. */
@@ -107,19 +107,21 @@ class LocalJobTest {
         await(() -> started("pid0") && started("pid1"));
         signal("TERM");
         assertEquals(code, code());
-        assertEquals(List.of("isobar launch: rank 1 " + said + "; stopping the others"), lines("err"));
+        assertEquals(List.of("isobar launch: SIGTERM: stopping the processes",
+            "isobar launch: rank 1 " + said + "; stopping the others"), lines("err"));
     }
 
     /** For longer than others have to report a failure. */
     @ParameterizedTest
-    @ValueSource(strings = {"TERM", "USR1", "INT"})
+    @ValueSource(strings = {"TERM", "USR1", "HUP", "INT"})
     void whoIsAskedToEndMaySaveFirst(String signal) throws Exception {
         start(2, 1_000, SAVES);
         await(() -> started("pid0") && started("pid1"));
         signal(signal);
         assertEquals(75, code());
         assertEquals(List.of("[rank 1] saving", "saving"), lines("out"));
-        assertEquals(List.of(), lines("err"));
+        assertEquals(List.of("isobar launch: SIG" + signal + ": stopping the processes"
+            + (signal.equals("INT") ? "; press Ctrl-C again to kill them" : "")), lines("err"));
     }
 
     @Test
@@ -133,26 +135,27 @@ class LocalJobTest {
         assertEquals(List.of(), lines("err"));
     }
 
-    /** As timeout(1) does it. */
-    @Test
-    void aSignalThatComesTwiceAtOnceIsOne() throws Exception {
+    /** As timeout(1) does it; or later, and of another kind, as when a session ends. */
+    @ParameterizedTest
+    @CsvSource({"TERM, 100, TERM", "TERM, 1200, TERM", "HUP, 1200, TERM", "TERM, 1200, INT"})
+    void aSignalThatComesTwiceIsOne(String first, int millis, String second) throws Exception {
         start(2, PATIENT, SAVES);
         await(() -> started("pid0") && started("pid1"));
-        signal("TERM");
-        Thread.sleep(100);
-        signal("TERM");
+        signal(first);
+        Thread.sleep(millis);
+        signal(second);
         assertEquals(75, code());
     }
 
     @Test
-    void askedAgainItKills() throws Exception {
+    void aSecondCtrlCKills() throws Exception {
         start(2, PATIENT, STAYS);
         await(() -> started("pid0") && started("pid1"));
-        signal("TERM");
+        signal("INT");
         Thread.sleep(1_200);
         assertTrue(launcher.isAlive() && runs("pid0") && runs("pid1"));
-        signal("TERM");
-        assertEquals(128 + 15, code());
+        signal("INT");
+        assertEquals(128 + 2, code());
         assertFalse(runs("pid0") || runs("pid1"));
     }
 
@@ -167,12 +170,23 @@ class LocalJobTest {
 
     @Test
     void ranksEndWithAKilledLauncher() throws Exception {
-        List<String> command = new ArrayList<>(JavaCommand.command(LocalJobProgram.Rank.class));
-        command.add(directory.resolve("pid").toString());
-        start(2, PATIENT, command);
+        start(2, PATIENT, rank());
         await(() -> started("pid0") && started("pid1"));
         launcher.destroyForcibly();
         await(() -> !runs("pid0") && !runs("pid1"));
+    }
+
+    /** Its parent has become a program that does not wait for children, like the first process of many containers. */
+    @Test
+    void ranksEndWithAKilledLauncherThatIsNotReaped() throws Exception {
+        List<String> command = new ArrayList<>(List.of("sh", "-c", "\"$@\" & echo $! >launcher; exec sleep 60", "sh"));
+        command.addAll(command(2, PATIENT, PATIENT, rank()));
+        start(command);
+        await(() -> started("launcher") && started("pid0") && started("pid1"));
+        long pid = process("launcher").orElseThrow();
+        ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+        await(() -> !runs("pid0") && !runs("pid1"));
+        assertTrue(ParentWatch.isZombie(pid));
     }
 
     @Test
@@ -180,6 +194,13 @@ class LocalJobTest {
         start(2, PATIENT, List.of("/nothing/there"));
         assertEquals(1, code());
         assertTrue(Files.readString(directory.resolve("err")).contains("cannot start process 1 of 2"));
+    }
+
+    /** A rank that works for ever. */
+    private List<String> rank() {
+        List<String> command = new ArrayList<>(JavaCommand.command(LocalJobProgram.Rank.class));
+        command.add(directory.resolve("pid").toString());
+        return command;
     }
 
     private void start(int ranks, int report, String script) throws IOException {
@@ -191,12 +212,20 @@ class LocalJobTest {
     }
 
     private void start(int ranks, int report, int save, List<String> rank) throws IOException {
-        // This process's children may have been born with SIGINT ignored.
-        List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        start(command(ranks, report, save, rank));
+    }
+
+    private static List<String> command(int ranks, int report, int save, List<String> rank) {
+        // This process's children may have been born with these signals ignored.
+        List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
         command.addAll(JavaCommand.command(LocalJobProgram.class));
         command.add(command.size() - 1, "-XX:TieredStopAtLevel=1");
         command.addAll(List.of(String.valueOf(ranks), String.valueOf(report), String.valueOf(save)));
         command.addAll(rank);
+        return command;
+    }
+
+    private void start(List<String> command) throws IOException {
         launcher = new ProcessBuilder(command).directory(directory.toFile())
             .redirectOutput(directory.resolve("out").toFile()).redirectError(directory.resolve("err").toFile())
             .start();

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.isobar.cli.job.JavaCommand;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,8 +22,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StopSignalsTest {
     private static final int SAVED = 75;
     private static final List<String> UNARMED = List.of();
-    private static final List<String> ARMED = List.of("armed");
+    private static final List<String> ARMED = List.of("ANYONE");
 
+    /** This process's children may have been born with these signals ignored. */
+    private List<String> environment = List.of("env", "--default-signal=INT,HUP");
     private Process process;
 
     @AfterEach
@@ -31,16 +34,30 @@ class StopSignalsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"TERM, 143", "INT, 130", "USR1, 138"})
+    @CsvSource({"TERM, 143", "HUP, 129", "INT, 130", "USR1, 138"})
     void nobodyListensYet(String signal, int code) throws Exception {
         assertEquals(List.of(), run(code, UNARMED, signal));
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"TERM", "USR1"})
+    @ValueSource(strings = {"TERM", "HUP", "USR1"})
     void theFirstIsARequestAndTheOthersAreIgnored(String signal) throws Exception {
         String said = "isobar: SIG" + signal + ": saving a checkpoint, then stopping";
-        assertEquals(List.of(said), run(SAVED, ARMED, signal, signal, "USR1", "TERM"));
+        assertEquals(List.of(said), run(SAVED, ARMED, signal, signal, "USR1", "HUP", "TERM"));
+    }
+
+    /** The launcher has told which signal it was. */
+    @Test
+    void aForwardedSignalHasNoName() throws Exception {
+        assertEquals(List.of("isobar: saving a checkpoint, then stopping"), run(SAVED, List.of("LAUNCHER"), "TERM"));
+    }
+
+    /** As nohup starts it. */
+    @Test
+    void aSignalThatIsIgnoredStaysIgnored() throws Exception {
+        environment = List.of("env", "--default-signal=INT", "--ignore-signal=HUP");
+        assertEquals(List.of("isobar: SIGTERM: saving a checkpoint, then stopping"),
+            run(SAVED, ARMED, "HUP", "TERM"));
     }
 
     @ParameterizedTest
@@ -59,8 +76,7 @@ class StopSignalsTest {
 
     /** What the process says after it has begun, when it gets these signals one after the other. */
     private List<String> run(int code, List<String> arguments, String... signals) throws Exception {
-        // This process's children may have been born with SIGINT ignored.
-        List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT"));
+        List<String> command = new ArrayList<>(environment);
         command.addAll(JavaCommand.command(StopSignalsProgram.class));
         command.addAll(arguments);
         process = new ProcessBuilder(command).start();
