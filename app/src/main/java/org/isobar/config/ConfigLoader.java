@@ -66,6 +66,10 @@ public final class ConfigLoader {
     private static Settings shareBatch(Settings given, int replicas) {
         Consistency.checkBatch(given, replicas);
         int local = given.get(TRAINING.localBatchSize).orElseGet(() -> given.get(TRAINING.globalBatchSize) / replicas);
+        if ((long) local * replicas > Integer.MAX_VALUE) {
+            throw given.fail(given.describe(TRAINING.localBatchSize) + ", and " + replicas
+                + " data-parallel ranks: the global batch has more than " + Integer.MAX_VALUE + " samples.");
+        }
         return given.with(TRAINING.localBatchSize, local).with(TRAINING.globalBatchSize, local * replicas);
     }
 

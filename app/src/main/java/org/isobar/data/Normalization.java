@@ -12,6 +12,8 @@ import org.isobar.fault.UserException;
  * @param spreads one standard deviation for each channel; finite and positive
  */
 public record Normalization(float[] means, float[] spreads) {
+    private static final float LEAST_SPREAD = 1e-30f; // so that 3e8 can be divided by it
+
     /** The identity: means 0, spreads 1. It is about as fast as a copy, because memory bandwidth is the limit. */
     static Normalization none(int channels) {
         float[] ones = new float[channels];
@@ -23,10 +25,21 @@ public record Normalization(float[] means, float[] spreads) {
      * Reads the first {@code channels} values of the statistics files, each of shape (1, C, 1, 1).
      *
      * @throws UserException if a file is missing, has another shape, or holds a value that is not finite or a standard
-     * deviation that is not positive
+     * deviation that is not positive or too small to divide by
      */
     public static Normalization load(Path meansFile, Path stdsFile, int channels) {
-        return new Normalization(values(meansFile, channels, false), values(stdsFile, channels, true));
+        Normalization normalization =
+            new Normalization(values(meansFile, channels, false), values(stdsFile, channels, true));
+        for (int c = 0; c < channels; c++) {
+            float spread = normalization.spreads[c];
+            if (spread < LEAST_SPREAD || !Float.isFinite(normalization.means[c] / spread)) {
+                throw new UserException("Statistics file " + stdsFile + " holds the standard deviation " + spread
+                    + " for " + NonFiniteValue.channelName(c) + ", by which a mean of " + normalization.means[c]
+                    + " cannot be divided in single precision. Compute the statistics again, or leave out the "
+                    + "channel.");
+            }
+        }
+        return normalization;
     }
 
     private static float[] values(Path path, int channels, boolean positive) {

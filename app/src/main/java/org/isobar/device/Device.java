@@ -68,7 +68,7 @@ public interface Device extends AutoCloseable {
      * size of all buffers if operations read host memory directly.
      */
     default long inputBytes(long batchBytes, int slots) {
-        return batchBytes * slots;
+        return Math.multiplyExact(batchBytes, slots);
     }
 
     /** Profiler ranges for the phases of a step; {@link ProfilerRanges#NONE} if the device has no profiler. */

@@ -36,14 +36,15 @@ public final class DeviceArena implements AutoCloseable {
     /**
      * Allocates a {@code dtype} tensor of the given extents. Its contents are undefined.
      *
-     * @throws IllegalStateException if the arena is sealed or too small, which means that the memory plan was wrong
+     * @throws FullException if the arena is sealed or too small, which means that the memory plan was wrong
      */
     public Tensor allocate(DType dtype, long... extents) {
         Shape shape = Shape.of(extents);
         long offset = used;
-        long end = align(offset + shape.elements() * dtype.bytes());
+        boolean fits = shape.elements() <= (storage.bytes() - offset) / dtype.bytes();
+        long end = fits ? align(offset + shape.elements() * dtype.bytes()) : Long.MAX_VALUE;
         if (sealed || end > storage.bytes()) {
-            throw new IllegalStateException("arena '" + name + "' cannot hold " + shape + " " + dtype + " behind "
+            throw new FullException("arena '" + name + "' cannot hold " + shape + " " + dtype + " behind "
                 + used + " of " + storage.bytes() + " bytes" + (sealed ? ": it is sealed" : ""));
         }
         used = end;
@@ -90,6 +91,15 @@ public final class DeviceArena implements AutoCloseable {
     /** {@code bytes} rounded up to the next multiple of {@link #ALIGNMENT}. */
     public static long align(long bytes) {
         return (bytes + ALIGNMENT - 1) & -ALIGNMENT;
+    }
+
+    /** The arena cannot hold a tensor. */
+    public static final class FullException extends IllegalStateException {
+        private static final long serialVersionUID = 1L;
+
+        private FullException(String message) {
+            super(message);
+        }
     }
 
     /** A group of tensors that are freed together. */

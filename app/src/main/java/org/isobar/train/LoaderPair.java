@@ -1,5 +1,7 @@
 package org.isobar.train;
 
+import java.util.Optional;
+
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetFingerprint;
 import org.isobar.fault.UserException;
@@ -29,5 +31,12 @@ record LoaderPair(DataLoader training, DataLoader validation, String fingerprint
                 + " steps: nothing would be trained; raise --num_iters or lower limit_nsamples");
         }
         return Math.toIntExact(iterations / training.steps());
+    }
+
+    /** A line that says how many steps are trained; empty if those are all of {@code iterations}. */
+    Optional<String> shortened(long iterations) {
+        long trained = (long) epochs(iterations) * training.steps();
+        return trained == iterations ? Optional.empty() : Optional.of("Training %d of num_iters %d steps: whole epochs "
+            .formatted(trained, iterations) + "of " + training.steps() + " steps");
     }
 }

@@ -140,7 +140,8 @@ public final class TrainingRun {
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
             LoaderPair data = LoaderPair.of(trainingLoader, validationLoader);
-            data.epochs(config.training().numIters()); // fails if there is no whole epoch, before the model is created
+            // fails if there is no whole epoch, before the model is created
+            data.shortened(config.training().numIters()).ifPresent(log::info);
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
         }

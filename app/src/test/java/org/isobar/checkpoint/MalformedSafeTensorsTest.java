@@ -186,8 +186,10 @@ class MalformedSafeTensorsTest {
         assertEquals("cannot read weights " + missing
             + ": No such file or directory; check the path and its permissions",
             assertThrows(UserException.class, () -> SafeTensorsFile.open(missing)).getMessage());
-        assertTrue(assertThrows(UserException.class, () -> SafeTensorsFile.open(directory)).getMessage()
-            .startsWith("cannot read weights " + directory + ": "));
+        assertEquals("cannot read weights " + directory + ": Is a directory; check the path and its permissions",
+            assertThrows(UserException.class, () -> SafeTensorsFile.open(directory)).getMessage());
+        assertTrue(assertThrows(UserException.class, () -> SafeTensorsFile.open(Path.of("/dev/zero"))).getMessage()
+            .contains("It is a pipe or a device, not a regular file"));
     }
 
     @Test

@@ -45,7 +45,7 @@ class MainTest {
         train --num_iter=3           | isobar: Unknown option: '--num_iter=3'. Did you mean '--num_iters'?
         train --enable-fused         | isobar: Unknown option: '--enable-fused'. Did you mean '--enable_fused'?
         train --num_iters            | isobar: Missing required parameter for option '--num_iters' (N).
-        train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number of at least 1.
+        train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number from 1 to 2147
         train --config=demi          | has no preset 'demi'. Did you mean 'demo'?
         verify --device=cuda         | --device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver
         config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4

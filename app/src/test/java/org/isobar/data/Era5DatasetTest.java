@@ -185,6 +185,12 @@ class Era5DatasetTest {
             DataFixtures.statistics(config.stdsFile(), 1, 1, spread);
             assertRefused(config, "holds " + spread + " for channel 2 (t2m), expected a finite positive number");
         }
+        DataFixtures.statistics(config.stdsFile(), 1, 1e-40, 1);
+        assertRefused(config, "Statistics file " + config.stdsFile() + " holds the standard deviation 1.0E-40 for "
+            + "channel 1 (v10), by which a mean of 0.0 cannot be divided");
+        DataFixtures.statistics(config.meansFile(), 3e20, 0, 0);
+        DataFixtures.statistics(config.stdsFile(), 1e-20, 1, 1);
+        assertRefused(config, "for channel 0 (u10), by which a mean of 3.0E20 cannot be divided");
     }
 
     private static void assertRefused(DatasetConfig config, String reason) {

@@ -49,6 +49,15 @@ class TrainingRunTest {
         run = TinyRun.of(data, data.resolve("logs"), TWO_EPOCHS).succeeded();
     }
 
+    /** Whole epochs are trained, as in the tutorial; the log says so unless they are all of num_iters. */
+    @Test
+    void stepsThatAreNotTrainedAreLogged() throws IOException {
+        assertFalse(run.log().contains("num_iters 24 steps"), run.log());
+        TinyRun shortened = TinyRun.of(data, logs, "num_iters=20").succeeded();
+        assertTrue(shortened.log().contains(" - INFO - Training 12 of num_iters 20 steps: whole epochs of 12 steps\n"),
+            shortened.log());
+    }
+
     @Test
     void logHasTheLinesOfTheTutorial() throws IOException {
         List<String> expected = ExpectedLog.of(data, run.directory());

@@ -146,7 +146,7 @@ public final class CudaDevice implements JobDevice {
     /** Two batches: one in use and one being copied. */
     @Override
     public long inputBytes(long batchBytes, int slots) {
-        return 2 * batchBytes;
+        return Math.multiplyExact(batchBytes, 2);
     }
 
     @Override

@@ -15,6 +15,8 @@ import java.util.Optional;
 
 /** Where the data are and how they are read, as in the tutorial. */
 public final class DataKeys extends KeyGroup {
+    private static final int MOST_CHANNELS = 1 << 16;
+
     private final List<Key<Path>> paths = new ArrayList<>();
 
     public final Key<DataLoaderConfig> dataLoaderConfig = add(Key.freeOnResume("data_loader_config",
@@ -24,9 +26,9 @@ public final class DataKeys extends KeyGroup {
         .noEffect(ON_CPU, DataLoaderConfig.DALI, "there is nothing to copy: one loader serves both names"));
     public final Key<Integer> numDataWorkers = add(Key.freeOnResume("num_data_workers", count(0),
         "Threads that prefetch batches; 0 reads in the training thread.").defaultsTo(0).asOption());
-    public final Key<Integer> nInChannels = add(Key.fixedOnResume("n_in_channels", count(1),
+    public final Key<Integer> nInChannels = add(Key.fixedOnResume("n_in_channels", count(1, MOST_CHANNELS),
         "Variables that the model reads, the first of the file."));
-    public final Key<Integer> nOutChannels = add(Key.fixedOnResume("n_out_channels", count(1),
+    public final Key<Integer> nOutChannels = add(Key.fixedOnResume("n_out_channels", count(1, MOST_CHANNELS),
         "Variables that the model forecasts, the first of those that it reads."));
     public final Key<Path> trainDataPath = addPath(Key.freeOnResume("train_data_path", PATH,
         "Directory of the training years, YYYY.h5."));

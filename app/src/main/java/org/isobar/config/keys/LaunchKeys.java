@@ -15,6 +15,8 @@ import org.isobar.backend.CommBackend;
  * The name of a run and how its processes share the work. The tutorial has most of these as command-line options only.
  */
 public final class LaunchKeys extends KeyGroup {
+    private static final ValueType<Double> SECONDS = real("from 1 to 1000000", s -> s >= 1 && s <= 1e6);
+
     public final Key<String> runNum = add(Key.freeOnResume("run_num", FILE_NAME,
         "Name of this run, and of its directory, among those of its preset.").defaultsTo("00").asOption("TAG"));
     public final Key<Integer> bucketCapMb = add(Key.freeOnResume("bucket_cap_mb", count(1),
@@ -39,10 +41,10 @@ public final class LaunchKeys extends KeyGroup {
         "What carries collectives: nccl, between GPUs; host, sockets through host memory, with which processes can "
             + "share a GPU; auto, nccl for GPUs and host for CPUs.").defaultsTo(CommBackend.AUTO).asOption()
         .noEffect(IN_ONE_PROCESS, "one process has no collectives"));
-    public final Key<Double> commTimeout = add(Key.freeOnResume("comm_timeout", real("of at least 1", s -> s >= 1),
+    public final Key<Double> commTimeout = add(Key.freeOnResume("comm_timeout", SECONDS,
         "Seconds within which processes end when another has died or is stopped.").defaultsTo(10.0)
         .asOption("SECONDS").noEffect(IN_ONE_PROCESS, "one process waits for no other"));
-    public final Key<Double> startTimeout = add(Key.freeOnResume("start_timeout", real("of at least 1", s -> s >= 1),
+    public final Key<Double> startTimeout = add(Key.freeOnResume("start_timeout", SECONDS,
         "Seconds that processes wait for each other at the start.").defaultsTo(120.0)
         .asOption("SECONDS").noEffect(IN_ONE_PROCESS, "one process waits for no other"));
 }

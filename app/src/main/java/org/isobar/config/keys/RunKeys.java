@@ -49,7 +49,8 @@ public final class RunKeys extends KeyGroup {
     public final Key<Optional<Integer>> checkpointEvery = add(Key.freeOnResume("checkpoint_every", count(1),
         "Save a checkpoint every N steps, besides at the end of each epoch.").optional().asOption());
     public final Key<Optional<Double>> checkpointMinutes = add(Key.freeOnResume("checkpoint_minutes",
-        real("above 0", minutes -> minutes > 0), "Save a checkpoint when M minutes have passed since the last.")
+        real("above 0 and at most 1000000", minutes -> minutes > 0 && minutes <= 1e6),
+        "Save a checkpoint when M minutes have passed since the last.")
         .optional().asOption("M"));
     public final Key<Integer> keep = add(Key.freeOnResume("keep", count(0),
         "Keep the K newest checkpoints, and the best; 0 saves none.").defaultsTo(2).asOption("K"));

@@ -13,12 +13,15 @@ import java.util.Optional;
 
 /** How the model is trained, as in the tutorial. */
 public final class TrainingKeys extends KeyGroup {
+    private static final int MOST_SAMPLES = 1 << 20; // of a batch
+
     public final Key<Integer> dt = add(Key.fixedOnResume("dt", count(1),
         "Forecast lead, in time steps of the data.").defaultsTo(1));
-    public final Key<Integer> globalBatchSize = add(Key.fixedOnResume("global_batch_size", count(1),
+    public final Key<Integer> globalBatchSize = add(Key.fixedOnResume("global_batch_size", count(1, MOST_SAMPLES),
         "Samples per step over all processes."));
-    public final Key<Optional<Integer>> localBatchSize = add(Key.freeOnResume("local_batch_size", count(1),
-        "Samples per step and data-parallel process; overrides global_batch_size.").optional().asOption());
+    public final Key<Optional<Integer>> localBatchSize = add(Key.freeOnResume("local_batch_size",
+        count(1, MOST_SAMPLES), "Samples per step and data-parallel process; overrides global_batch_size.")
+        .optional().asOption());
     public final Key<Integer> numIters = add(Key.fixedOnResume("num_iters", count(1), "Optimizer steps.").asOption());
     public final Key<AmpMode> ampMode = add(Key.fixedOnResume("amp_mode", oneOf(AmpMode.class),
         "Type of a GPU's matrix products and attention; weights stay in fp32. none: TF32, or fp32 with "

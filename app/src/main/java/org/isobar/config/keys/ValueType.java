@@ -25,6 +25,8 @@ import org.isobar.telemetry.PythonFormat;
  * @param reader reads a raw value; empty if it is not of this type
  */
 public record ValueType<T>(String label, String expected, Function<Object, Optional<T>> reader) {
+    /** Most rows or columns of an image, so that the number of its tokens has 32 bits. */
+    static final int MOST_PIXELS = 1 << 15;
     static final ValueType<Boolean> FLAG = scalar("true|false", "true or false",
         text -> switch (text.toLowerCase(Locale.ROOT)) {
             case "true" -> Optional.of(true);
@@ -49,13 +51,15 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         scalar("AXES", "distinct axes of tp, cp, dp and pp, fastest first, as in tp-cp-dp", ValueType::axes);
     /** Rows and columns, that is latitudes and longitudes. */
     static final ValueType<List<Integer>> IMAGE_SIZE =
-        new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers of at least 1", ValueType::imageSize);
+        new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers from 1 to " + MOST_PIXELS,
+            ValueType::imageSize);
 
     private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?");
     private static final Set<String> NONE = Set.of("", "~", "none", "null");
 
     static ValueType<Long> whole(long smallest, long largest) {
-        return whole(smallest == Long.MIN_VALUE ? "" : " of at least " + smallest, smallest, largest);
+        return whole(smallest == Long.MIN_VALUE ? " of 64 bits" : " from " + smallest + " to " + largest, smallest,
+            largest);
     }
 
     private static ValueType<Long> whole(String range, long smallest, long largest) {
@@ -68,16 +72,13 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         });
     }
 
-    /** Whole numbers of at least {@code smallest}. */
+    /** Whole numbers of at least {@code smallest} that are integers of 32 bits. */
     public static ValueType<Integer> count(int smallest) {
-        return count(whole(smallest, Integer.MAX_VALUE));
+        return count(smallest, Integer.MAX_VALUE);
     }
 
     static ValueType<Integer> count(int smallest, int largest) {
-        return count(whole(" from " + smallest + " to " + largest, smallest, largest));
-    }
-
-    private static ValueType<Integer> count(ValueType<Long> whole) {
+        ValueType<Long> whole = whole(smallest, largest);
         return new ValueType<>(whole.label, whole.expected, raw -> whole.reader.apply(raw).map(Long::intValue));
     }
 
@@ -148,7 +149,7 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         if (!(raw instanceof List<?> sides) || sides.size() != 2) {
             return Optional.empty();
         }
-        List<Integer> read = sides.stream().flatMap(side -> count(1).reader.apply(side).stream()).toList();
+        List<Integer> read = sides.stream().flatMap(side -> count(1, MOST_PIXELS).reader.apply(side).stream()).toList();
         return read.size() == 2 ? Optional.of(read) : Optional.empty();
     }
 }

@@ -25,7 +25,10 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
 
     /** Checks the ranges. */
     public RankEnvironment {
-        if (worldSize < 1 || rank < 0 || rank >= worldSize) {
+        if (worldSize < 1) {
+            throw noProcesses(worldSize);
+        }
+        if (rank < 0 || rank >= worldSize) {
             throw new UserException("rank " + rank + " of " + worldSize + " processes: RANK must be at least 0 and less"
                 + " than WORLD_SIZE (SLURM_PROCID and SLURM_NTASKS under Slurm)");
         }
@@ -46,6 +49,9 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
     public static RankEnvironment of(Map<String, String> environment) {
         Variables variables = new Variables(environment);
         int worldSize = variables.number("WORLD_SIZE", "SLURM_NTASKS").orElse(1);
+        if (worldSize < 1) {
+            throw noProcesses(worldSize);
+        }
         if (worldSize > 1) {
             variables.refuseShell();
         }
@@ -56,6 +62,10 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
             variables.text("MASTER_ADDR").or(variables::firstNode)
                 .orElseGet(() -> worldSize == 1 ? "localhost" : variables.missing("MASTER_ADDR")),
             variables.number("MASTER_PORT", null).orElse(DEFAULT_PORT));
+    }
+
+    private static UserException noProcesses(int worldSize) {
+        return new UserException("WORLD_SIZE=" + worldSize + " must be at least 1 (SLURM_NTASKS under Slurm)");
     }
 
     /**

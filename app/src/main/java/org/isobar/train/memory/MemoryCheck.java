@@ -16,6 +16,7 @@ import java.util.stream.Stream;
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
@@ -39,6 +40,7 @@ public final class MemoryCheck {
      * ring and a tree, and about 24 channels between the GPUs of one node.
      */
     private static final long NCCL_BYTES = 512L << 20;
+    private static final String NO_BATCH = "no batch is small enough: lower embed_dim or depth, or raise patch_size";
 
     private final Device device;
     private final Run run;
@@ -100,7 +102,7 @@ public final class MemoryCheck {
      */
     public record Inputs(long sampleBytes, IntUnaryOperator slots, long otherBytes) {
         private long bytes(Device device, int batch) {
-            return device.inputBytes(batch * sampleBytes, slots.applyAsInt(batch)) + otherBytes;
+            return device.inputBytes(Math.multiplyExact(batch, sampleBytes), slots.applyAsInt(batch)) + otherBytes;
         }
     }
 
@@ -121,13 +123,20 @@ public final class MemoryCheck {
     }
 
     private MemoryPlan require() {
-        MemoryPlan plan = run.plan();
-        Map<String, Long> parts = parts(run, plan);
+        MemoryPlan plan;
+        Map<String, Long> parts;
+        try {
+            plan = run.plan();
+            parts = parts(run, plan);
+        } catch (ArithmeticException | DeviceArena.FullException beyond) { // the dry run counts bytes in 64 bits
+            throw new OutOfDeviceMemoryException("this run needs more memory than any machine has; lower "
+                + "local_batch_size, embed_dim or depth, or raise patch_size");
+        }
         if (sum(parts) > available) {
             String list = parts.entrySet().stream().filter(part -> part.getValue() > 0)
                 .map(part -> gigabytes(part.getValue()) + " " + part.getKey()).collect(Collectors.joining(", "));
             throw new OutOfDeviceMemoryException("this run needs " + gigabytes(sum(parts)) + " GB of memory (" + list
-                + ") and " + gigabytes(available) + " GB are free; " + advice());
+                + ") and " + gigabytes(available) + " GB are free; " + advice(plan));
         }
         return plan;
     }
@@ -147,10 +156,13 @@ public final class MemoryCheck {
     }
 
     private static long sum(Map<String, Long> parts) {
-        return parts.values().stream().mapToLong(Long::longValue).sum();
+        return parts.values().stream().reduce(0L, Math::addExact);
     }
 
-    private String advice() {
+    private String advice(MemoryPlan plan) {
+        if (plan.stateBytes() > available) { // smaller with no setting that is tried, and found without dry runs
+            return NO_BATCH;
+        }
         int batch = largestBatch(run.compute());
         List<String> ways = new ArrayList<>();
         if (batch > 0) {
@@ -168,7 +180,7 @@ public final class MemoryCheck {
             .filter(more -> fits(run.with(more))).findFirst()
             .ifPresent(more -> ways.add("--recompute " + more.name().toLowerCase(Locale.ROOT)));
         return ways.isEmpty()
-            ? "no batch is small enough: lower embed_dim or depth, or raise patch_size"
+            ? NO_BATCH
             : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
     }
 
@@ -188,6 +200,10 @@ public final class MemoryCheck {
     }
 
     private boolean fits(Run candidate) {
-        return sum(parts(candidate, candidate.plan())) <= available;
+        try {
+            return sum(parts(candidate, candidate.plan())) <= available;
+        } catch (ArithmeticException | DeviceArena.FullException beyond) {
+            return false;
+        }
     }
 }

@@ -64,7 +64,8 @@ class RankEnvironmentTest {
         refused(Map.of("WORLD_SIZE", "four"), "WORLD_SIZE=four");
         refused(Map.of("WORLD_SIZE", "4", "RANK", "4", "MASTER_ADDR", "a"), "rank 4 of 4");
         refused(Map.of("WORLD_SIZE", "4", "RANK", "1", "MASTER_ADDR", "a", "MASTER_PORT", "70000"), "70000");
-        refused(Map.of("WORLD_SIZE", "0"), "WORLD_SIZE");
+        refused(Map.of("WORLD_SIZE", "0"), "WORLD_SIZE=0 must be at least 1");
+        refused(Map.of("WORLD_SIZE", "0", "RANK", "0"), "WORLD_SIZE=0 must be at least 1");
     }
 
     private static void refused(Map<String, String> environment, String... words) {

@@ -53,6 +53,20 @@ class MemoryCheckTest {
         }
     }
 
+    @Test
+    void sizesBeyondAllMemoryAreRefused() {
+        VitConfig vast = new VitConfig(32768, 32768, 1, 65536, 65536, 1 << 20, 1, 1024, 1 << 22, 0);
+        for (int batch : new int[] {1, 1 << 10, 1 << 20}) {
+            MemoryCheck.Run run = new MemoryCheck.Run(vast, batch, DType.F32, new MemoryCheck.Member(
+                ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0, CommBackend.AUTO),
+                new MemoryCheck.Inputs(SAMPLE, _ -> SLOTS, 0), MemoryCheck.Saving.NOTHING);
+            try (Device device = new CpuDevice(1)) {
+                String message = refusal(device, run, 1L << 40);
+                assertTrue(message.startsWith("this run needs"), message);
+            }
+        }
+    }
+
     /** The dry-run device supports every type, like a GPU. */
     @Test
     void halfPrecisionIsProposedIfTheDeviceSupportsIt() {
