@@ -3,6 +3,7 @@ package org.isobar.cli;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 import org.isobar.cli.bench.BenchCommand;
@@ -12,6 +13,7 @@ import org.isobar.cli.job.LaunchCommand;
 import org.isobar.cli.job.ParentWatch;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.options.TildeExpansion;
 import org.isobar.cli.options.Version;
 import org.isobar.cli.verify.VerifyCommand;
 import org.isobar.config.keys.SpellingSuggestion;
@@ -71,7 +73,8 @@ public final class Main implements Runnable {
     /** Runs one command and returns its exit code. */
     public static int execute(CommandLine main, String... args) {
         try {
-            return main.execute(args);
+            String home = Objects.requireNonNullElse(System.getenv("HOME"), System.getProperty("user.home"));
+            return main.execute(TildeExpansion.apply(args, home));
         } catch (Error e) {
             return report(e, main);
         }

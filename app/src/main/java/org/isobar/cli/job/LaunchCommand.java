@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
+import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.distributed.job.JobSecret;
@@ -20,6 +21,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.Spec;
 
 /**
@@ -58,9 +60,23 @@ public final class LaunchCommand implements Callable<Integer> {
         List<String> line = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
         line.addAll(command);
         CommandLine self = spec.commandLine();
+        Map<String, String> environment = environment(context.environment(), processes,
+            port == null ? freePort() : port);
+        checkCommand(environment);
         try (LocalJob job = new LocalJob(self.getOut(), self.getErr(), LocalJob.Limits.DEFAULT)) {
-            job.start(line, environment(context.environment(), processes, port == null ? freePort() : port), processes);
+            job.start(line, environment, processes);
             return job.await();
+        }
+    }
+
+    /** Parses the options and resolves the configuration as rank 0 will, so that a mistake is reported once. */
+    private void checkCommand(Map<String, String> environment) {
+        CommandLine of = spec.root().subcommands().get(command.getFirst());
+        ParseResult parsed = of.parseArgs(command.subList(1, command.size()).toArray(String[]::new));
+        boolean help = parsed.isUsageHelpRequested() || parsed.isVersionHelpRequested();
+        if (!help && ConfigOptions.areDeclaredBy(of.getCommandSpec())) {
+            Map<String, String> ofFirst = LocalJob.ofRank(0, processes, environment);
+            ConfigOptions.resolve(parsed, new ProgramContext(context.home(), ofFirst));
         }
     }
 

@@ -70,17 +70,24 @@ final class LocalJob implements AutoCloseable {
      * @throws UserException if a process cannot be started
      */
     void start(List<String> command, Map<String, String> environment, int count) {
-        Map<String, String> each = new HashMap<>(environment);
-        each.put("LOCAL_WORLD_SIZE", String.valueOf(count));
         for (int rank = 0; rank < count && request == null; rank++) {
             try {
-                start(rank, command, each);
+                start(rank, command, ofRank(rank, count, environment));
             } catch (IOException failed) {
                 throw new UserException("cannot start process " + (rank + 1) + " of " + count + ": "
                     + failed.getMessage(), failed);
             }
         }
         complete = processes.size() == count;
+    }
+
+    /** The environment of one of {@code count} ranks. */
+    static Map<String, String> ofRank(int rank, int count, Map<String, String> environment) {
+        Map<String, String> own = new HashMap<>(environment);
+        own.putAll(Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank),
+            "LOCAL_WORLD_SIZE", String.valueOf(count),
+            ParentWatch.VARIABLE, String.valueOf(ProcessHandle.current().pid())));
+        return own;
     }
 
     private void start(int rank, List<String> command, Map<String, String> environment) throws IOException {
@@ -90,8 +97,6 @@ final class LocalJob implements AutoCloseable {
         }
         builder.environment().clear();
         builder.environment().putAll(environment);
-        builder.environment().putAll(Map.of("RANK", String.valueOf(rank), "LOCAL_RANK", String.valueOf(rank),
-            ParentWatch.VARIABLE, String.valueOf(ProcessHandle.current().pid())));
         Process process = builder.start();
         processes.add(process);
         if (request != null) {

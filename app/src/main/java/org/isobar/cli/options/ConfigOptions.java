@@ -42,6 +42,11 @@ public final class ConfigOptions {
         spec.usageMessage().footer(keysWithoutOption());
     }
 
+    /** Whether a command has the options. */
+    public static boolean areDeclaredBy(CommandSpec spec) {
+        return spec.findOption(PRESET) != null;
+    }
+
     /** The configuration that the parsed options ask for. */
     public static RunConfig resolve(ParseResult parsed, ProgramContext context) {
         String file = parsed.matchedOptionValue(FILE, context.defaultPresets().toString());

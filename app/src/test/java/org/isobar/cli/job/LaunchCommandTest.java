@@ -38,12 +38,17 @@ class LaunchCommandTest {
         launch --nproc_per_node=0 train                    | --nproc_per_node=0: a job has at least one process
         launch --nproc_per_node=2 --master_port=70000 train| --master_port=70000 must lie between 1 and 65535
         launch --nproc_per_node=2 trian                    | 'trian' is not a command of isobar. Did you mean 'train'?
+        launch --nproc_per_node=2 train --num_iter=3       | isobar: Unknown option: '--num_iter=3'. Did you mean
+        launch --nproc_per_node=2 train --config=tinny     | has no preset 'tinny'. Did you mean 'tiny'?
+        launch --nproc_per_node=3 train --config=tiny      | which 3 data-parallel ranks cannot share evenly
         """)
     void whatTheUserCanMendExitsWithTwo(String line, String expected) {
         StringWriter err = new StringWriter();
-        CommandLine main = Main.commandLine(new ProgramContext(Path.of(""), Map.of())).setErr(new PrintWriter(err));
+        CommandLine main = Main.commandLine(new ProgramContext(Path.of(".."), Map.of())).setErr(new PrintWriter(err));
         assertEquals(2, Main.execute(main, line.split(" ")));
         assertTrue(err.toString().contains(expected), err::toString);
+        assertEquals(1, err.toString().lines().filter(said -> said.startsWith("isobar: ")).count(), err::toString);
+        assertFalse(err.toString().contains("isobar launch: "), err::toString);
     }
 
     @Test
