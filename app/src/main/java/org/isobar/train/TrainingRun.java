@@ -14,6 +14,7 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
+import org.isobar.distributed.job.Rendezvous;
 import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
@@ -86,6 +87,7 @@ public final class TrainingRun {
         DeviceOptions options = config.deviceOptions(context.environment());
         try (JobDevice device = config.device().open(options, log::info)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
+            Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log::info);
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {

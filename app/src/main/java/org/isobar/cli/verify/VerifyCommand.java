@@ -25,6 +25,7 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.Rendezvous;
 import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
@@ -124,8 +125,9 @@ public final class VerifyCommand implements Callable<Integer> {
     private boolean layout(DeviceOptions options, ProcessGrid grid, PrintWriter out) {
         Map<String, String> facts = Map.of("command", "verify", "dropout", Double.toString(dropout), "steps",
             Integer.toString(steps));
-        JobMember member = new JobMember(options.ranks(), grid, JobSecret.of(context.environment()), facts,
-            TimeLimits.DEFAULT, carrier);
+        JobSecret secret = JobSecret.of(context.environment());
+        JobMember member = new JobMember(options.ranks(), grid, secret, facts, TimeLimits.DEFAULT, carrier);
+        Rendezvous.notice(options.ranks(), secret).ifPresent(out::println);
         List<LayoutDeviation> results;
         try (JobDevice device = backend.open(options.with(EXACT), out::println)) {
             out.println("Layout: " + grid);

@@ -14,7 +14,8 @@ import java.util.TreeMap;
  * @param protocol  version of the protocol after the handshake
  * @param rank      the rank of the sender
  * @param worldSize the number of ranks that the sender expects
- * @param address   the address at which the sender listens for its peers
+ * @param address   the address at which the sender listens for its peers; the wildcard address if it listens at all
+ *                  addresses of the machine of rank 0
  * @param facts     values on which all ranks must agree, by name: configuration, program version, grid
  */
 record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress address,

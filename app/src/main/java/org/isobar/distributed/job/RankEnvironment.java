@@ -17,8 +17,10 @@ import org.isobar.fault.UserException;
  * @param localRank     rank among the processes of this node, from 0
  * @param masterAddress name or address of the machine of rank 0
  * @param masterPort    port on which rank 0 listens at the rendezvous
+ * @param severalNodes  whether processes run on other machines than this one, as far as the environment says
  */
-public record RankEnvironment(int rank, int worldSize, int localRank, String masterAddress, int masterPort) {
+public record RankEnvironment(int rank, int worldSize, int localRank, String masterAddress, int masterPort,
+    boolean severalNodes) {
     /** The default port of PyTorch's launcher and of the tutorial's scripts. */
     public static final int DEFAULT_PORT = 29500;
     private static final Pattern FIRST_OF_LIST = Pattern.compile("([^,\\[]*)(?:\\[(\\w+)[^]]*])?([^,\\[]*).*");
@@ -38,6 +40,11 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
         if (masterPort < 1 || masterPort > 65535) {
             throw new UserException("MASTER_PORT=" + masterPort + " must lie between 1 and 65535");
         }
+    }
+
+    /** A process of a job on one machine. */
+    public RankEnvironment(int rank, int worldSize, int localRank, String masterAddress, int masterPort) {
+        this(rank, worldSize, localRank, masterAddress, masterPort, false);
     }
 
     /**
@@ -61,7 +68,7 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
             variables.number("LOCAL_RANK", "SLURM_LOCALID").orElse(0),
             variables.text("MASTER_ADDR").or(variables::firstNode)
                 .orElseGet(() -> worldSize == 1 ? "localhost" : variables.missing("MASTER_ADDR")),
-            variables.number("MASTER_PORT", null).orElse(DEFAULT_PORT));
+            variables.number("MASTER_PORT", null).orElse(DEFAULT_PORT), variables.severalNodes(worldSize));
     }
 
     private static UserException noProcesses(int worldSize) {
@@ -99,6 +106,12 @@ public record RankEnvironment(int rank, int worldSize, int localRank, String mas
                     throw new UserException(name + "=" + value + " is not a number", notANumber);
                 }
             });
+        }
+
+        /** A launcher's LOCAL_WORLD_SIZE comes first: one in a Slurm job may start processes on one of its nodes. */
+        boolean severalNodes(int worldSize) {
+            return number("LOCAL_WORLD_SIZE", null).map(local -> local < worldSize).orElseGet(() ->
+                worldSize > 1 && number("SLURM_STEP_NUM_NODES", "SLURM_NNODES").orElse(1) > 1);
         }
 
         <T> T missing(String name) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 import org.isobar.fault.UserException;
@@ -21,6 +22,11 @@ import org.isobar.fault.UserException;
  * MASTER_PORT, prove the job's secret, and announce their rank, their address and the facts on which all must agree.
  * When all have connected and agree, each receives the addresses of all. Without a secret, MASTER_ADDR must be a
  * loopback address, so that only processes of this machine can connect.
+ *
+ * <p>Rank 0 listens at the address of MASTER_ADDR, and each other rank at the address from which it reached rank 0. On
+ * its own machine, a name can resolve to a loopback address (127.0.1.1 in Debian's /etc/hosts), which ranks on other
+ * machines cannot reach. If there are such ranks and the job has a secret, the ranks of this machine listen at all its
+ * addresses and announce none: others then use the address at which they reached rank 0.
  */
 public final class Rendezvous {
     private static final Duration RETRY_INTERVAL = Duration.ofMillis(100);
@@ -66,15 +72,39 @@ public final class Rendezvous {
         }
     }
 
-    private InetAddress master() {
-        InetAddress master;
+    /**
+     * What to log on rank 0 about the addresses that the ranks listen at: a line if these are all of its machine.
+     *
+     * @throws UserException if MASTER_ADDR cannot be resolved
+     */
+    public static Optional<String> notice(RankEnvironment environment, JobSecret secret) {
+        return environment.rank() == 0 && environment.severalNodes()
+            && listensEverywhere(environment, secret, resolve(environment))
+            ? Optional.of("MASTER_ADDR=" + environment.masterAddress() + " is a loopback address on this machine, and "
+                + "other machines take part: listening at all addresses of this machine") : Optional.empty();
+    }
+
+    private static boolean listensEverywhere(RankEnvironment environment, JobSecret secret, InetAddress own) {
+        return environment.severalNodes() && own.isLoopbackAddress() && secret.given();
+    }
+
+    /** The address to listen at: {@code own}, or all addresses of this machine. */
+    private InetAddress listening(InetAddress own) {
+        return listensEverywhere(environment, secret, own) ? new InetSocketAddress(0).getAddress() : own;
+    }
+
+    private static InetAddress resolve(RankEnvironment environment) {
         try {
-            master = InetAddress.getByName(environment.masterAddress());
+            return InetAddress.getByName(environment.masterAddress());
         } catch (UnknownHostException unknown) {
             throw new UserException("MASTER_ADDR=" + environment.masterAddress()
                 + " is not the name of a machine known to"
                 + " this one; use its IP address", unknown);
         }
+    }
+
+    private InetAddress master() {
+        InetAddress master = resolve(environment);
         if (!secret.given() && !master.isLoopbackAddress()) {
             throw new UserException("the rendezvous address " + address() + " is reachable from other machines, but the"
                 + " job has no secret: set " + JobSecret.VARIABLE + " or " + JobSecret.FILE_VARIABLE
@@ -89,12 +119,13 @@ public final class Rendezvous {
 
     private Job host(InetAddress master, Job.IncomingConnections incoming) throws IOException {
         try {
-            incoming.listen(master, secret);
+            incoming.listen(listening(master), secret);
             RendezvousHost host = new RendezvousHost(announcement(incoming.address()));
-            InetSocketAddress address = new InetSocketAddress(master, environment.masterPort());
+            InetSocketAddress address = new InetSocketAddress(listening(master), environment.masterPort());
             try (AuthenticatedListener listener = new AuthenticatedListener(address, secret, host)) {
                 List<InetSocketAddress> addresses = host.await(deadline, limits.start(), listener::refused);
-                return new Job(environment, secret, limits, addresses, incoming, host.connections());
+                return new Job(environment, secret, limits, reachable(addresses, master), incoming,
+                    host.connections());
             }
         } catch (BindException failed) {
             boolean wrongMachine = String.valueOf(failed.getMessage()).contains("assign");
@@ -114,11 +145,11 @@ public final class Rendezvous {
         Connection connection = reach(new InetSocketAddress(master, environment.masterPort()));
         try {
             InetSocketAddress own = (InetSocketAddress) connection.channel().getLocalAddress();
-            incoming.listen(own.getAddress(), secret);
+            incoming.listen(listening(own.getAddress()), secret);
             announcement(incoming.address()).write(connection.out());
             // Longer than the limit of rank 0, which reports the reason when it gives up.
             connection.limit(limits.start().plus(limits.failure()));
-            List<InetSocketAddress> addresses = readOutcome(connection.in());
+            List<InetSocketAddress> addresses = reachable(readOutcome(connection.in()), master);
             connection.unlimited();
             return new Job(environment, secret, limits, addresses, incoming, Map.of(0, connection));
         } catch (EOFException end) {
@@ -129,6 +160,12 @@ public final class Rendezvous {
             connection.close();
             throw failed;
         }
+    }
+
+    /** Replaces the addresses of ranks that listen everywhere, all on the machine of rank 0, by that of rank 0. */
+    private static List<InetSocketAddress> reachable(List<InetSocketAddress> addresses, InetAddress master) {
+        return addresses.stream().map(address -> address.getAddress().isAnyLocalAddress()
+            ? new InetSocketAddress(master, address.getPort()) : address).toList();
     }
 
     /** Retries until the deadline, because rank 0 may start later than this rank. */

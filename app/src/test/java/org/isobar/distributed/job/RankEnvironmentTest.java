@@ -1,6 +1,7 @@
 package org.isobar.distributed.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -34,6 +35,18 @@ class RankEnvironmentTest {
     @Test
     void slurmsVariablesFillIn() {
         assertEquals(new RankEnvironment(5, 8, 1, "nid004", 29500), RankEnvironment.of(TASK));
+    }
+
+    @Test
+    void severalNodesAreSeen() {
+        assertFalse(RankEnvironment.of(TASK).severalNodes(), "unknown");
+        assertTrue(RankEnvironment.of(with(TASK, Map.of("SLURM_NNODES", "2"))).severalNodes());
+        assertFalse(RankEnvironment.of(with(TASK, Map.of("SLURM_NNODES", "2", "SLURM_STEP_NUM_NODES", "1")))
+            .severalNodes());
+        assertTrue(RankEnvironment.of(with(TASK, Map.of("LOCAL_WORLD_SIZE", "4"))).severalNodes());
+        assertFalse(RankEnvironment.of(with(TASK, Map.of("LOCAL_WORLD_SIZE", "8", "SLURM_NNODES", "2")))
+            .severalNodes(), "isobar launch on one node of several");
+        assertFalse(RankEnvironment.of(Map.of("SLURM_NNODES", "2")).severalNodes(), "one process");
     }
 
     @Test

@@ -83,9 +83,7 @@ class RendezvousTest {
     /** Under Slurm, ranks listen at the address of MASTER_ADDR and at no other. */
     @Test
     void ranksListenAtOneAddressOnly() throws Exception {
-        InetAddress outside = NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
-            .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress()).findFirst()
-            .orElseThrow(() -> new TestAbortedException("this machine has only a loopback address"));
+        InetAddress outside = outside();
         List<Object> outcomes = run(2, rank -> () -> {
             try (Job job = Rendezvous.join(new RankEnvironment(rank, 2, 0, outside.getHostAddress(), port), SECRET,
                 Map.of(), LIMITS)) {
@@ -99,6 +97,44 @@ class RendezvousTest {
             }
         });
         assertEquals(Arrays.asList(null, null), outcomes);
+    }
+
+    private static InetAddress outside() throws IOException {
+        return NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            .filter(address -> address instanceof Inet4Address && !address.isLoopbackAddress()).findFirst()
+            .orElseThrow(() -> new TestAbortedException("this machine has only a loopback address"));
+    }
+
+    /**
+     * On its own machine, the name of rank 0 is a loopback address, as in Debian's /etc/hosts. Rank 1 is on the same
+     * machine. Rank 2 is on another, where the name is the address of the network.
+     */
+    @Test
+    void otherMachinesReachARankZeroWhoseNameIsALoopbackAddress() throws Exception {
+        String outside = outside().getHostAddress();
+        List<Object> outcomes = run(3, rank -> () -> {
+            RankEnvironment self = new RankEnvironment(rank, 3, rank % 2, rank < 2 ? "127.0.1.1" : outside, port, true);
+            assertEquals(rank == 0, Rendezvous.notice(self, SECRET).isPresent());
+            try (Job job = Rendezvous.join(self, SECRET, Map.of(), LIMITS)) {
+                for (int peer = 0; peer < 3; peer++) {
+                    if (peer != rank) {
+                        job.connect(peer, "test").close();
+                        job.accept(peer, "test").close();
+                    }
+                }
+                return null;
+            }
+        });
+        assertEquals(Arrays.asList(null, null, null), outcomes);
+    }
+
+    /** Without a secret, and on one machine, ranks stay at the loopback address. */
+    @Test
+    void aLoopbackAddressIsKeptWhereItSuffices() {
+        RankEnvironment several = new RankEnvironment(0, 2, 0, "127.0.1.1", port, true);
+        assertTrue(Rendezvous.notice(several, JobSecret.none()).isEmpty());
+        assertTrue(Rendezvous.notice(environment(0, 2), SECRET).isEmpty());
+        assertTrue(Rendezvous.notice(new RankEnvironment(0, 1, 0, "no.such.host.invalid", port), SECRET).isEmpty());
     }
 
     @Test
