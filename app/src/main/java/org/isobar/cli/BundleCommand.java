@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 
 import org.isobar.bundle.Bundle;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.fault.UserException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -32,6 +33,9 @@ final class BundleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        if (output != null && Files.isDirectory(output)) {
+            throw new UserException("--output " + output + " is a directory; give the name of a file");
+        }
         PrintWriter out = spec.commandLine().getOut();
         Bundle bundle = Bundle.of(context.home(), program());
         Path file = output == null ? Path.of(bundle.fileName()) : output;

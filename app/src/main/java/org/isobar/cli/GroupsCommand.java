@@ -18,6 +18,8 @@ import picocli.CommandLine.Spec;
 @Command(name = "groups", description = "Print the process groups of a parallel layout, and how it shards a weight.",
     sortOptions = false, abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class GroupsCommand implements Callable<Integer> {
+    private static final int MOST_RANKS = 1 << 20;
+
     @Option(names = "--world_size", paramLabel = "N", defaultValue = "16",
         description = "Number of ranks (default: ${DEFAULT-VALUE}).")
     private int worldSize;
@@ -46,6 +48,13 @@ final class GroupsCommand implements Callable<Integer> {
     public Integer call() {
         if (gpusPerNode != null && gpusPerNode < 1) {
             throw new UserException("--gpus_per_node=" + gpusPerNode + ": a node has at least one rank");
+        }
+        if (worldSize > MOST_RANKS) {
+            throw new UserException("--world_size=" + worldSize + ": groups of at most " + MOST_RANKS
+                + " ranks are printed");
+        }
+        if (weight != null && !weight.matches("[1-9][0-9]{0,8}x[1-9][0-9]{0,8}")) {
+            throw new UserException("--show_weight=" + weight + " is not of the form INxOUT, as 1024x512 is");
         }
         ProcessGrid grid = ProcessGrid.fit(order, worldSize, tensorParallel(), contextParallel, pipelineParallel);
         PrintWriter out = spec.commandLine().getOut();
@@ -95,9 +104,6 @@ final class GroupsCommand implements Callable<Integer> {
     }
 
     private void slices(int parts, PrintWriter out) {
-        if (!weight.matches("[1-9][0-9]{0,8}x[1-9][0-9]{0,8}")) {
-            throw new UserException("--show_weight=" + weight + " is not of the form INxOUT, as 1024x512 is");
-        }
         int cross = weight.indexOf('x');
         long inputs = Long.parseLong(weight.substring(0, cross));
         long outputs = Long.parseLong(weight.substring(cross + 1));

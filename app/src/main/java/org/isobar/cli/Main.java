@@ -14,6 +14,7 @@ import org.isobar.cli.job.ParentWatch;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.options.TildeExpansion;
+import org.isobar.cli.options.ValueConverters;
 import org.isobar.cli.options.Version;
 import org.isobar.cli.verify.VerifyCommand;
 import org.isobar.config.keys.SpellingSuggestion;
@@ -64,6 +65,7 @@ public final class Main implements Runnable {
             .addSubcommand(CheckpointCommand.commandLine())
             .addSubcommand(new ReplayCommand(context))
             .addSubcommand(configured(new ConfigCommand(context)));
+        ValueConverters.register(main);
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));

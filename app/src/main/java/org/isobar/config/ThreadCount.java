@@ -17,9 +17,12 @@ public final class ThreadCount {
      * The option's number, else that of ISOBAR_THREADS, which launchers set to each process's share of the cores; empty
      * if neither is given.
      *
-     * @throws UserException if the variable is not a whole number of at least 1
+     * @throws UserException if the option or the variable is not a whole number of at least 1
      */
     public static OptionalInt of(Optional<Integer> option, Map<String, String> environment) {
+        option.filter(threads -> threads < 1).ifPresent(threads -> {
+            throw new UserException("--threads=" + threads + " must be at least 1");
+        });
         String given = environment.getOrDefault(VARIABLE, "");
         if (option.isPresent() || given.isEmpty()) {
             return option.map(OptionalInt::of).orElseGet(OptionalInt::empty);

@@ -47,6 +47,20 @@ class MainTest {
         train --num_iters            | isobar: Missing required parameter for option '--num_iters' (N).
         train --num_iters=few        | num_iters is 'few' (--num_iters), but it takes a whole number from 1 to 2147
         train --config=demi          | has no preset 'demi'. Did you mean 'demo'?
+        train --init_weights=        | isobar: --init_weights is empty. Give it a value, or leave it out.
+        config --yaml_config=        | isobar: --yaml_config is empty. Give it a value, or leave it out.
+        checkpoint merge x --output= | isobar: Invalid value for option '--output': the path is empty.
+        synthesize --data_dir=       | isobar: Invalid value for option '--data_dir': the path is empty.
+        synthesize --height=tall     | '--height': 'tall' is not a whole number of at most 2147483647.
+        synthesize --seed=1.5        | '--seed': '1.5' is not a whole number of at most 9223372036854775807.
+        verify --dropout=few         | '--dropout': 'few' is not a number.
+        verify --threads=-2          | isobar: --threads=-2 must be at least 1
+        groups --world_size=2000000000 | isobar: --world_size=2000000000: groups of at most 1048576 ranks are printed
+        groups --show_weight=3       | isobar: --show_weight=3 is not of the form INxOUT, as 1024x512 is
+        launch --nproc_per_node=9999 train | --nproc_per_node=9999: one machine runs at most 1024 processes of a job
+        bench report .               | isobar: there are no results in .; name a directory that bench cpu or
+        bench report missing         | isobar: cannot read the results in missing: No such file or directory
+        bundle --output=.            | isobar: --output . is a directory; give the name of a file
         verify --device=cuda         | --device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver
         config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4
         """)

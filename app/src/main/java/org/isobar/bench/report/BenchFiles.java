@@ -2,6 +2,7 @@ package org.isobar.bench.report;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -23,6 +24,7 @@ import org.isobar.bench.measure.StepResult;
 import org.isobar.bench.measure.TrainingTrace;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 
 /**
  * Result files of a benchmark in a directory. Maps are ordered by the name of the part.
@@ -38,6 +40,7 @@ import org.isobar.os.AtomicFile;
 public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, Map<String, CeilingsResult> ceilings,
     Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
     Map<String, TrainingTrace> traces) {
+    private static final String WRITERS = "; name a directory that bench cpu or bench/gpu.sh has written";
     private static final String SUFFIX = ".json";
     private static final ObjectMapper JSON = JsonMapper.builder()
         .propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
@@ -79,13 +82,20 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
                 String[] columns = line.split("\t", 2);
                 facts.put(columns[0], columns.length > 1 ? columns[1] : "");
             }
-            return new BenchFiles(facts, lines(directory.resolve("parts.tsv")).stream().map(BenchmarkPart::of).toList(),
+            List<BenchmarkPart> parts = lines(directory.resolve("parts.tsv")).stream().map(BenchmarkPart::of).toList();
+            BenchFiles files = new BenchFiles(facts, parts,
                 results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class),
                 results(directory, "growth-", StepResult.class), results(directory, "loader-", LoaderResult.class),
                 results(directory, "trace-", TrainingTrace.class));
+            if (files.equals(new BenchFiles(Map.of(), List.of(), Map.of(), Map.of(), Map.of(), Map.of(), Map.of()))) {
+                throw new UserException("there are no results in " + directory + WRITERS);
+            }
+            return files;
+        } catch (FileSystemException failure) {
+            throw FileFault.unreadable("the results in " + directory, failure);
         } catch (IOException | IndexOutOfBoundsException | NumberFormatException failure) {
             throw new UserException("cannot read the results in " + directory + ": " + failure.getMessage()
-                + "; name a directory that bench cpu or bench/gpu.sh has written");
+                + WRITERS);
         }
     }
 

@@ -33,6 +33,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true, footer = "Example: isobar launch --nproc_per_node=2 train --config=demo")
 public final class LaunchCommand implements Callable<Integer> {
     private static final String LOOPBACK = "127.0.0.1";
+    private static final int MOST_PROCESSES = 1024;
 
     private final ProgramContext context;
     @Spec
@@ -83,6 +84,10 @@ public final class LaunchCommand implements Callable<Integer> {
     private void validate() {
         if (processes < 1) {
             throw new UserException("--nproc_per_node=" + processes + ": a job has at least one process");
+        }
+        if (processes > MOST_PROCESSES) {
+            throw new UserException("--nproc_per_node=" + processes + ": one machine runs at most " + MOST_PROCESSES
+                + " processes of a job");
         }
         if (port != null && (port < 1 || port > 65535)) {
             throw new UserException("--master_port=" + port + " must lie between 1 and 65535");

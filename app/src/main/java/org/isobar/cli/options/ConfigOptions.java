@@ -9,6 +9,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Key.KeyOption;
 import org.isobar.config.keys.Keys;
+import org.isobar.fault.UserException;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.Help.Column;
 import picocli.CommandLine.Help.TextTable;
@@ -49,18 +50,26 @@ public final class ConfigOptions {
 
     /** The configuration that the parsed options ask for. */
     public static RunConfig resolve(ParseResult parsed, ProgramContext context) {
-        String file = parsed.matchedOptionValue(FILE, context.defaultPresets().toString());
+        String file = given(FILE, parsed.matchedOptionValue(FILE, context.defaultPresets().toString()));
         String preset = parsed.matchedOptionValue(PRESET, "base");
         ConfigRequest request = new ConfigRequest(Path.of(file), preset, context.environment());
         for (OptionSpec option : parsed.matchedOptions()) {
             if (option.userObject() instanceof Key<?> key) {
-                request = request.with(key.name(), option.getValue().toString());
+                request = request.with(key.name(), given(option.longestName(), option.getValue().toString()));
             }
         }
         for (String assignment : parsed.matchedOptionValue(SET, List.<String>of())) {
             request = request.set(assignment);
         }
         return ConfigLoader.load(request);
+    }
+
+    /** The value of an option; an empty one is most often an unset variable of a script. */
+    private static String given(String option, String value) {
+        if (value.isBlank()) {
+            throw new UserException(option + " is empty. Give it a value, or leave it out.");
+        }
+        return value;
     }
 
     private static OptionSpec option(Key<?> key, KeyOption option) {

@@ -34,7 +34,7 @@ class LaunchCommandTest {
     @CsvSource(delimiter = '|', textBlock = """
         launch train                                       | Missing required option: '--nproc_per_node=N'
         launch --nproc_per_node=2                          | Missing required parameter: 'COMMAND'
-        launch --nproc_per_node=many train                 | 'many' is not an int
+        launch --nproc_per_node=many train                 | 'many' is not a whole number
         launch --nproc_per_node=0 train                    | --nproc_per_node=0: a job has at least one process
         launch --nproc_per_node=2 --master_port=70000 train| --master_port=70000 must lie between 1 and 65535
         launch --nproc_per_node=2 trian                    | 'trian' is not a command of isobar. Did you mean 'train'?
