@@ -104,7 +104,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     /** Whether the temporary directory exists and belongs to this run. */
     private boolean isOurs(Path temporary) throws IOException {
         try {
-            byte[] found = RegularFile.read(temporary.resolve(RUN), StrictJson.MAX_BYTES);
+            byte[] found = Files.readAllBytes(temporary.resolve(RUN));
             return run.equals(CheckpointManifest.JSON.readValue(found, String.class));
         } catch (NoSuchFileException e) {
             return false;
