@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -43,6 +44,28 @@ public record CheckpointRetention(int keep) {
         } catch (UserException e) {
             warnings.accept(e.getMessage());
         }
+    }
+
+    /**
+     * Deletes before a save what {@link #apply} would delete after it, except the newest complete checkpoint: until the
+     * new one is complete, the run can resume from that one.
+     *
+     * @param also iterations whose checkpoints are kept too: that of the best score, and the one that is written next
+     * @return names of the deleted checkpoints; empty if there are none that may be deleted
+     */
+    public List<String> makeRoom(Path directory, Set<Long> also, Consumer<String> warnings) {
+        List<String> deleted = new ArrayList<>();
+        try {
+            Checkpoint.list(directory).stream().filter(CheckpointRetention::isComplete).skip(Math.max(1, keep - 1L))
+                .filter(path -> !also.contains(CheckpointFiles.iteration(path).orElseThrow()))
+                .forEach(path -> {
+                    delete(directory, path, warnings);
+                    deleted.add(path.getFileName().toString());
+                });
+        } catch (UserException e) {
+            warnings.accept(e.getMessage());
+        }
+        return deleted;
     }
 
     private static boolean isComplete(Path path) {

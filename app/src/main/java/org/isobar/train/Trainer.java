@@ -106,9 +106,9 @@ final class Trainer {
             progress.epochDone(scores.get());
             checkpoints.epochEnds();
         }
-        checkpoints.trainingEnds();
+        Optional<String> unsaved = checkpoints.trainingEnds();
         report.trainingEnds(progress);
-        return new TrainingOutcome.Finished(progress.scores());
+        return new TrainingOutcome.Finished(progress.scores(), unsaved);
     }
 
     /** The current state of training; waits for all issued steps. */

@@ -82,9 +82,27 @@ final class TrainingCheckpoints {
         save();
     }
 
-    /** Waits until all ranks have written the last checkpoint, because a rank can still fail while others write. */
-    void trainingEnds() {
-        awaitAll();
+    /**
+     * Waits until all ranks have written the last checkpoint, because a rank can still fail while others write. Returns
+     * the reason if it was not saved.
+     */
+    Optional<String> trainingEnds() {
+        return saved(state.get());
+    }
+
+    /**
+     * Waits until the checkpoint of {@code current} is saved. If it is not, rank 0 makes room, and all ranks save it
+     * once more. Returns the reason if it was not saved.
+     */
+    private Optional<String> saved(TrainingState current) {
+        Optional<String> failure = saver.await();
+        if (consensus.anyTrue(failure.isPresent())
+            && consensus.anyTrue(saver.makeRoom(progress.iterations(), current))) {
+            save(current);
+            failure = saver.await();
+        }
+        boolean failed = consensus.anyTrue(failure.isPresent());
+        return failed ? failure.or(() -> Optional.of("another rank could not save its share")) : Optional.empty();
     }
 
     /** Saves {@code stopped}, the state to resume from, and waits until all ranks have saved or one has failed. */
@@ -93,12 +111,8 @@ final class TrainingCheckpoints {
             return new TrainingOutcome.Lost("no step was done since the start; allow the run more time");
         }
         save(stopped);
-        Optional<String> failure = saver.await();
-        if (consensus.anyTrue(failure.isPresent())) {
-            return new TrainingOutcome.Lost("the steps since the last checkpoint are lost: "
-                + failure.orElse("another rank could not save its share"));
-        }
-        return new TrainingOutcome.Interrupted(progress.iterations());
+        return saved(stopped).<TrainingOutcome>map(TrainingOutcome.Unsaved::new)
+            .orElseGet(() -> new TrainingOutcome.Interrupted(progress.iterations()));
     }
 
     /** Saves the state before the failed step {@code number}; returns a sentence with the command that replays it. */

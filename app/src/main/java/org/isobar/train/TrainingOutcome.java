@@ -1,5 +1,7 @@
 package org.isobar.train;
 
+import java.util.Optional;
+
 import org.isobar.train.step.ValidationScores;
 
 /** The result of training. */
@@ -7,9 +9,10 @@ sealed interface TrainingOutcome {
     /**
      * All epochs are trained.
      *
-     * @param scores scores of the last validation
+     * @param scores  scores of the last validation
+     * @param unsaved why the last checkpoint was not saved; empty if it was
      */
-    record Finished(ValidationScores scores) implements TrainingOutcome { }
+    record Finished(ValidationScores scores, Optional<String> unsaved) implements TrainingOutcome { }
 
     /**
      * Training was stopped by a request and has saved a checkpoint.
@@ -19,9 +22,16 @@ sealed interface TrainingOutcome {
     record Interrupted(long iteration) implements TrainingOutcome { }
 
     /**
-     * Training was stopped by a request and has saved no new checkpoint.
+     * Training was stopped by a request before its first step.
      *
      * @param reason why no checkpoint was saved
      */
     record Lost(String reason) implements TrainingOutcome { }
+
+    /**
+     * Training was stopped by a request, and its last checkpoint could not be saved.
+     *
+     * @param reason why it was not saved
+     */
+    record Unsaved(String reason) implements TrainingOutcome { }
 }

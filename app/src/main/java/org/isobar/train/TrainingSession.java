@@ -11,6 +11,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
+import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TensorBoardWriter;
@@ -114,10 +115,12 @@ final class TrainingSession {
     }
 
     private int train(Trainer trainer, WeightsFile weights, RunReport report) {
+        Path file = directory.resolve("model.safetensors");
         switch (trainer.run()) {
             case TrainingOutcome.Finished finished -> {
-                Path file = directory.resolve("model.safetensors");
                 weights.save(file);
+                finished.unsaved().ifPresent(_ ->
+                    log.warn("The last checkpoint is missing: the trained weights alone are in " + file));
                 conclude(finished.scores(), file, report);
                 return 0;
             }
@@ -130,6 +133,21 @@ final class TrainingSession {
                 log.error("Interrupted: " + lost.reason());
                 return 1;
             }
+            case TrainingOutcome.Unsaved unsaved -> {
+                log.error("Interrupted: the steps since the last checkpoint are lost: " + unsaved.reason()
+                    + salvaged(weights, file));
+                return 1;
+            }
+        }
+    }
+
+    /** Saves the weights alone, which need a third of a checkpoint's room; returns the end of a sentence about it. */
+    private String salvaged(WeightsFile weights, Path file) {
+        try {
+            weights.save(file);
+            return "; the trained weights alone are in " + file;
+        } catch (UserException failure) {
+            return "; and " + failure.getMessage();
         }
     }
 

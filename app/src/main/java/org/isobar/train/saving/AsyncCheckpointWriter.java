@@ -1,8 +1,10 @@
 package org.isobar.train.saving;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -16,6 +18,7 @@ import org.isobar.checkpoint.CheckpointMetadata;
 import org.isobar.checkpoint.CheckpointRetention;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.checkpoint.SaveResult;
+import org.isobar.checkpoint.TensorSlice;
 import org.isobar.config.CheckpointConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.telemetry.RunLog;
@@ -27,6 +30,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     public static final Duration TIMEOUT = Duration.ofMinutes(10);
     /** Name of the thread that writes a checkpoint. */
     static final String THREAD = "isobar-checkpoint";
+    private static final long MARGIN_BYTES = 64 << 10; // for headers, the manifest and the log
     private static final String REPLAY_DIRECTORY = "nonfinite";
     private static final Duration REPORTED_WAIT = Duration.ofSeconds(1);
     /** {@link #close} waits at most twice this long: with the detection of a lost rank, less than 12 s in all. */
@@ -102,7 +106,11 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     }
 
     private SaveResult write(long iteration, TrainingState state) {
-        SaveResult result = writer.write(iteration, snapshot.pieces(), description(state));
+        List<TensorSlice> pieces = snapshot.pieces();
+        if (writer.rank() == 0 && isFull(pieces)) {
+            makeRoom(iteration, state);
+        }
+        SaveResult result = writer.write(iteration, pieces, description(state));
         boolean canceled = Thread.currentThread().isInterrupted(); // by close(): the run ends and reports the reason
         if (writer.rank() == 0 && !canceled) {
             switch (result) {
@@ -114,16 +122,40 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         return result;
     }
 
+    /** Whether the disk has no room for the shards of all ranks, which are of about equal size. */
+    private boolean isFull(List<TensorSlice> pieces) {
+        long needed = pieces.stream().mapToLong(TensorSlice::bytes).sum() * writer.ranks() + MARGIN_BYTES;
+        return Files.isDirectory(writer.directory()) && writer.directory().toFile().getUsableSpace() < needed;
+    }
+
+    @Override
+    public boolean makeRoom(long iteration, TrainingState state) {
+        if (writer.rank() > 0) {
+            return false;
+        }
+        List<String> deleted = new CheckpointRetention(options().keep()).makeRoom(writer.directory(),
+            kept(iteration, state), log::warn);
+        if (!deleted.isEmpty()) {
+            log.info("The disk is full: deleted " + String.join(", ", deleted) + " to save checkpoint-" + iteration);
+        }
+        return !deleted.isEmpty();
+    }
+
     private void retain(long iteration, TrainingState state) {
+        if (state.best() != null && state.best().iteration() == iteration) {
+            best = OptionalLong.of(iteration);
+        }
+        new CheckpointRetention(options().keep()).apply(writer.directory(), kept(iteration, state), log::warn);
+    }
+
+    /** Iterations whose checkpoints are kept whatever their age. */
+    private Set<Long> kept(long iteration, TrainingState state) {
         Set<Long> kept = new HashSet<>(Set.of(iteration));
         if (state.best() != null) {
             kept.add(state.best().iteration()); // an earlier process of the run may have written it
-            if (state.best().iteration() == iteration) {
-                best = OptionalLong.of(iteration);
-            }
         }
         best.ifPresent(kept::add); // a later, better state may have failed to save
-        new CheckpointRetention(options().keep()).apply(writer.directory(), kept, log::warn);
+        return kept;
     }
 
     @Override

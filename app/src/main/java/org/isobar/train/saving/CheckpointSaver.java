@@ -31,6 +31,11 @@ public interface CheckpointSaver extends AutoCloseable {
         }
 
         @Override
+        public boolean makeRoom(long iteration, TrainingState state) {
+            return false;
+        }
+
+        @Override
         public SaveResult saveForReplay(long iteration, TrainingState state) {
             return new SaveResult.Failed("no checkpoint for a replay, because the run saves no checkpoints");
         }
@@ -58,6 +63,12 @@ public interface CheckpointSaver extends AutoCloseable {
 
     /** Waits until this rank has written its share of the last checkpoint; returns the reason if that failed. */
     Optional<String> await();
+
+    /**
+     * Makes room for a checkpoint that could not be saved: deletes the old ones that would be deleted if it were saved.
+     * Returns whether any were deleted; false on ranks other than 0.
+     */
+    boolean makeRoom(long iteration, TrainingState state);
 
     /**
      * Saves the state before a step that failed, in a separate directory, so that the step can be replayed. Returns

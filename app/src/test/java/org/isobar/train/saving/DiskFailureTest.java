@@ -1,6 +1,7 @@
 package org.isobar.train.saving;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -47,11 +48,14 @@ class DiskFailureTest {
         return "mount -t tmpfs -o size=" + size + " tmpfs \"$0\"";
     }
 
-    /** Fails unless only the second checkpoint could not be written. */
-    private void assertOneLost(LimitedDiskRun ended) {
+    /** Fails unless only the second checkpoint could not be written, with {@code also} as further warnings. */
+    private void assertOneLost(LimitedDiskRun ended, String... also) {
         assertEquals(0, ended.code(), ended.screen());
         List<String> warnings = ended.lines("WARNING").stream().filter(line -> line.contains("checkpoint")).toList();
-        assertEquals(1, warnings.size(), ended.screen());
+        assertEquals(1 + also.length, warnings.size(), ended.screen());
+        for (int i = 0; i < also.length; i++) {
+            assertTrue(warnings.get(1 + i).contains(also[i]), warnings.get(1 + i));
+        }
         assertTrue(warnings.getFirst().contains("checkpoint " + checkpoints + "/checkpoint-24 was not saved: ")
             && warnings.getFirst().contains("No space left on device"), warnings.getFirst());
         assertEquals(List.of(), ended.lines("ERROR"));
@@ -75,12 +79,36 @@ class DiskFailureTest {
     /** The free space suffices for log and events but not for a checkpoint. The failed attempt frees its space. */
     @Test
     void diskOfTheLogIsNearlyFull() throws Exception {
-        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS, "keep=3");
         assertOneLost(ended);
         assertTrue(ended.screen().endsWith(LimitedDiskRun.FILES_AT_WARNING + "[checkpoint-0, checkpoint-12]\n"),
             ended.screen());
         CheckpointAssertions.assertIntact(copied("checkpoints/checkpoint-36"));
         assertTrue(Files.readString(copied("out.log")).contains(" was not saved: "));
+    }
+
+    /** Old checkpoints that the new one replaces are deleted before it is written if the disk has no room for both. */
+    @Test
+    void oldCheckpointsMakeRoom() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
+        assertEquals(0, ended.code(), ended.screen());
+        assertTrue(ended.screen().contains("The disk is full: deleted checkpoint-0 to save checkpoint-24"),
+            ended.screen());
+        assertTrue(ended.screen().contains("The disk is full: deleted checkpoint-12 to save checkpoint-36"),
+            ended.screen());
+        assertFalse(ended.screen().contains("was not saved"), ended.screen());
+        for (String name : List.of("checkpoint-24", "checkpoint-36")) {
+            CheckpointAssertions.assertIntact(copied("checkpoints/" + name));
+        }
+        assertTrue(Files.exists(copied("model.safetensors")));
+    }
+
+    @Test
+    void withoutRoomForTheLastCheckpointTheWeightsAreSaved() throws Exception {
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, "num_iters=24", "keep=4");
+        assertOneLost(ended, "The last checkpoint is missing: the trained weights alone are in "
+            + run.resolve("model.safetensors"));
+        assertTrue(Files.exists(copied("model.safetensors")));
     }
 
     /** If log or events cannot be written, the run ends with one error, and saved checkpoints stay. */

@@ -134,6 +134,10 @@ class FailingSavesTest {
             for (String name : DirectoryTree.names(checkpoints)) {
                 CheckpointAssertions.assertIntact(checkpoints.resolve(name)); // no temporary files
             }
+            Path weights = job.directory().resolve("model.safetensors");
+            assertEquals(!mended, Files.exists(weights), job.screens());
+            assertEquals(!mended, job.shown(0).contains("; the trained weights alone are in " + weights),
+                job.screens());
             assertEquals(mended, job.shown(0).contains("go on with --resume=auto"), job.screens());
         }
     }
