@@ -25,6 +25,7 @@ import org.isobar.os.FileFault;
  * isobar-VERSION-PLATFORM/
  *   isobar  submit_pm*.sh  export_DDP_vars.sh  app/jvm.options  config/  bench/  docs/    as in the source tree
  *   isobar.jar  lib/    the program and its libraries
+ *   native/             native libraries, unpacked from the jars of lib
  *   runtime/            a Java runtime
  * </pre>
  *
@@ -110,11 +111,11 @@ public record Bundle(Path home, Path jar, String name) {
     public void assemble(Path directory) throws IOException {
         Files.createDirectory(directory);
         JavaRuntime.link(directory.resolve("runtime"));
-        StoredJar.copy(jar, directory.resolve(jar.getFileName()));
+        StoredJar.copyProgram(jar, directory.resolve(jar.getFileName()));
         for (String library : attribute(jar, Attributes.Name.CLASS_PATH).split(" +")) {
             Path copy = directory.resolve(library);
             Files.createDirectories(copy.getParent());
-            StoredJar.copy(jar.resolveSibling(library), copy);
+            StoredJar.copyLibrary(jar.resolveSibling(library), copy, directory.resolve(StoredJar.NATIVE));
         }
         for (Map.Entry<String, String> files : FILES.entrySet()) {
             Path from = home.resolve(files.getKey());

@@ -60,7 +60,7 @@ class BundleCommandTest {
         assertTrue(Files.size(archive) < LIMIT, () -> archive.toFile().length() + " bytes");
         List<String> files = names(node.bundle());
         assertTrue(files.containsAll(List.of("README.md", "app", "bench", "config", "docs", "export_DDP_vars.sh",
-            "isobar", "isobar.jar", "lib", "runtime", "submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh")),
+            "isobar", "isobar.jar", "lib", "native", "runtime", "submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh")),
             files::toString);
     }
 
@@ -72,6 +72,18 @@ class BundleCommandTest {
     @Test
     void trainsAsTheBuildDoes() throws Exception {
         assertEquals(losses, train("one", "train").losses());
+    }
+
+    /** Native libraries are loaded from the bundle; no user needs a copy. */
+    @Test
+    void unpacksNoLibraries() throws Exception {
+        String said = node.isobar(Map.of(), "doctor").said();
+        Path natives = node.bundle().toRealPath().resolve("native");
+        assertTrue(said.contains("\nNative libraries  in " + natives + "\n"), said);
+        assertTrue(said.contains("\nCPU training:     yes.\n"), said);
+        try (Stream<Path> files = Files.walk(node.directory().resolve("home"))) {
+            assertEquals(List.of(), files.filter(Files::isRegularFile).toList());
+        }
     }
 
     @Test

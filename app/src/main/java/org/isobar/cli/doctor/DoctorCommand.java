@@ -1,5 +1,7 @@
 package org.isobar.cli.doctor;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -89,8 +91,12 @@ public final class DoctorCommand implements Callable<Integer> {
             + FactTable.gibibytes(HostMachine.availableMemory()) + " of it available");
     }
 
-    /** The directory in which native libraries are unpacked. */
+    /** The directory of a bundle's native libraries, or the one in which they are unpacked. */
     private String nativeCache() {
+        Path unpacked = context.home().resolve("native");
+        if (Files.isDirectory(unpacked)) {
+            return "in " + unpacked;
+        }
         try {
             return CacheDirectory.open(context.environment(), "native").map(directory -> "unpacked in " + directory
                 + ", which only you can write").orElse("unpacked in a temporary directory at each start, because no "
