@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.regex.Matcher;
@@ -14,6 +13,7 @@ import java.util.stream.Collectors;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
@@ -27,6 +27,7 @@ import org.isobar.tensor.Shape;
  */
 public record NpyFile(DType dtype, Shape shape, double[] values) {
     private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
+    private static final int MAX_BYTES = 1 << 30;
     private static final int HEADER_ALIGNMENT = 64;
     private static final Pattern DESCR = Pattern.compile("'descr'\\s*:\\s*'([^']*)'");
     private static final Pattern FORTRAN = Pattern.compile("'fortran_order'\\s*:\\s*(True|False)");
@@ -46,7 +47,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     public static NpyFile read(Path path) {
         byte[] bytes;
         try {
-            bytes = Files.readAllBytes(path);
+            bytes = RegularFile.read(path, MAX_BYTES);
         } catch (IOException failure) {
             throw FileFault.unreadable("array file " + path, failure);
         }

@@ -80,4 +80,10 @@ class NpyFileTest {
         String message = assertThrows(UserException.class, () -> NpyFile.read(path)).getMessage();
         assertTrue(message.contains(path.toString()) && message.contains(reason), message);
     }
+
+    @Test
+    void refusesADevice() {
+        assertTrue(assertThrows(UserException.class, () -> NpyFile.read(Path.of("/dev/zero"))).getMessage()
+            .contains("It is a pipe or a device, not a regular file"));
+    }
 }
