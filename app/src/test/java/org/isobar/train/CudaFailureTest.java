@@ -90,7 +90,7 @@ class CudaFailureTest {
 
     @Test
     void tooLargeBatchIsRefusedAndTheProposalFits() throws Exception {
-        SingleProcessRun refused = train(SMALL, "--local_batch_size=96").ended(2);
+        SingleProcessRun refused = train(SMALL, "--local_batch_size=960").ended(2);
         Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
             + "activations, .* temporaries, .* workspace, .* batches, .* the program\\) and (\\S+) GB are free; "
             + "it fits with --local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+); "

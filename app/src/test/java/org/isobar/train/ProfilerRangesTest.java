@@ -63,7 +63,7 @@ class ProfilerRangesTest {
     private static void train(RunConfig config, Device device) {
         MemoryPlan plan = MemoryPlan.of(config.model(), 2);
         DatasetConfig four = new DatasetConfig(config.data().trainPath(), config.data().globalMeansPath(),
-            config.data().globalStdsPath(), 32, 64, 3, 3, 1, OptionalLong.of(4));
+            config.data().globalStdsPath(), 16, 32, 3, 3, 1, OptionalLong.of(4));
         DistributedSampler sampler = new DistributedSampler(4, 2, 1, 0, true, 1);
         try (Era5Dataset dataset = Era5Dataset.open(four);
             DataLoader training = new DataLoader(device, dataset, sampler, 0);

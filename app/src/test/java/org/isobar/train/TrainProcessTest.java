@@ -100,7 +100,7 @@ class TrainProcessTest {
     /** A limit on the size of files interrupts a write like a full disk. */
     @Test
     void interruptedWriteLeavesCompleteEvents() throws Exception {
-        List<String> limited = new ArrayList<>(List.of("bash", "-c", "ulimit -f 48; exec \"$@\"", "bash"));
+        List<String> limited = new ArrayList<>(List.of("bash", "-c", "ulimit -f 16; exec \"$@\"", "bash"));
         limited.addAll(train("--num_iters=12"));
         Result result = finish(start(limited));
         assertEquals(2, result.code, result.err);
@@ -124,7 +124,8 @@ class TrainProcessTest {
 
     private List<String> train(String... options) {
         return program(Stream.concat(Stream.of("train", "--config=tiny", "--data_dir=" + data, "--expdir=" + logs),
-            Stream.of(options)).toArray(String[]::new));
+            Stream.concat(TinyRun.SMALLER.stream().map(setting -> "--set=" + setting), Stream.of(options)))
+            .toArray(String[]::new));
     }
 
     private static List<String> program(String... arguments) {

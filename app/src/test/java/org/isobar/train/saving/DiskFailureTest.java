@@ -79,7 +79,7 @@ class DiskFailureTest {
     /** The free space suffices for log and events but not for a checkpoint. The failed attempt frees its space. */
     @Test
     void diskOfTheLogIsNearlyFull() throws Exception {
-        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS, "keep=3");
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 350_000, THREE_EPOCHS, "keep=3");
         assertOneLost(ended);
         assertTrue(ended.screen().endsWith(LimitedDiskRun.FILES_AT_WARNING + "[checkpoint-0, checkpoint-12]\n"),
             ended.screen());
@@ -90,7 +90,7 @@ class DiskFailureTest {
     /** Old checkpoints that the new one replaces are deleted before it is written if the disk has no room for both. */
     @Test
     void oldCheckpointsMakeRoom() throws Exception {
-        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, THREE_EPOCHS);
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 350_000, THREE_EPOCHS);
         assertEquals(0, ended.code(), ended.screen());
         assertTrue(ended.screen().contains("The disk is full: deleted checkpoint-0 to save checkpoint-24"),
             ended.screen());
