@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -105,13 +106,11 @@ class RehearsalTest {
 
     /** Runs a rehearsal whose launcher runs a shell command for {@code isobar verify}; returns its output. */
     private static String rehearse(Path directory, String verify) throws Exception {
-        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
         Path launcher = Files.writeString(directory.resolve("isobar"), """
             #!/bin/bash
             if [ "$1" = verify ]; then %s; fi
-            exec '%s' '@%s' -ea -XX:TieredStopAtLevel=1 -Disobar.home='%s' -cp '%s' org.isobar.cli.Main "$@"
-            """.formatted(verify, java, Path.of("jvm.options").toAbsolutePath(), Path.of("..").toAbsolutePath(),
-            System.getProperty("java.class.path")));
+            exec '%s' "$@"
+            """.formatted(verify, String.join("' '", ChildJava.command("org.isobar.cli.Main"))));
         Files.setPosixFilePermissions(launcher, PosixFilePermissions.fromString("rwx------"));
         Path screen = directory.resolve("screen");
         ProcessBuilder builder = new ProcessBuilder(Path.of("..", "bench", "gpu.sh").toAbsolutePath().toString(),

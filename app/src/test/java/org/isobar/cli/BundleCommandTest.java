@@ -14,6 +14,8 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import org.isobar.cli.job.JavaCommand;
+import org.isobar.os.ChildJava;
+import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -29,6 +31,9 @@ class BundleCommandTest {
     private static final Path JAR = Path.of("target", "isobar.jar").toAbsolutePath(); // process-classes makes it
     private static final long LIMIT = 60_000_000;
     private static final double TOLERANCE = 1e-5; // of losses between layouts, relative
+    private static final Map<String, String> QUICK = Map.of("JDK_JAVA_OPTIONS", ChildJava.QUICK_COMPILER);
+    private static final List<String> MODEL = Stream.concat(Stream.of("--config=tiny"),
+        TinyRun.SMALLER.stream().map(setting -> "--set=" + setting.replace(" ", ""))).toList();
 
     @TempDir
     private static Path directory;
@@ -43,8 +48,7 @@ class BundleCommandTest {
         Files.createDirectories(archive.getParent());
         Files.writeString(archive, "an older one");
         try (ExecutorService beside = Executors.newSingleThreadExecutor()) {
-            Future<List<String>> trained = beside.submit(() -> build("train", "--config=tiny",
-                "--data_dir=" + directory.resolve("data"), "--expdir=" + directory.resolve("build")).losses());
+            Future<List<String>> trained = beside.submit(() -> build(train("build", "train")).losses());
             BareNode.Result made = build("bundle", "--output=" + archive);
             assertEquals(0, made.code(), made.said());
             assertTrue(made.said().contains("Wrote " + archive), made.said());
@@ -71,7 +75,7 @@ class BundleCommandTest {
 
     @Test
     void trainsAsTheBuildDoes() throws Exception {
-        assertEquals(losses, train("one", "train").losses());
+        assertEquals(losses, node.isobar(QUICK, train("one", "train")).losses());
     }
 
     /** Native libraries are loaded from the bundle; no user needs a copy. */
@@ -88,7 +92,8 @@ class BundleCommandTest {
 
     @Test
     void launchStartsItsOwnJava() throws Exception {
-        assertClose(train("two", "launch", "--nproc_per_node=2", "train", "--tensor_parallel=2").losses());
+        assertClose(node.isobar(QUICK, train("two", "launch", "--nproc_per_node=2", "train", "--tensor_parallel=2"))
+            .losses());
     }
 
     @Test
@@ -98,7 +103,8 @@ class BundleCommandTest {
         try (SlurmCluster slurm = SlurmCluster.start(1, directory.resolve("slurm"), node.bundle())) {
             SlurmCluster.Job job = slurm.submit(Map.of("LOGDIR", directory.resolve("jobs").toString(),
                 "DATADIR", directory.resolve("data").toString(), "JAVA_HOME", "/nowhere"),
-                List.of("--nodes=1", "--ntasks-per-node=2", "submit_pm_mp.sh", "--config=tiny", "--tensor_parallel=2"));
+                Stream.concat(Stream.of("--nodes=1", "--ntasks-per-node=2", "submit_pm_mp.sh", "--tensor_parallel=2"),
+                    MODEL.stream()).toList());
             assertEquals("COMPLETED 0", job.end(), job::output);
             assertClose(new BareNode.Result(0, job.output()).losses());
         }
@@ -125,7 +131,7 @@ class BundleCommandTest {
     /** Runs the build as the launcher does. */
     private static BareNode.Result build(String... arguments) throws Exception {
         List<String> command = Stream.concat(Stream.of(JavaCommand.command(Main.class).getFirst(),
-            "@" + Path.of("jvm.options").toAbsolutePath(), "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar",
+            "@" + Path.of("jvm.options").toAbsolutePath(), ChildJava.QUICK_COMPILER, "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar",
             JAR.toString()), Stream.of(arguments)).toList();
         ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile());
         builder.environment().keySet().removeIf(name -> name.matches("(SLURM|ISOBAR)_.*|LOGDIR|DATADIR|WORLD_SIZE"));
@@ -133,10 +139,10 @@ class BundleCommandTest {
         return BareNode.run(builder);
     }
 
-    /** Runs a command on the bare node with the options of a training run. */
-    private static BareNode.Result train(String name, String... command) throws Exception {
-        return node.isobar(Map.of(), Stream.concat(Stream.of(command), Stream.of("--config=tiny",
-            "--data_dir=" + directory.resolve("data"), "--expdir=" + directory.resolve(name))).toArray(String[]::new));
+    /** A command with the options of a training run. */
+    private static String[] train(String name, String... command) {
+        return Stream.of(Stream.of(command), MODEL.stream(), Stream.of("--data_dir=" + directory.resolve("data"),
+            "--expdir=" + directory.resolve(name))).flatMap(all -> all).toArray(String[]::new);
     }
 
     /** Unpacks the archive; returns the one directory in it. */

@@ -14,7 +14,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-import org.isobar.cli.job.JavaCommand;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -37,7 +37,6 @@ class SlurmTest {
     private static final Pattern LOSS = Pattern.compile("Avg (train|val) loss=(\\S+)");
     private static final String UNDER_WAY = "Memory usage after forward pass"; // an epoch, by two steps
     private static final String REQUEUED = "is requeued to go on from it.";
-    private static final String SOON_OVER = "-XX:TieredStopAtLevel=1"; // compiling well would take longer than the run
     private static final double TOLERANCE = 1e-5; // of losses after a dozen steps, relative
 
     @TempDir
@@ -52,15 +51,17 @@ class SlurmTest {
         SlurmCluster.assumePossible();
         house = Files.createDirectories(directory.resolve("a house"));
         Files.createDirectory(house.resolve("config"));
-        Files.copy(Path.of("..", "config", "ViT.yaml"), house.resolve("config/ViT.yaml"));
+        Files.writeString(house.resolve("config/ViT.yaml"), Files.readString(Path.of("..", "config", "ViT.yaml"))
+            .replace("embed_dim: 48", "embed_dim: 32").replace("img_size: [32, 64]", "img_size: [16, 32]")); // tiny
         for (String script : SCRIPTS) {
             Files.copy(Path.of("..", script), house.resolve(script));
         }
+        List<String> java = ChildJava.command(Main.class.getName(), "-Xmx512m", "-Disobar.home=" + house);
+        java.remove(ChildJava.QUICK_COMPILER); // $JAVA_FLAGS has it, or the job is long
         Path launcher = Files.writeString(house.resolve("isobar"), """
             #!/bin/sh
-            exec "%s" "@%s" -Xmx512m $JAVA_FLAGS "-Disobar.home=%s" -cp "%s" %s "$@"
-            """.formatted(JavaCommand.command(Main.class).getFirst(), Path.of("jvm.options").toAbsolutePath(), house,
-                System.getProperty("java.class.path"), Main.class.getName()));
+            exec "%s" $JAVA_FLAGS "%s" "$@"
+            """.formatted(java.getFirst(), String.join("\" \"", java.subList(1, java.size()))));
         assertTrue(launcher.toFile().setExecutable(true));
         cluster = SlurmCluster.start(4, directory.resolve("four"), house);
         losses = losses(train("one", "-n 1 -t 20 ./submit_pm.sh --config=tiny --device=cpu"));
@@ -97,7 +98,7 @@ class SlurmTest {
     @Test
     void tasksTakeAGpuEach() throws Exception {
         SlurmCluster.Job job = cluster.submit(
-            Map.of("LOGDIR", "logs/gpus", "ISOBAR_SIM_GPUS", "2", "JAVA_FLAGS", SOON_OVER),
+            Map.of("LOGDIR", "logs/gpus", "ISOBAR_SIM_GPUS", "2", "JAVA_FLAGS", ChildJava.QUICK_COMPILER),
             List.of("--nodes", "1", "--ntasks-per-node", "2", "submit_pm_mp.sh", "--config=tiny", "--device=cuda",
                 "--comm_backend=nccl", "--tensor_parallel=2"));
         String output = output(job, "gpus");
@@ -209,7 +210,7 @@ class SlurmTest {
     }
 
     private static SlurmCluster.Job submit(String name, String arguments) throws Exception {
-        return cluster.submit(Map.of("LOGDIR", "logs/" + name, "JAVA_FLAGS", SOON_OVER),
+        return cluster.submit(Map.of("LOGDIR", "logs/" + name, "JAVA_FLAGS", ChildJava.QUICK_COMPILER),
             List.of(arguments.split(" +")));
     }
 

@@ -29,6 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Execution(ExecutionMode.CONCURRENT)
 class CudaFailureTest {
     /** Too small for batches of 96 in single precision: the driver takes 512 MiB, 128 MiB are left for kernels. */
+    private static final String WIDE = "--set=embed_dim=64"; // fewer samples fill the memory than the data set has
     private static final Map<String, String> SMALL = Map.of("ISOBAR_SIM_MEMORY", "675M");
 
     @TempDir
@@ -90,7 +91,7 @@ class CudaFailureTest {
 
     @Test
     void tooLargeBatchIsRefusedAndTheProposalFits() throws Exception {
-        SingleProcessRun refused = train(SMALL, "--local_batch_size=960").ended(2);
+        SingleProcessRun refused = train(SMALL, WIDE, "--local_batch_size=960").ended(2);
         Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
             + "activations, .* temporaries, .* workspace, .* batches, .* the program\\) and (\\S+) GB are free; "
             + "it fits with --local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+); "
@@ -116,7 +117,7 @@ class CudaFailureTest {
     }
 
     private static String[] twoSteps(int batch, String mode) {
-        return new String[] {"--local_batch_size=" + batch, "--amp_mode=" + mode, "--num_iters=2",
+        return new String[] {WIDE, "--local_batch_size=" + batch, "--amp_mode=" + mode, "--num_iters=2",
             "--set=limit_nsamples=" + batch, "--set=limit_nsamples_val=" + batch};
     }
 

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import org.isobar.os.ChildJava;
 import org.isobar.telemetry.EventFile;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -129,10 +130,7 @@ class TrainProcessTest {
     }
 
     private static List<String> program(String... arguments) {
-        Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-        return Stream.concat(Stream.of(java.toString(), "@" + Path.of("jvm.options").toAbsolutePath(),
-            "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-cp", System.getProperty("java.class.path"),
-            "org.isobar.cli.Main"), Stream.of(arguments)).toList();
+        return Stream.concat(ChildJava.command("org.isobar.cli.Main").stream(), Stream.of(arguments)).toList();
     }
 
     private Process start(List<String> command) throws IOException {

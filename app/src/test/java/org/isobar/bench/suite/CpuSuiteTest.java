@@ -17,6 +17,7 @@ import java.util.Optional;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import org.isobar.fault.UserException;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,11 +31,7 @@ class CpuSuiteTest {
     @Test
     @Tag("slow")
     void rehearsalRunsEverythingWithoutTimes() throws IOException {
-        List<String> isobar = List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-            "@" + Path.of("jvm.options").toAbsolutePath(), "-ea", "-XX:TieredStopAtLevel=1",
-            "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-cp", System.getProperty("java.class.path"),
-            "org.isobar.cli.Main");
-        CpuSuite suite = suite(isobar, EnumSet.allOf(SuiteSection.class));
+        CpuSuite suite = suite(ChildJava.command("org.isobar.cli.Main"), EnumSet.allOf(SuiteSection.class));
         assertEquals(0, suite.run(Map.of("why", "a test")));
         String page = Files.readString(directory.resolve("report.md"));
         for (String part : List.of("ceilings-isobar-large", "trace-startup-1", "loader-isobar-1", "growth-middle",

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.cli.Main;
 import org.isobar.cli.job.JavaCommand;
+import org.isobar.os.ChildJava;
 import org.isobar.os.NativeCache;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -138,11 +139,8 @@ class DoctorCommandTest {
 
     /** Output of the doctor, who always ends well. */
     private String run() throws Exception {
-        List<String> command =
-            new ArrayList<>(List.of(JavaCommand.command(Main.class).getFirst(), "@jvm.options", "-ea",
-            "-Xmx256m", "-XX:TieredStopAtLevel=1"));
-        command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName(), "doctor"));
+        List<String> command = ChildJava.command(Main.class.getName(), options.toArray(String[]::new));
+        command.add("doctor");
         Path output = directory.resolve("output");
         ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(output.toFile())
             .redirectError(directory.resolve("errors").toFile());

@@ -16,6 +16,7 @@ import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -70,9 +71,7 @@ class LaunchCommandTest {
 
     /** What the program prints, which is to end well. */
     private List<String> run(String... arguments) throws Exception {
-        List<String> command = new ArrayList<>(JavaCommand.command(Main.class));
-        command.addAll(command.size() - 1, List.of("-XX:TieredStopAtLevel=1",
-            "-Disobar.home=" + Path.of("..").toAbsolutePath()));
+        List<String> command = ChildJava.command(Main.class.getName());
         command.addAll(List.of(arguments));
         Process program = new ProcessBuilder(command).directory(directory.toFile()).redirectErrorStream(true).start();
         List<String> lines = new String(program.getInputStream().readAllBytes()).lines().toList();

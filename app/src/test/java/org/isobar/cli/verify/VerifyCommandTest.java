@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.isobar.backend.host.FreePorts;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -100,9 +101,8 @@ class VerifyCommandTest {
     }
 
     private void start(int rank, int worldSize, int port, String... options) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-            Path.of(System.getProperty("java.home"), "bin", "java").toString(), "@jvm.options", "-ea", "-Xmx256m",
-            "-cp", System.getProperty("java.class.path"), Main.class.getName(), "verify", "--threads=1"));
+        List<String> command = ChildJava.command(Main.class.getName(), "-Xmx256m");
+        command.addAll(List.of("verify", "--threads=1"));
         command.addAll(List.of(options));
         ProcessBuilder builder = new ProcessBuilder(command).redirectInput(new File("/dev/null"))
             .redirectOutput(file("out", rank).toFile()).redirectError(file("err", rank).toFile());

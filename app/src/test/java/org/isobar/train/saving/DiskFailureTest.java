@@ -105,7 +105,7 @@ class DiskFailureTest {
 
     @Test
     void withoutRoomForTheLastCheckpointTheWeightsAreSaved() throws Exception {
-        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 700_000, "num_iters=24", "keep=4");
+        LimitedDiskRun ended = LimitedDiskRun.run(tmpfs("8m"), logs, data, logs, 350_000, "num_iters=24", "keep=4");
         assertOneLost(ended, "The last checkpoint is missing: the trained weights alone are in "
             + run.resolve("model.safetensors"));
         assertTrue(Files.exists(copied("model.safetensors")));

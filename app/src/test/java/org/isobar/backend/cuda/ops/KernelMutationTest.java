@@ -20,6 +20,7 @@ import org.isobar.backend.cuda.kernels.KernelSource;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -111,10 +112,7 @@ class KernelMutationTest {
     }
 
     private static int run(Mutation mutation, Path log) throws Exception {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        List<String> command = new ArrayList<>(List.of(java, "@" + Path.of("jvm.options").toAbsolutePath(), "-Xmx512m",
-            "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-            MutatedContract.class.getName()));
+        List<String> command = ChildJava.command(MutatedContract.class.getName(), "-Xmx512m");
         command.addAll(mutation.arguments());
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
         try {
