@@ -131,8 +131,8 @@ class BundleCommandTest {
     /** Runs the build as the launcher does. */
     private static BareNode.Result build(String... arguments) throws Exception {
         List<String> command = Stream.concat(Stream.of(JavaCommand.command(Main.class).getFirst(),
-            "@" + Path.of("jvm.options").toAbsolutePath(), ChildJava.QUICK_COMPILER, "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar",
-            JAR.toString()), Stream.of(arguments)).toList();
+            "@" + Path.of("jvm.options").toAbsolutePath(), ChildJava.QUICK_COMPILER,
+            "-Disobar.home=" + Path.of("..").toAbsolutePath(), "-jar", JAR.toString()), Stream.of(arguments)).toList();
         ProcessBuilder builder = new ProcessBuilder(command).directory(directory.toFile());
         builder.environment().keySet().removeIf(name -> name.matches("(SLURM|ISOBAR)_.*|LOGDIR|DATADIR|WORLD_SIZE"));
         builder.environment().put("ISOBAR_THREADS", "1");

@@ -17,7 +17,6 @@ import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.cli.Main;
-import org.isobar.cli.job.JavaCommand;
 import org.isobar.os.ChildJava;
 import org.isobar.os.NativeCache;
 import org.junit.jupiter.api.BeforeEach;

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
+import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -198,7 +199,7 @@ class LocalJobTest {
 
     /** A rank that works for ever. */
     private List<String> rank() {
-        List<String> command = new ArrayList<>(JavaCommand.command(LocalJobProgram.Rank.class));
+        List<String> command = ChildJava.command(LocalJobProgram.Rank.class.getName());
         command.add(directory.resolve("pid").toString());
         return command;
     }
@@ -218,8 +219,7 @@ class LocalJobTest {
     private static List<String> command(int ranks, int report, int save, List<String> rank) {
         // This process's children may have been born with these signals ignored.
         List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
-        command.addAll(JavaCommand.command(LocalJobProgram.class));
-        command.add(command.size() - 1, "-XX:TieredStopAtLevel=1");
+        command.addAll(ChildJava.command(LocalJobProgram.class.getName()));
         command.addAll(List.of(String.valueOf(ranks), String.valueOf(report), String.valueOf(save)));
         command.addAll(rank);
         return command;
