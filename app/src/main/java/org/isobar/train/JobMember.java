@@ -3,7 +3,6 @@ package org.isobar.train;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
 
 import org.isobar.backend.Backend;
@@ -20,6 +19,7 @@ import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.Rendezvous;
 import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
+import org.isobar.os.ProgramVersion;
 
 /**
  * One process of a job: connects to the other processes, runs with them, and reports its failures to them.
@@ -64,8 +64,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
         all.put("device type", Backend.of(device) == Backend.CPU ? "CPU" : "GPU");
         all.put("comm_backend", carrier.name().toLowerCase(Locale.ROOT));
         all.put("process grid", grid.toString());
-        all.put("version", Optional.ofNullable(JobMember.class.getPackage().getImplementationVersion())
-            .orElse("not packaged"));
+        all.put("version", ProgramVersion.text());
         return all;
     }
 }

@@ -24,10 +24,10 @@ import org.isobar.bench.suite.SuiteSetup;
 import org.isobar.bench.suite.SuiteSize;
 import org.isobar.cli.job.JavaCommand;
 import org.isobar.cli.options.ProgramContext;
-import org.isobar.cli.options.Version;
 import org.isobar.device.Device;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
+import org.isobar.os.ProgramVersion;
 import org.isobar.tensor.DType;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -114,7 +114,7 @@ final class BenchCpuCommand implements Callable<Integer> {
         List<String> line = new ArrayList<>(List.of("./isobar"));
         line.addAll(spec.root().commandLine().getParseResult().originalArgs());
         facts.put("command", "`" + String.join(" ", line) + "`");
-        facts.put("Isobar", Version.ofProgram());
+        facts.put("Isobar", ProgramVersion.text());
         return facts;
     }
 }

@@ -128,7 +128,8 @@ public final class MemoryCheck {
         try {
             plan = run.plan();
             parts = parts(run, plan);
-        } catch (ArithmeticException | DeviceArena.FullException beyond) { // the dry run counts bytes in 64 bits
+        } catch (ArithmeticException | DeviceArena.FullException beyond) {
+            requireOverflow(beyond);
             throw new OutOfDeviceMemoryException("this run needs more memory than any machine has; lower "
                 + "local_batch_size, embed_dim or depth, or raise patch_size");
         }
@@ -203,7 +204,15 @@ public final class MemoryCheck {
         try {
             return sum(parts(candidate, candidate.plan())) <= available;
         } catch (ArithmeticException | DeviceArena.FullException beyond) {
+            requireOverflow(beyond);
             return false;
+        }
+    }
+
+    /** Throws what is no overflow of the dry run, which counts bytes with {@link Math#multiplyExact(long, long)}. */
+    private static void requireOverflow(RuntimeException failure) {
+        if (failure instanceof ArithmeticException && !failure.getMessage().endsWith(" overflow")) {
+            throw failure;
         }
     }
 }

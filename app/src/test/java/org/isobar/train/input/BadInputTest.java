@@ -86,7 +86,7 @@ class BadInputTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         no_fields.h5 | has no data set 'fields' (it has:       | under that name
-        group.h5     | has no data set 'fields'                | under that name
+        group.h5     | 'fields' is a group                     | under that name
         rank3.h5     | expected [time, channel, latitude, lon  | Reshape it
         half.h5      | of 2 bytes, expected 32- or 64-bit      | Convert it to float32
         integers.h5  | expected 32- or 64-bit floating-point   | Convert it to float32
