@@ -38,7 +38,7 @@ class ArchitectureTest {
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.synthetic",
-        "metrics",
+        "metrics", "scores",
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "train.step",
         "train.memory", "train.input",
         "train.saving", "train.diagnosis", "train", "verify.reference", "verify.contract", "verify.layout", "verify",
@@ -152,6 +152,12 @@ class ArchitectureTest {
     void jhdfIsSeenByOneClassAlone() {
         check(noClasses().that().haveNameNotMatching("org\\.isobar\\.data\\.Era5File(\\$.*)?")
             .should().dependOnClassesThat().resideInAPackage("io.jhdf.."));
+    }
+
+    @Test
+    void theTransformIsSeenByOneClassAlone() {
+        check(noClasses().that().doNotHaveFullyQualifiedName(ROOT + "scores.ZonalSpectrum")
+            .should().dependOnClassesThat().resideInAPackage("org.jtransforms.."));
     }
 
     /** If the class files could not be read, every rule above would hold. */

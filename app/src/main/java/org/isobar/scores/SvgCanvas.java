@@ -1,0 +1,105 @@
+package org.isobar.scores;
+
+import java.util.Locale;
+
+/**
+ * An SVG 1.1 picture that is drawn from the upper left corner, in pixels. Text and axes are grey, which is visible on
+ * white and on black.
+ */
+final class SvgCanvas {
+    /** Colour of text and axes. */
+    static final String INK = "#808080";
+
+    private static final double TICK = 5;
+
+    private final StringBuilder elements = new StringBuilder();
+
+    /** Horizontal position of a text relative to its anchor. */
+    enum Anchor { START, MIDDLE, END }
+
+    /** Draws a straight line. */
+    void line(double x1, double y1, double x2, double y2, String color) {
+        add("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>%n", x1, y1, x2, y2, color);
+    }
+
+    /** Draws two axes with labelled ticks. */
+    void axes(PlotAxis x, PlotAxis y) {
+        line(x.origin(), y.origin(), x.origin() + x.length(), y.origin(), INK);
+        line(x.origin(), y.origin(), x.origin(), y.origin() + y.length(), INK);
+        for (double tick : x.ticks()) {
+            line(x.at(tick), y.origin(), x.at(tick), y.origin() + TICK, INK);
+            text(x.at(tick), y.origin() + TICK + 14, Anchor.MIDDLE, PlotAxis.label(tick));
+        }
+        for (double tick : y.ticks()) {
+            line(x.origin() - TICK, y.at(tick), x.origin(), y.at(tick), INK);
+            text(x.origin() - TICK - 3, y.at(tick) + 4, Anchor.END, PlotAxis.label(tick));
+        }
+    }
+
+    /** Draws connected lines through points; points that are not finite interrupt them. */
+    void polyline(double[] x, double[] y, String color) {
+        StringBuilder path = new StringBuilder();
+        boolean pen = false;
+        for (int i = 0; i < x.length; i++) {
+            boolean finite = Double.isFinite(y[i]);
+            if (finite) {
+                path.append(format("%s%.1f,%.1f", pen ? " L" : " M", x[i], y[i]));
+            }
+            pen = finite;
+        }
+        if (!path.isEmpty()) {
+            add("<path d='%s' fill='none' stroke='%s' stroke-width='2'/>%n", path.substring(1), color);
+        }
+    }
+
+    /** Fills the area between two curves where both are finite. */
+    void band(double[] x, double[] low, double[] high, String color) {
+        StringBuilder there = new StringBuilder();
+        StringBuilder back = new StringBuilder();
+        for (int i = 0; i < x.length; i++) {
+            if (Double.isFinite(low[i]) && Double.isFinite(high[i])) {
+                there.append(format(" %.1f,%.1f", x[i], high[i]));
+                back.insert(0, format(" %.1f,%.1f", x[i], low[i]));
+            }
+        }
+        if (!there.isEmpty()) {
+            add("<polygon points='%s%s' fill='%s' fill-opacity='0.25'/>%n", there.substring(1), back, color);
+        }
+    }
+
+    /** Fills a rectangle; {@code title} is shown when the pointer is over it. */
+    void rectangle(double x, double y, double width, double height, String color, String title) {
+        add("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'><title>%s</title></rect>%n", x, y, width,
+            height, color, escaped(title));
+    }
+
+    /** Writes a text in the colour of the axes. */
+    void text(double x, double y, Anchor anchor, String content) {
+        text(x, y, anchor, content, INK);
+    }
+
+    /** Writes a text. */
+    void text(double x, double y, Anchor anchor, String content, String color) {
+        add("<text x='%.1f' y='%.1f' text-anchor='%s' fill='%s'>%s</text>%n", x, y,
+            anchor.name().toLowerCase(Locale.ROOT), color, escaped(content));
+    }
+
+    /** The whole file. */
+    String svg(String title, double width, double height) {
+        return format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
+            + "font-family='sans-serif' font-size='12'>%n<title>%s</title>%n%s</svg>%n", width, height, width, height,
+            escaped(title), elements);
+    }
+
+    private void add(String pattern, Object... values) {
+        elements.append(format(pattern, values));
+    }
+
+    private static String escaped(String text) {
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;");
+    }
+
+    private static String format(String pattern, Object... values) {
+        return String.format(Locale.ROOT, pattern.replace("%n", "\n"), values);
+    }
+}

@@ -1,0 +1,85 @@
+package org.isobar.scores;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+import org.jtransforms.fft.DoubleFFT_1D;
+
+/**
+ * Power of a field at each zonal wavenumber: the area-weighted mean over rows of {@code |F(k)|^2}, where
+ * {@code F(k) = 1/W sum_x f(x) exp(-2 pi i k x / W)}; twice that for wavenumbers that stand for k and -k. The sum over
+ * all wavenumbers is therefore the area-weighted mean of the squared field (Parseval). Not thread-safe.
+ */
+public final class ZonalSpectrum {
+    private final double[] weights;
+    private final int columns;
+    private final double[] row;
+    private final DoubleFFT_1D transform;
+
+    /**
+     * Prepares the transform of rows.
+     *
+     * @param weights (H), see {@link AreaWeights}
+     * @param columns W, 2 or more
+     */
+    public ZonalSpectrum(double[] weights, int columns) {
+        if (columns < 2) {
+            throw new IllegalArgumentException("a row has two points at least, not " + columns);
+        }
+        this.weights = weights;
+        this.columns = columns;
+        row = new double[columns];
+        transform = new DoubleFFT_1D(columns);
+    }
+
+    /** Number of wavenumbers of rows of W points, W / 2 + 1: 0 and those up to half the number of points. */
+    public static int wavenumbers(int columns) {
+        return columns / 2 + 1;
+    }
+
+    /**
+     * Computes a spectrum.
+     *
+     * @param field (H, W), floats
+     * @return (W / 2 + 1), in squared units of the field
+     * @throws IllegalArgumentException if the field has another size
+     */
+    public double[] power(MemorySegment field) {
+        if (field.byteSize() != (long) weights.length * columns * Float.BYTES) {
+            throw new IllegalArgumentException("a field of " + field.byteSize() + " bytes is not " + weights.length
+                + " rows of " + columns + " floats");
+        }
+        double[] power = new double[wavenumbers(columns)];
+        double scale = 1.0 / columns / columns / weights.length;
+        for (int y = 0; y < weights.length; y++) {
+            for (int x = 0; x < columns; x++) {
+                row[x] = field.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns + x);
+            }
+            transform.realForward(row);
+            for (int k = 0; k < power.length; k++) {
+                power[k] += weights[y] * scale * multiplicity(k) * squared(k);
+            }
+        }
+        return power;
+    }
+
+    private int multiplicity(int k) {
+        return k == 0 || 2 * k == columns ? 1 : 2;
+    }
+
+    /**
+     * The squared magnitude of a coefficient in the library's order: element 2k is the real part of k, 2k + 1 the
+     * imaginary part; element 1 is the real part of W / 2 if W is even, else the imaginary part of (W - 1) / 2.
+     */
+    private double squared(int k) {
+        if (k == 0) {
+            return row[0] * row[0];
+        }
+        if (2 * k == columns) {
+            return row[1] * row[1];
+        }
+        double real = row[2 * k];
+        double imaginary = row[2 * k + 1 < columns ? 2 * k + 1 : 1];
+        return real * real + imaginary * imaginary;
+    }
+}
