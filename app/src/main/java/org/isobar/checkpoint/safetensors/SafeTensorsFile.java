@@ -1,9 +1,11 @@
 package org.isobar.checkpoint.safetensors;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -17,9 +19,9 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 
 /**
- * A safetensors file, open for reading: 8 bytes of header length (little-endian), a JSON header, the data. The file is
- * memory-mapped, so opening it reads only the header. Tensors are copied one at a time. Source: the description of the
- * format at github.com/huggingface/safetensors.
+ * A safetensors file, open for reading: 8 bytes of header length (little-endian), a JSON header, the data. Opening it
+ * reads only the header. Tensors are read one at a time, not mapped into memory, so a file that becomes shorter is an
+ * error of reading. Thread-safe. Source: the description of the format at github.com/huggingface/safetensors.
  */
 public final class SafeTensorsFile implements StoredTensors {
     /** Layout of the header length at the start of a file. */
@@ -28,16 +30,32 @@ public final class SafeTensorsFile implements StoredTensors {
     /** Maximum header length: that of the reference implementation. */
     public static final int MAX_HEADER_BYTES = 100_000_000;
 
-    private final Path path;
-    private final Arena arena;
-    private final SafeTensorsHeader header;
-    private final MemorySegment data;
+    private static final int BLOCK_BYTES = 1 << 20; // a multiple of all elements
 
-    private SafeTensorsFile(Path path, Arena arena, SafeTensorsHeader header, MemorySegment data) {
+    private final Path path;
+    private final FileChannel channel;
+    private final SafeTensorsHeader header;
+    private final long dataStart;
+
+    private SafeTensorsFile(Path path, FileChannel channel)
+        throws IOException, SafeTensorsHeader.MalformedException {
         this.path = path;
-        this.arena = arena;
-        this.header = header;
-        this.data = data;
+        this.channel = channel;
+        long bytes = channel.size();
+        if (bytes < Long.BYTES) {
+            throw new SafeTensorsHeader.MalformedException("it has " + bytes + " bytes");
+        }
+        long length = MemorySegment.ofArray(bytes(0, Long.BYTES)).get(LENGTH, 0);
+        if (length < 0 || length > MAX_HEADER_BYTES) {
+            throw new SafeTensorsHeader.MalformedException("its header claims "
+                + Long.toUnsignedString(length) + " bytes");
+        }
+        dataStart = Long.BYTES + length;
+        if (dataStart > bytes) {
+            throw new SafeTensorsHeader.MalformedException("it is truncated: its header claims " + length
+                + " bytes, and only " + (bytes - Long.BYTES) + " follow");
+        }
+        header = SafeTensorsHeader.parse(bytes(Long.BYTES, (int) length), bytes - dataStart);
     }
 
     /**
@@ -46,14 +64,15 @@ public final class SafeTensorsFile implements StoredTensors {
      * @throws UserException if the file cannot be read, is not a regular file or is not a complete safetensors file
      */
     public static SafeTensorsFile open(Path path) {
-        Arena arena = Arena.ofShared();
-        try (FileChannel channel = RegularFile.open(path)) {
-            return parse(path, arena, channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
+        FileChannel channel = null;
+        try {
+            channel = RegularFile.open(path);
+            return new SafeTensorsFile(path, channel);
         } catch (IOException e) {
-            arena.close();
+            close(channel);
             throw FileFault.unreadable("weights " + path, e);
         } catch (SafeTensorsHeader.MalformedException e) {
-            arena.close();
+            close(channel);
             throw new UserException(path + " is not a complete safetensors file: " + e.getMessage()
                 + "; copy or write it again", e);
         }
@@ -97,13 +116,33 @@ public final class SafeTensorsFile implements StoredTensors {
             throw new IllegalArgumentException(name + " " + entry.shape() + " into " + destination.byteSize()
                 + " bytes");
         }
-        entry.type().toFloats(data.asSlice(entry.begin(), entry.end() - entry.begin()), destination);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment block = arena.allocate(BLOCK_BYTES, Long.BYTES);
+            long bytes = entry.end() - entry.begin();
+            for (long done = 0; done < bytes; done += BLOCK_BYTES) {
+                MemorySegment stored = block.asSlice(0, Math.min(BLOCK_BYTES, bytes - done));
+                fill(stored.asByteBuffer(), dataStart + entry.begin() + done);
+                entry.type().toFloats(stored, destination.asSlice(done / entry.type().bytes() * DType.F32.bytes()));
+            }
+        } catch (IOException e) {
+            throw FileFault.unreadable("weights " + path, e);
+        }
     }
 
-    /** Unmaps the file. */
+    /** Closes the file. */
     @Override
     public void close() {
-        arena.close();
+        close(channel);
+    }
+
+    private static void close(FileChannel channel) {
+        try {
+            if (channel != null) {
+                channel.close();
+            }
+        } catch (IOException alreadyRead) {
+            // Closing a file that was only read loses nothing.
+        }
     }
 
     private SafeTensorsHeader.Entry entry(String name) {
@@ -114,22 +153,17 @@ public final class SafeTensorsFile implements StoredTensors {
         return entry;
     }
 
-    private static SafeTensorsFile parse(Path path, Arena arena, MemorySegment file)
-            throws SafeTensorsHeader.MalformedException {
-        if (file.byteSize() < Long.BYTES) {
-            throw new SafeTensorsHeader.MalformedException("it has " + file.byteSize() + " bytes");
+    private byte[] bytes(long from, int length) throws IOException {
+        byte[] bytes = new byte[length];
+        fill(ByteBuffer.wrap(bytes), from);
+        return bytes;
+    }
+
+    private void fill(ByteBuffer buffer, long from) throws IOException {
+        while (buffer.hasRemaining()) {
+            if (channel.read(buffer, from + buffer.position()) < 0) {
+                throw new EOFException("it has become shorter, and ends after " + channel.size() + " bytes");
+            }
         }
-        long length = file.get(LENGTH, 0);
-        if (length < 0 || length > MAX_HEADER_BYTES) {
-            throw new SafeTensorsHeader.MalformedException("its header claims "
-                + Long.toUnsignedString(length) + " bytes");
-        }
-        if (length > file.byteSize() - Long.BYTES) {
-            throw new SafeTensorsHeader.MalformedException("it is truncated: its header claims " + length
-                + " bytes, and only " + (file.byteSize() - Long.BYTES) + " follow");
-        }
-        byte[] json = file.asSlice(Long.BYTES, length).toArray(ValueLayout.JAVA_BYTE);
-        MemorySegment data = file.asSlice(Long.BYTES + length);
-        return new SafeTensorsFile(path, arena, SafeTensorsHeader.parse(json, data.byteSize()), data);
     }
 }

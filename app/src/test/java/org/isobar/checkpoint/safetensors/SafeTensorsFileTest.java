@@ -11,9 +11,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -117,6 +119,19 @@ class SafeTensorsFileTest {
             assertEquals("tensor count of " + path + " is stored as I64; store it as F32, F64, F16 or BF16",
                 failure.getMessage());
             assertThrows(UserException.class, () -> weights.shape("cuont"));
+        }
+    }
+
+    /** The file is read, not mapped: a mapped page beyond its end would end the JVM. */
+    @Test
+    void aFileThatBecomesShorterIsAnError() throws IOException {
+        Path path = directory.resolve("w.safetensors");
+        SafeTensorsWriter.write(path, List.of(tensor("w", new float[1 << 20], 1 << 20)), Map.of());
+        try (SafeTensorsFile weights = SafeTensorsFile.open(path);
+                FileChannel other = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            other.truncate(5000);
+            String message = assertThrows(UserException.class, () -> read(weights, "w")).getMessage();
+            assertTrue(message.contains(path + ": it has become shorter, and ends after 5000 bytes"), message);
         }
     }
 
