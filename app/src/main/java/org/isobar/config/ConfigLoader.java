@@ -20,6 +20,7 @@ import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
 import org.isobar.config.keys.Setting;
 import org.isobar.config.keys.Settings;
+import org.isobar.config.keys.ValueType;
 import org.isobar.config.yaml.YamlFile;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
@@ -76,9 +77,14 @@ public final class ConfigLoader {
     /**
      * Resolves and checks a run's configuration.
      *
-     * @throws UserException if the file cannot be read, or a key, a value or a combination of values is wrong
+     * @throws UserException if the file cannot be read, or the preset's name, a key, a value or a combination of values
+     *                       is wrong
      */
     public static RunConfig load(ConfigRequest request) {
+        if (!ValueType.isFileName(request.preset())) {
+            throw new UserException("--config=" + request.preset() + ": the name of a preset is also that of a "
+                + "directory, so it has no '/' and no control character, and is neither '.' nor '..'.");
+        }
         Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
         return new ConfigLoader(request, PathRoots.apply(preset, request)).resolve();
     }

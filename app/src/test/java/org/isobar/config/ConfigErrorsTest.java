@@ -90,6 +90,16 @@ class ConfigErrorsTest {
         assertEquals(1, message.lines().count());
     }
 
+    /** The name is also that of the directory of all runs of the preset. */
+    @Test
+    void aPresetsNameIsOneDirectory() throws IOException {
+        for (String name : new String[] {"../../up", "a/b", "..", ".", "", "two\\nlines"}) {
+            Path file = Files.writeString(directory.resolve("presets.yaml"), "\"" + name + "\":\n  depth: 1\n");
+            String message = message(request(file, name.translateEscapes()));
+            assertTrue(message.contains(": the name of a preset is also that of a directory"), message);
+        }
+    }
+
     @Test
     void aSettingWithoutEqualsSign() {
         ConfigRequest request = request(PRESETS, "demo");

@@ -90,6 +90,18 @@ class YamlLimitsTest {
         assertTrue(refused("base:\n  ? " + "x".repeat(1_000_000) + "\n  : 1").contains("there is no key 'xxx"));
     }
 
+    /** A regular expression that backtracks would take hours. */
+    @Test
+    void longNumbersThatAreNone() {
+        String digits = "1".repeat(1_000_000) + "x";
+        ConfigRequest request = new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", Map.of());
+        for (String key : new String[] {"lr", "dropout", "depth"}) {
+            String message = assertThrows(UserException.class,
+                () -> ConfigLoader.load(request.with(key, digits))).getMessage();
+            assertTrue(message.contains(key + " is '111") && message.length() < 1000, message);
+        }
+    }
+
     @Test
     void charactersThatAreNotText() throws IOException {
         assertTrue(refused("base:\n  depth: \0").endsWith("special characters are not allowed."));

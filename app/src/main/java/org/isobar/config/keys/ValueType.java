@@ -54,7 +54,8 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers from 1 to " + MOST_PIXELS,
             ValueType::imageSize);
 
-    private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?");
+    /** Possessive: other quantifiers would take quadratic time for a long row of digits that ends with a letter. */
+    private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d++(\\.\\d*+)?|\\.\\d++)([eE][+-]?\\d++)?");
     private static final Set<String> NONE = Set.of("", "~", "none", "null");
 
     static ValueType<Long> whole(long smallest, long largest) {
@@ -129,7 +130,8 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         }
     }
 
-    private static boolean isFileName(String text) {
+    /** Whether a text is the name of one file or directory. */
+    public static boolean isFileName(String text) {
         return path(text).isPresent() && text.indexOf('/') < 0 && !text.equals(".") && !text.equals("..")
             && text.codePoints().noneMatch(ValueType::breaksLines);
     }
