@@ -30,9 +30,10 @@ public record SyntheticConfig(int height, int width, int trainYears, int validYe
         require(trainYears >= 1, "train_years", trainYears, "at least 1");
         require(validYears >= 1, "valid_years", validYears, "at least 1");
         require(testYears >= 0, "test_years", testYears, "at least 0");
-        require(trainYears + validYears + testYears <= 1000, "the number of years",
-            trainYears + validYears + testYears, "at most 1000");
+        long years = (long) trainYears + validYears + testYears;
+        require(years <= 1000, "the number of years", years, "at most 1000");
         require(samplesPerYear >= 4, "samples_per_year", samplesPerYear, "at least 4");
+        require(samplesPerYear <= 1 << 20, "samples_per_year", samplesPerYear, "at most 2^20"); // bytes are a long
     }
 
     private static void require(boolean holds, String what, long value, String bound) {

@@ -5,14 +5,17 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import org.isobar.data.Era5Variable;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 
 /**
  * The contents of {@code stats/synthetic.json}, which describes a synthetic data set. It is written first as incomplete
@@ -24,6 +27,19 @@ import org.isobar.os.FileFault;
  */
 public record SyntheticManifest(boolean complete, SyntheticConfig config, List<Channel> variables) {
     private static final String FILE = "synthetic.json";
+    private static final int MAX_BYTES = 1 << 20;
+
+    /**
+     * Checks that nothing is missing, because the manifest may be read from a file.
+     *
+     * @throws UserException if something is
+     */
+    public SyntheticManifest {
+        if (config == null || variables == null || variables.stream().anyMatch(Objects::isNull)
+            || complete && variables.size() != Era5Variable.COUNT) {
+            throw new UserException("it does not describe a configuration and " + Era5Variable.COUNT + " variables");
+        }
+    }
 
     /**
      * A channel of a data set.
@@ -40,7 +56,7 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
     /**
      * Reads the manifest of the data set under a directory; empty if there is none.
      *
-     * @throws UserException if it exists and cannot be read or parsed
+     * @throws UserException if it exists and cannot be read or parsed, or is not complete in itself
      */
     public static Optional<SyntheticManifest> read(Path dataDirectory) {
         Path path = path(dataDirectory);
@@ -48,10 +64,14 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
             return Optional.empty();
         }
         try {
-            return Optional.of(new ObjectMapper().readValue(Files.readAllBytes(path), SyntheticManifest.class));
-        } catch (JsonProcessingException damaged) {
-            throw new UserException("Manifest " + path + " cannot be parsed (" + damaged.getOriginalMessage()
-                + "). Delete the data set at " + dataDirectory + " and make it again.", damaged);
+            SyntheticManifest manifest =
+                new ObjectMapper().readValue(RegularFile.read(path, MAX_BYTES), SyntheticManifest.class);
+            if (manifest == null) {
+                throw damaged(dataDirectory, "it is null", null);
+            }
+            return Optional.of(manifest);
+        } catch (JsonProcessingException failure) {
+            throw damaged(dataDirectory, failure.getOriginalMessage(), failure);
         } catch (IOException failure) {
             throw FileFault.unreadable("manifest " + path, failure);
         }
@@ -65,6 +85,11 @@ public record SyntheticManifest(boolean complete, SyntheticConfig config, List<C
     void write(Path dataDirectory) {
         new AtomicFile("manifest", path(dataDirectory), "--data_dir").write(channel -> AtomicFile.writeFully(channel,
             ByteBuffer.wrap(new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsBytes(this))));
+    }
+
+    private static UserException damaged(Path dataDirectory, String reason, Exception cause) {
+        return new UserException("Manifest " + path(dataDirectory) + " cannot be parsed (" + reason
+            + "). Delete the data set at " + dataDirectory + " and make it again.", cause);
     }
 
     private static Path path(Path dataDirectory) {

@@ -29,6 +29,8 @@ import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Writes a small synthetic data set and reads its files with jHDF and the loader. */
 class SyntheticEra5Test {
@@ -187,6 +189,38 @@ class SyntheticEra5Test {
             () -> SyntheticEra5.write(CONFIG, directory.resolve("real"), Existing.REPLACE, said::add)).getMessage();
         assertTrue(message.contains(real.toString()), message);
         assertEquals("ERA5", Files.readString(real));
+    }
+
+    /** Sums and products of sizes must not overflow, or the check of the disk's room would pass. */
+    @Test
+    void refusesMoreThanCanBeCounted() {
+        for (int[] sizes : new int[][] {{Integer.MAX_VALUE, 1, 0, 8}, {998, 1, 1, Integer.MAX_VALUE}}) {
+            String message = assertThrows(UserException.class,
+                () -> new SyntheticConfig(4096, 4096, sizes[0], sizes[1], sizes[2], sizes[3], 0)).getMessage();
+            assertTrue(message.contains("but must be at most"), message);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"null", "{}", "{\"complete\": true, \"config\": null, \"variables\": []}",
+        "{\"complete\": true, \"variables\": [], \"config\": {\"height\": 8, \"width\": 16, \"trainYears\": 1, "
+            + "\"validYears\": 1, \"testYears\": 0, \"samplesPerYear\": 4, \"seed\": 1}}"})
+    void refusesAManifestThatLacksSomething(String json) throws IOException {
+        Path manifest = directory.resolve("stats/synthetic.json");
+        Files.writeString(manifest, json);
+        String message = assertThrows(UserException.class,
+            () -> SyntheticEra5.write(CONFIG, directory, Existing.KEEP, said::add)).getMessage();
+        assertTrue(message.startsWith("Manifest " + manifest + " cannot be parsed"), message);
+    }
+
+    @Test
+    void refusesADeviceAsManifest() throws IOException {
+        Path manifest = directory.resolve("stats/synthetic.json");
+        Files.delete(manifest);
+        Files.createSymbolicLink(manifest, Path.of("/dev/zero"));
+        String message = assertThrows(UserException.class,
+            () -> SyntheticEra5.write(CONFIG, directory, Existing.KEEP, said::add)).getMessage();
+        assertTrue(message.contains("not a regular file"), message);
     }
 
     @Test
