@@ -19,8 +19,9 @@ import org.isobar.fault.UserException;
  * writable, because others cannot rename what is in it.
  */
 public final class PrivateDirectory {
+    private static final String OWNER = "rwx------";
     private static final FileAttribute<?> OWNER_ONLY =
-        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
+        PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(OWNER));
     private static final int ROOT = 0;
     private static final int STICKY = 01000;
     private static final int GROUP_WRITE = 020;
@@ -30,7 +31,8 @@ public final class PrivateDirectory {
     private PrivateDirectory() { }
 
     /**
-     * Opens a directory. If it does not exist, it is created with mode 0700, with those above it.
+     * Opens a directory. If it does not exist, it is created with mode 0700, with those above it. If it exists, it gets
+     * that mode, because under some umasks others could write the files that this program creates in it.
      *
      * @param remedy how the user names another directory, for the message: "ISOBAR_CACHE", for example
      * @return its path without links
@@ -46,7 +48,16 @@ public final class PrivateDirectory {
         Files.createDirectories(directory, OWNER_ONLY);
         Path real = directory.toRealPath();
         check(real, directory, remedy, true);
+        closeToOthers(real);
         return real;
+    }
+
+    private static void closeToOthers(Path directory) {
+        try {
+            Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(OWNER));
+        } catch (IOException fixed) {
+            // Files on this file system have the modes of its mount, which the check has seen.
+        }
     }
 
     private static void check(Path real, Path directory, String remedy, boolean own) throws IOException {

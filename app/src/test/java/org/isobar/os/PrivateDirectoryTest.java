@@ -49,6 +49,15 @@ class PrivateDirectoryTest {
         assertEquals(leaf, PrivateDirectory.open(leaf, "ISOBAR_CACHE"), "again");
     }
 
+    /** Files that the program creates in it under umask 000 would be writable by others. */
+    @Test
+    void anExistingDirectoryIsClosedToOthers() throws IOException {
+        Files.createDirectories(leaf);
+        mode(leaf, "rwxr-xr-x");
+        PrivateDirectory.open(leaf, "ISOBAR_CACHE");
+        assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(leaf)));
+    }
+
     @ParameterizedTest
     @CsvSource({
         "rwxr-xr-x, rwxr-xr-x, ''", "rwxr-xr-x, rwxrwxrwx, leaf", "rwxr-xr-x, rwx----w-, leaf",
