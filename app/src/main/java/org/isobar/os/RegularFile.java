@@ -14,6 +14,9 @@ import java.nio.file.attribute.BasicFileAttributes;
  * device such as {@code /dev/zero} has no end.
  */
 public final class RegularFile {
+    private static final int TYPE_BITS = 0170000; // of a mode
+    private static final int PIPE = 0010000;
+
     private RegularFile() { }
 
     /**
@@ -31,6 +34,17 @@ public final class RegularFile {
             throw new FileSystemException(path.toString(), null, "It is a pipe or a device, not a regular file");
         }
         return attributes.size();
+    }
+
+    /**
+     * Checks before a file is opened for writing that it is not a named pipe, whose reader would be waited for.
+     *
+     * @throws FileSystemException if it exists and is a pipe
+     */
+    public static void refusePipe(Path path) throws IOException {
+        if (Files.exists(path) && ((int) Files.getAttribute(path, "unix:mode") & TYPE_BITS) == PIPE) {
+            throw new FileSystemException(path.toString(), null, "It is a named pipe, not a regular file");
+        }
     }
 
     /**

@@ -26,6 +26,7 @@ import org.apache.logging.log4j.core.layout.PatternLayout;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 
 /**
  * The log of one run, in the format of Python's logging module as the tutorial configures it. It is written to the
@@ -72,7 +73,7 @@ public final class RunLog implements AutoCloseable {
      * Also writes all following lines to {@code path}. Appends to an existing file, as Python does. If its last line is
      * incomplete because its writer was killed, a line break is added.
      *
-     * @throws UserException if the file cannot be written or is a symbolic link
+     * @throws UserException if the file cannot be written, or is a symbolic link or a pipe
      */
     public void openFile(Path path) {
         openFile(path, Long.MAX_VALUE);
@@ -83,7 +84,7 @@ public final class RunLog implements AutoCloseable {
      * that an earlier run had written when it saved the checkpoint that this one resumes from. A shorter file is not
      * truncated.
      *
-     * @throws UserException if the file cannot be written or is a symbolic link
+     * @throws UserException if the file cannot be written, or is a symbolic link or a pipe
      */
     public synchronized void openFile(Path path, long keep) {
         try { // Log4j would follow links, and does not report why a file cannot be opened
@@ -139,6 +140,7 @@ public final class RunLog implements AutoCloseable {
 
     private static void prepare(Path path, long keep) throws IOException {
         Files.createDirectories(path.toAbsolutePath().getParent());
+        RegularFile.refusePipe(path);
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
                 StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
             if (channel.size() > keep) {

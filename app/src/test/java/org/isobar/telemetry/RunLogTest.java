@@ -3,6 +3,7 @@ package org.isobar.telemetry;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
@@ -12,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
@@ -172,6 +174,18 @@ class RunLogTest {
                 + "followed; "), refusal.getMessage());
         }
         assertEquals("mine", Files.readString(victim));
+    }
+
+    /** Opening a pipe for writing would wait until it is read. */
+    @Test
+    void aPipeInPlaceOfTheFileIsRefused() throws Exception {
+        Path pipe = directory.resolve("out.log");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+        try (RunLog log = new RunLog(Screen.plain(console))) {
+            String message = assertTimeoutPreemptively(Duration.ofSeconds(10),
+                () -> assertThrows(UserException.class, () -> log.openFile(pipe))).getMessage();
+            assertTrue(message.contains("It is a named pipe, not a regular file"), message);
+        }
     }
 
     @Test
