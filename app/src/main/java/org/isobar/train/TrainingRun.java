@@ -55,6 +55,8 @@ public final class TrainingRun {
                 first ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
                 return new TrainingRun(config, context, log).run();
+            } catch (JobMember.KnownException known) {
+                return 2;
             } catch (UserException invalid) {
                 log.error(prefix + invalid.getMessage());
                 return 2;
