@@ -37,13 +37,13 @@ class ArchitectureTest {
         "distributed", "distributed.job", "backend.host", "backend.dryrun",
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
-        "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.synthetic",
-        "metrics", "scores",
+        "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.survey",
+        "data.synthetic", "metrics", "scores",
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "train.step",
         "train.memory", "train.input",
         "train.saving", "train.diagnosis", "train", "verify.reference", "verify.contract", "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
-        "cli.bench", "cli.checkpoint", "cli.doctor", "cli.verify", "cli");
+        "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.verify", "cli");
     private static final int MOST_FILES = 30;
     private static final String ROOT = "org.isobar.";
     /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */
@@ -150,7 +150,7 @@ class ArchitectureTest {
 
     @Test
     void jhdfIsSeenByOneClassAlone() {
-        check(noClasses().that().haveNameNotMatching("org\\.isobar\\.data\\.Era5File(\\$.*)?")
+        check(noClasses().that().haveNameNotMatching("org\\.isobar\\.data\\.Hdf5Fields(\\$.*)?")
             .should().dependOnClassesThat().resideInAPackage("io.jhdf.."));
     }
 
@@ -158,6 +158,13 @@ class ArchitectureTest {
     void theTransformIsSeenByOneClassAlone() {
         check(noClasses().that().doNotHaveFullyQualifiedName(ROOT + "scores.ZonalSpectrum")
             .should().dependOnClassesThat().resideInAPackage("org.jtransforms.."));
+    }
+
+    /** What computes statistics of data has no part in making synthetic data, whose statistics it can check. */
+    @Test
+    void syntheticDataAreMadeWithoutTheSurvey() {
+        check(noClasses().that().resideInAPackage(ROOT + "data.synthetic..")
+            .should().dependOnClassesThat().resideInAPackage(ROOT + "data.survey.."));
     }
 
     /** If the class files could not be read, every rule above would hold. */

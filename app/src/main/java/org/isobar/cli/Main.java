@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import org.isobar.cli.bench.BenchCommand;
 import org.isobar.cli.checkpoint.CheckpointCommand;
+import org.isobar.cli.data.DataCommand;
 import org.isobar.cli.doctor.DoctorCommand;
 import org.isobar.cli.job.LaunchCommand;
 import org.isobar.cli.job.ParentWatch;
@@ -56,6 +57,7 @@ public final class Main implements Runnable {
         CommandLine main = new CommandLine(new Main())
             .addSubcommand(configured(new TrainCommand(context)))
             .addSubcommand(new SynthesizeCommand())
+            .addSubcommand(DataCommand.commandLine(context))
             .addSubcommand(new VerifyCommand(context))
             .addSubcommand(new DoctorCommand(context))
             .addSubcommand(BenchCommand.commandLine(context))

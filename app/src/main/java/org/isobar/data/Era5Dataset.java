@@ -159,7 +159,12 @@ public final class Era5Dataset implements AutoCloseable {
         files.forEach(Era5File::close);
     }
 
-    private static List<Path> yearFiles(Path directory) {
+    /**
+     * The year files of a directory, in the order of their names.
+     *
+     * @throws UserException if there are none, or the name of one does not end in a year
+     */
+    public static List<Path> yearFiles(Path directory) {
         if (!Files.isDirectory(directory)) {
             throw new UserException("There is no data directory " + directory
                 + ". Set --data_dir, or make a data set with `isobar synthesize`.");

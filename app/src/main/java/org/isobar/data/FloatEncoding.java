@@ -29,7 +29,8 @@ enum FloatEncoding {
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
     /** Large enough to copy at full speed, small enough to stay in the core's cache until it is normalized. */
     private static final int BLOCK_BYTES = 64 << 10;
-    private static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
+    /** The target's numbers: single precision, native byte order, at any address. */
+    static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
     private final int bytes;
     private final ByteOrder order;

@@ -15,7 +15,7 @@ import java.nio.file.Path;
  */
 public record NonFiniteValue(long sample, Path file, long time, int channel, int row, int column, float value) {
     /** A channel's number, with the name of its variable in the tutorial's data set. */
-    static String channelName(int channel) {
+    public static String channelName(int channel) {
         return "channel " + channel
             + (channel < Era5Variable.COUNT ? " (" + Era5Variable.values()[channel].label() + ")" : "");
     }

@@ -8,10 +8,10 @@ import java.util.function.LongSupplier;
  * Shows the progress of one epoch in the terminal's status line. Draws nothing on a screen without a status line.
  */
 public final class ProgressBar implements AutoCloseable {
-    private static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
-    private static final double NANOS_PER_SECOND = 1e9;
+    static final long REDRAW_NANOS = Duration.ofMillis(100).toNanos();
+    static final double NANOS_PER_SECOND = 1e9;
     private static final int CELLS = 16;
-    private static final int COLUMNS = 79;
+    static final int COLUMNS = 79;
 
     private final Screen screen;
     private final LongSupplier nanoTime;
@@ -55,14 +55,20 @@ public final class ProgressBar implements AutoCloseable {
     private String line(int epoch, int step, double loss, double seconds) {
         double samplesPerSecond = seconds > 0 ? step * (double) plan.samples / seconds : 0;
         long stepsLeft = (plan.epochs - epoch) * (long) plan.steps + plan.steps - step;
-        int done = (int) ((long) CELLS * step / plan.steps);
-        String line = String.format(Locale.ROOT, "epoch %d/%d [%s%s] %d/%d  loss %.4f  %.1f samples/s  %s left",
-            epoch, plan.epochs, "=".repeat(done), " ".repeat(CELLS - done), step, plan.steps, loss, samplesPerSecond,
+        String line = String.format(Locale.ROOT, "epoch %d/%d %s %d/%d  loss %.4f  %.1f samples/s  %s left",
+            epoch, plan.epochs, cells(step, plan.steps), step, plan.steps, loss, samplesPerSecond,
             clock(Math.round(stepsLeft * seconds / step)));
         return line.substring(0, Math.min(line.length(), COLUMNS)); // a wrapped line could not be erased
     }
 
-    private static String clock(long seconds) {
+    /** A bar that is filled as {@code done} of {@code total}. */
+    static String cells(long done, long total) {
+        int filled = (int) (CELLS * done / total);
+        return "[" + "=".repeat(filled) + " ".repeat(CELLS - filled) + "]";
+    }
+
+    /** A time as hours, minutes and seconds. */
+    static String clock(long seconds) {
         Duration left = Duration.ofSeconds(seconds);
         return left.toHours() == 0 ? "%d:%02d".formatted(left.toMinutes(), left.toSecondsPart())
             : "%d:%02d:%02d".formatted(left.toHours(), left.toMinutesPart(), left.toSecondsPart());

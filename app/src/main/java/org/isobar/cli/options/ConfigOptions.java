@@ -30,6 +30,12 @@ public final class ConfigOptions {
 
     /** Adds the options to a command. */
     public static void declare(CommandSpec spec) {
+        declareFor(spec, Keys.ALL);
+        spec.usageMessage().footer(keysWithoutOption());
+    }
+
+    /** Adds the options that choose a preset and override some keys to a command. */
+    public static void declareFor(CommandSpec spec, List<Key<?>> keys) {
         spec.addOption(OptionSpec.builder(FILE).paramLabel("FILE").type(String.class).description("File of presets. "
             + "Default: ./config/ViT.yaml, else the one beside the launcher.").build());
         spec.addOption(OptionSpec.builder(PRESET).paramLabel("NAME").type(String.class).description("Preset to run; "
@@ -37,10 +43,9 @@ public final class ConfigOptions {
             + "Default: base.").build());
         spec.addOption(OptionSpec.builder(SET).paramLabel("KEY=VALUE").type(List.class).auxiliaryTypes(String.class)
             .description("Set any key of the preset; may be repeated.").build());
-        for (Key<?> key : Keys.ALL) {
+        for (Key<?> key : keys) {
             key.option().ifPresent(option -> spec.addOption(option(key, option)));
         }
-        spec.usageMessage().footer(keysWithoutOption());
     }
 
     /** Whether a command has the options. */

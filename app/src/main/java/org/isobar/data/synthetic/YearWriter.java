@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 
 import org.isobar.data.Era5File;
 import org.isobar.data.Era5Variable;
+import org.isobar.data.Hdf5Header;
 import org.isobar.os.AtomicFile;
 
 /**

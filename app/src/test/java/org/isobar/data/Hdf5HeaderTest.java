@@ -1,4 +1,4 @@
-package org.isobar.data.synthetic;
+package org.isobar.data;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package org.isobar.data.synthetic;
+package org.isobar.data;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -7,13 +7,13 @@ import java.util.List;
 
 /**
  * Encodes the metadata of an HDF5 file with one contiguous data set of little-endian float32 in its root group. jHDF
- * writes whole arrays only, but a year may not fit into memory: its metadata must be written first and its data frame
- * by frame. Uses the oldest structures of the format (superblock 0, symbol table, object header 1), which every reader
+ * writes whole arrays only, but a year may not fit into memory: its metadata must be written first and its data in
+ * parts. Uses the oldest structures of the format (superblock 0, symbol table, object header 1), which every reader
  * supports. Section numbers are those of the "HDF5 File Format Specification Version 3.0".
  */
-final class Hdf5Header {
+public final class Hdf5Header {
     /** Byte offset of the data: page-aligned for mapping. All bytes before it are metadata. */
-    static final int DATA_ADDRESS = 4096;
+    public static final int DATA_ADDRESS = 4096;
 
     private static final long UNDEFINED = -1;
     private static final int ROOT_HEADER = 96;
@@ -32,10 +32,10 @@ final class Hdf5Header {
     private Hdf5Header() { }
 
     /** An attribute that is a list of short strings, at most eight ASCII characters each. */
-    record Attribute(String name, List<String> values) { }
+    public record Attribute(String name, List<String> values) { }
 
     /** The metadata of a data set with the given name (fewer than 24 characters) and extents. */
-    static ByteBuffer of(String name, long[] extents, List<Attribute> attributes) {
+    public static ByteBuffer of(String name, long[] extents, List<Attribute> attributes) {
         long bytes = Float.BYTES;
         for (long extent : extents) {
             bytes = Math.multiplyExact(bytes, extent);
