@@ -112,6 +112,16 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
      * @throws UserException if it cannot be written
      */
     public void write(Path path) {
+        write(path, "--data_dir");
+    }
+
+    /**
+     * Writes the array as a version 1 file in little-endian byte order.
+     *
+     * @param option the command-line option that selects another directory, for error messages
+     * @throws UserException if it cannot be written
+     */
+    public void write(Path path, String option) {
         String extents = Arrays.stream(shape.extents()).mapToObj(Long::toString).collect(Collectors.joining(", "))
             + (shape.rank() == 1 ? "," : "");
         String header = "{'descr': '<f" + dtype.bytes() + "', 'fortran_order': False, 'shape': (" + extents + "), }";
@@ -129,7 +139,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
                 buffer.putDouble(value);
             }
         }
-        new AtomicFile("array file", path, "--data_dir").write(buffer.array());
+        new AtomicFile("array file", path, option).write(buffer.array());
     }
 
     private static String find(Path path, Pattern pattern, String header) {
