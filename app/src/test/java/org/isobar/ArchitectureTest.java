@@ -39,9 +39,11 @@ class ArchitectureTest {
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.survey",
         "data.synthetic", "metrics", "scores",
-        "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "train.step",
+        "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
+        "train.step",
         "train.memory", "train.input",
-        "train.saving", "train.diagnosis", "train", "verify.reference", "verify.contract", "verify.layout", "verify",
+        "train.saving", "train.diagnosis", "train", "export", "forecast", "verify.reference", "verify.contract",
+        "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
         "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.verify", "cli");
     private static final int MOST_FILES = 30;

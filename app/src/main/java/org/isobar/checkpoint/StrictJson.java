@@ -10,10 +10,10 @@ import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
 /**
- * Jackson, set to refuse whatever a checkpoint's writer does not write: duplicate, unknown and missing fields, null
+ * Jackson, set to refuse whatever this program does not write: duplicate, unknown and missing fields, null
  * elements, numbers as text, fractions for whole numbers, text after the end. The size of what it reads is bounded.
  */
-final class StrictJson {
+public final class StrictJson {
     /** Largest size of a JSON file of a checkpoint. A checkpoint of 1000 tensors in 64 slices each has 10 MB. */
     static final int MAX_BYTES = 1 << 26;
     private static final long MAX_TOKENS = 4_000_000;
@@ -42,7 +42,7 @@ final class StrictJson {
     }
 
     /** A mapper in which no field may be null. */
-    static JsonMapper mapperWithoutNull() {
+    public static JsonMapper mapperWithoutNull() {
         JsonMapper mapper = mapper();
         mapper.enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES);
         return mapper;

@@ -66,6 +66,7 @@ public final class Main implements Runnable {
             .addSubcommand(LaunchCommand.commandLine(context))
             .addSubcommand(CheckpointCommand.commandLine())
             .addSubcommand(new ReplayCommand(context))
+            .addSubcommand(new ExportCommand(context))
             .addSubcommand(configured(new ConfigCommand(context)));
         ValueConverters.register(main);
         main.setCaseInsensitiveEnumValuesAllowed(true);

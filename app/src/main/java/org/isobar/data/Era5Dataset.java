@@ -140,17 +140,10 @@ public final class Era5Dataset implements AutoCloseable {
 
     private Optional<NonFiniteValue> firstNonFinite(long sample, int time, CropWindow window) {
         Era5File file = files.get(years.yearOf(sample));
-        float[] values = new float[Math.toIntExact(window.elements())];
-        file.read(time, window, normalization, MemorySegment.ofArray(values), 0);
-        for (int i = 0; i < values.length; i++) {
-            if (!Float.isFinite(values[i])) {
-                int column = i % window.width();
-                int row = i / window.width() % window.height();
-                int channel = i / window.width() / window.height();
-                return Optional.of(new NonFiniteValue(sample, file.path(), time, channel, row, column, values[i]));
-            }
-        }
-        return Optional.empty();
+        MemorySegment values = MemorySegment.ofArray(new float[Math.toIntExact(window.elements())]);
+        file.read(time, window, normalization, values, 0);
+        return NonFiniteValue.find(values, window).map(place -> new NonFiniteValue(sample, file.path(), time,
+            place.channel(), place.row(), place.column(), place.value()));
     }
 
     /** Unmaps and closes the files. No read may be in progress. */

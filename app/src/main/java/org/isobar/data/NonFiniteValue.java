@@ -1,6 +1,9 @@
 package org.isobar.data;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Position of a NaN or an infinity in the data.
@@ -14,6 +17,33 @@ import java.nio.file.Path;
  * @param value   the value: NaN or an infinity
  */
 public record NonFiniteValue(long sample, Path file, long time, int channel, int row, int column, float value) {
+    /**
+     * A NaN or an infinity in a frame.
+     *
+     * @param channel index of the channel
+     * @param row     latitude index
+     * @param column  longitude index
+     * @param value   the value
+     */
+    public record Place(int channel, int row, int column, float value) { }
+
+    /**
+     * The first NaN or infinity of a frame; empty if all values are finite.
+     *
+     * @param values (channels, height, width), floats
+     */
+    public static Optional<Place> find(MemorySegment values, CropWindow window) {
+        for (long i = 0; i < window.elements(); i++) {
+            float value = values.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, i);
+            if (!Float.isFinite(value)) {
+                long row = i / window.width();
+                return Optional.of(new Place((int) (row / window.height()), (int) (row % window.height()),
+                    (int) (i % window.width()), value));
+            }
+        }
+        return Optional.empty();
+    }
+
     /** A channel's number, with the name of its variable in the tutorial's data set. */
     public static String channelName(int channel) {
         return "channel " + channel

@@ -15,7 +15,7 @@ public record Normalization(float[] means, float[] spreads) {
     private static final float LEAST_SPREAD = 1e-30f; // so that 3e8 can be divided by it
 
     /** The identity: means 0, spreads 1. It is about as fast as a copy, because memory bandwidth is the limit. */
-    static Normalization none(int channels) {
+    public static Normalization none(int channels) {
         float[] ones = new float[channels];
         Arrays.fill(ones, 1);
         return new Normalization(new float[channels], ones);

@@ -107,7 +107,7 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     }
 
     /**
-     * Writes the array as a version 1 file in little-endian byte order.
+     * Writes the array to a data directory.
      *
      * @throws UserException if it cannot be written
      */

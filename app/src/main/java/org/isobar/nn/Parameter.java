@@ -75,7 +75,7 @@ public final class Parameter {
         return compute;
     }
 
-    /** The gradient, F32. Each backward pass adds to it. */
+    /** The gradient, F32, to which each backward pass adds; null for a model that is not trained. */
     public Tensor gradient() {
         return gradient;
     }

@@ -65,7 +65,7 @@ public final class ParameterStore {
      *
      * @param flatValues    F32
      * @param flatCopies    of the compute type; {@code flatValues} itself if that is F32
-     * @param flatGradients F32
+     * @param flatGradients F32; null for a model that is not trained
      */
     public void bind(Tensor flatValues, Tensor flatCopies, Tensor flatGradients) {
         values = flatValues;
@@ -75,7 +75,8 @@ public final class ParameterStore {
         for (Parameter parameter : declared) {
             Shape shape = parameter.shape();
             offset -= align(shape.elements());
-            parameter.bind(view(values, offset, shape), view(copies, offset, shape), view(gradients, offset, shape));
+            parameter.bind(view(values, offset, shape), view(copies, offset, shape),
+                gradients == null ? null : view(gradients, offset, shape));
         }
     }
 
@@ -96,7 +97,7 @@ public final class ParameterStore {
         return copies;
     }
 
-    /** The flat range of gradients, padding included. */
+    /** The flat range of gradients, padding included; null for a model that is not trained. */
     public Tensor gradients() {
         return gradients;
     }

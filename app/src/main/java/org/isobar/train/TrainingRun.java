@@ -8,14 +8,11 @@ import org.isobar.config.RunConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
-import org.isobar.device.DeviceException;
 import org.isobar.distributed.Axis;
-import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.Rendezvous;
-import org.isobar.fault.UserException;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
@@ -49,28 +46,7 @@ public final class TrainingRun {
      * other failure.
      */
     public static int run(RunConfig config, RunContext context) {
-        boolean first = config.ranks().rank() == 0;
-        String prefix = config.ranks().worldSize() > 1 ? "rank " + config.ranks().rank() + ": " : "";
-        try (RunLog log = new RunLog(context.screen(),
-                first ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
-            try {
-                return new TrainingRun(config, context, log).run();
-            } catch (JobMember.KnownException known) {
-                return 2;
-            } catch (UserException invalid) {
-                log.error(prefix + invalid.getMessage());
-                return 2;
-            } catch (CommunicationException lost) {
-                log.error(lost.getMessage()); // its message names the rank
-                return 1;
-            } catch (DeviceException failed) {
-                log.error(prefix + "the device failed: " + failed.getMessage());
-                return 1;
-            } catch (RuntimeException | Error failure) {
-                log.error(prefix + "unexpected failure", failure);
-                return 1;
-            }
-        }
+        return RankProcess.run(config.ranks(), context.screen(), log -> new TrainingRun(config, context, log).run());
     }
 
     private int run() {

@@ -8,11 +8,14 @@ import org.isobar.checkpoint.Checkpoint;
 import org.isobar.checkpoint.CheckpointDirectory;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.config.RunConfig;
+import org.isobar.data.Normalization;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
+import org.isobar.pretrained.ModelConfig;
+import org.isobar.pretrained.ModelDirectory;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
@@ -115,10 +118,10 @@ final class TrainingSession {
     }
 
     private int train(Trainer trainer, WeightsFile weights, RunReport report) {
-        Path file = directory.resolve("model.safetensors");
+        Path file = directory.resolve(ModelDirectory.WEIGHTS);
         switch (trainer.run()) {
             case TrainingOutcome.Finished finished -> {
-                weights.save(file);
+                saveModel(weights);
                 finished.unsaved().ifPresent(_ ->
                     log.warn("The last checkpoint is missing: the trained weights alone are in " + file));
                 conclude(finished.scores(), file, report);
@@ -141,10 +144,23 @@ final class TrainingSession {
         }
     }
 
+    /** Writes the weights, and beside them what makes the run's directory a model that others can load. */
+    private void saveModel(WeightsFile weights) {
+        if (rank == 0) {
+            ModelDirectory.begin(directory, "--expdir");
+        }
+        weights.save(directory.resolve(ModelDirectory.WEIGHTS));
+        if (rank == 0) {
+            ModelDirectory.complete(directory, ModelConfig.of(config), Normalization.load(
+                config.data().globalMeansPath(), config.data().globalStdsPath(), config.model().inChannels()),
+                "--expdir");
+        }
+    }
+
     /** Saves the weights alone, which need a third of a checkpoint's room; returns the end of a sentence about it. */
     private String salvaged(WeightsFile weights, Path file) {
         try {
-            weights.save(file);
+            saveModel(weights);
             return "; the trained weights alone are in " + file;
         } catch (UserException failure) {
             return "; and " + failure.getMessage();

@@ -14,7 +14,7 @@ public record ProgramContext(Path home, Map<String, String> environment) {
     private static final Path PRESETS = Path.of("config", "ViT.yaml");
 
     /** The preset file of the current directory if there is one, else the one beside the launcher. */
-    Path defaultPresets() {
+    public Path defaultPresets() {
         return Files.exists(PRESETS) ? PRESETS : home.resolve(PRESETS);
     }
 }

@@ -54,7 +54,7 @@ public final class MemoryCheck {
      * @param compute type of matrix products
      * @param member  this process and the job's process grid
      * @param inputs  memory of the data loaders
-     * @param saving  whether the run saves checkpoints
+     * @param saving  whether the run trains, and saves checkpoints
      */
     public record Run(ModelSpec model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
@@ -66,12 +66,21 @@ public final class MemoryCheck {
         }
 
         private MemoryPlan plan() {
-            return MemoryPlan.of(model, batch, compute, member.grid, member.rank);
+            return saving == Saving.NO_TRAINING
+                ? MemoryPlan.ofForecast(model, batch, compute, member.grid, member.rank)
+                : MemoryPlan.of(model, batch, compute, member.grid, member.rank);
         }
     }
 
     /** What a run saves during training. */
-    public enum Saving { CHECKPOINTS, NOTHING }
+    public enum Saving {
+        /** Checkpoints. */
+        CHECKPOINTS,
+        /** Nothing. */
+        NOTHING,
+        /** The run does not train: it has no gradients and no optimizer. */
+        NO_TRAINING
+    }
 
     /**
      * A process of a job.
@@ -144,7 +153,8 @@ public final class MemoryCheck {
 
     private Map<String, Long> parts(Run candidate, MemoryPlan plan) {
         Map<String, Long> parts = new LinkedHashMap<>();
-        parts.put("parameters and optimizer", plan.stateBytes());
+        parts.put(candidate.saving() == Saving.NO_TRAINING ? "parameters" : "parameters and optimizer",
+            plan.stateBytes());
         parts.put("activations", plan.keptBytes());
         parts.put("temporaries", plan.scratchBytes());
         parts.put("workspace", device.workspaceBytes(plan.footprint()));

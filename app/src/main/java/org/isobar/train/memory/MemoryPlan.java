@@ -16,6 +16,7 @@ import org.isobar.model.ModelSpec;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.Predictor;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
 import org.isobar.train.step.StepOptions;
@@ -94,6 +95,25 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
                 .sum();
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), saved,
                 device.footprint(), flops);
+        }
+    }
+
+    /** The plan of a {@link Predictor} of {@code batch} local samples, which needs no gradients and no optimizer. */
+    public static MemoryPlan ofForecast(ModelSpec model, int batch, DType compute, ProcessGrid grid, int rank) {
+        try (DryRunDevice device = new DryRunDevice();
+            DeviceArena state = device.arena("state", UNBOUNDED);
+            DeviceArena kept = device.arena("activations", UNBOUNDED);
+            DeviceArena scratch = device.arena("scratch", UNBOUNDED);
+            Communicators communicators =
+                new Communicators(grid, rank, device.ops().memory()::copy, DryRunCommunicator::new)) {
+            Predictor predictor = new Predictor(device, model, batch, new StepMemory(state, kept, scratch),
+                communicators, compute);
+            predictor.predict();
+            if (model.inChannels() == model.outChannels()) {
+                predictor.advance();
+            }
+            return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), 0,
+                device.footprint(), device.flops());
         }
     }
 }

@@ -59,6 +59,17 @@ public final class WeightsFile {
         parameters.refresh(device.ops());
     }
 
+    /**
+     * Checks that a file has the weights of the model.
+     *
+     * @throws UserException if a tensor is missing, has a wrong shape, or is not part of the model
+     */
+    public void requireFit(Path file) {
+        try (SafeTensorsFile tensors = SafeTensorsFile.open(file)) {
+            check(file, tensors);
+        }
+    }
+
     private void check(Path file, SafeTensorsFile tensors) {
         Map<String, Parameter.Part> weights = parts();
         TreeSet<String> missing = new TreeSet<>(weights.keySet());
@@ -72,7 +83,7 @@ public final class WeightsFile {
             }
         });
         if (!missing.isEmpty() || !extra.isEmpty() || !misshaped.isEmpty()) {
-            throw new UserException("--init_weights " + file + " does not fit the configured model"
+            throw new UserException("weights file " + file + " does not fit the configured model"
                 + list("lacks", missing) + list("also has", extra) + list("has misshaped", misshaped)
                 + "; give the configuration that the weights were trained with");
         }

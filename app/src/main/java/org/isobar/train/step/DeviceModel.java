@@ -22,9 +22,23 @@ public final class DeviceModel {
     private final Model model;
     private final Tensor prediction; // (B, Cout, H, W)
 
-    /** Creates a model whose weights are undefined until {@link #initialize}. */
+    /** What a model is used for. */
+    enum Purpose {
+        /** It has gradients. */
+        TRAINING,
+        /** It has no gradients. */
+        FORECAST
+    }
+
+    /** Creates a model for training, whose weights are undefined until {@link #initialize}. */
     DeviceModel(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
         DType compute) {
+        this(device, spec, batch, memory, communicators, compute, Purpose.TRAINING);
+    }
+
+    /** Creates a model whose weights are undefined. */
+    DeviceModel(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
+        DType compute, Purpose purpose) {
         this.device = device;
         this.memory = memory;
         this.compute = compute;
@@ -32,7 +46,7 @@ public final class DeviceModel {
         DeviceArena state = memory.state();
         Tensor values = state.f32(parameters.elements());
         Tensor copies = compute == DType.F32 ? values : state.allocate(compute, parameters.elements());
-        parameters.bind(values, copies, state.f32(parameters.elements()));
+        parameters.bind(values, copies, purpose == Purpose.TRAINING ? state.f32(parameters.elements()) : null);
         prediction = state.allocate(DType.F32, spec.prediction(batch).extents());
     }
 

@@ -1,0 +1,154 @@
+package org.isobar.export;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+import org.isobar.backend.dryrun.DryRunDevice;
+import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
+import org.isobar.checkpoint.CheckpointPath;
+import org.isobar.checkpoint.TensorSlice;
+import org.isobar.checkpoint.safetensors.SafeTensorsFile;
+import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
+import org.isobar.checkpoint.safetensors.StoredTensors;
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.data.Normalization;
+import org.isobar.distributed.Communicators;
+import org.isobar.fault.UserException;
+import org.isobar.model.ModelSpec;
+import org.isobar.nn.ParameterStore;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
+import org.isobar.pretrained.ModelConfig;
+import org.isobar.pretrained.ModelDirectory;
+import org.isobar.train.saving.WeightsFile;
+
+/** Writes a self-contained model of a run, a checkpoint or a file of weights. */
+public final class ModelExport {
+    private static final String OPTION = "--out";
+
+    private final Path source;
+    private final Path out;
+
+    /** The export of a run's directory, a checkpoint or a safetensors file to the directory {@code out}. */
+    public ModelExport(Path source, Path out) {
+        this.source = source;
+        this.out = out;
+        if (Files.notExists(source)) {
+            throw new UserException("there is no run, checkpoint or file of weights at " + source
+                + "; check the path");
+        }
+        if (isSame(Files.isDirectory(source) ? source : source.toAbsolutePath().getParent(), out)) {
+            throw new UserException(OPTION + " " + out + " is the directory of the source; give another directory");
+        }
+    }
+
+    private static boolean isSame(Path directory, Path other) {
+        try {
+            return Files.exists(other) && Files.isSameFile(directory, other);
+        } catch (IOException failure) {
+            throw FileFault.unwritable("the model to " + other, OPTION, failure);
+        }
+    }
+
+    /**
+     * Writes the model of a run that has ended, or of another model directory. If the source is neither, it is taken
+     * for a checkpoint, a directory of them, or a file of weights.
+     *
+     * @param dataDir     directory of the data whose statistics a checkpoint's model gets; empty for the run's
+     * @param preset      the configuration of weights without a {@code config.json} beside them; empty if none is given
+     * @param environment environment variables, of which DATADIR is read
+     * @param skipped     receives a message for each newer checkpoint that is damaged
+     * @throws UserException if the source is damaged or does not fit its configuration, or a file cannot be written
+     */
+    public ModelDirectory write(Optional<String> dataDir, Optional<Supplier<RunConfig>> preset,
+        Map<String, String> environment, Consumer<String> skipped) {
+        Path directory = Files.isDirectory(source) ? source : source.toAbsolutePath().getParent();
+        boolean described = Files.exists(directory.resolve(ModelDirectory.CONFIG));
+        if (Files.isDirectory(source) && !(described && Files.exists(source.resolve(ModelDirectory.WEIGHTS)))) {
+            refuse(preset);
+            return ofCheckpoint(dataDir, environment, skipped);
+        }
+        if (described) {
+            refuse(preset);
+            ModelDirectory model = ModelDirectory.open(directory);
+            return ofWeights(Files.isDirectory(source) ? model.weights() : source, model.config(),
+                model.normalization(), model.configuration(Map.of(), Map.of()).model());
+        }
+        RunConfig run = preset.orElseThrow(() -> new UserException("there is no " + ModelDirectory.CONFIG + " beside "
+            + source + "; name the preset of the weights with --config")).get();
+        return ofWeights(source, ModelConfig.of(run), statistics(run), run.model());
+    }
+
+    private void refuse(Optional<Supplier<RunConfig>> preset) {
+        if (preset.isPresent()) {
+            throw new UserException(source + " comes with its configuration; leave out --config");
+        }
+    }
+
+    private ModelDirectory ofCheckpoint(Optional<String> dataDir, Map<String, String> environment,
+        Consumer<String> skipped) {
+        try (Checkpoint checkpoint = new CheckpointPath(source).open(IntegrityCheck.CHECKSUMS, skipped)) {
+            RunConfig run = configuration(checkpoint, dataDir, environment);
+            return of(checkpoint, ModelConfig.of(run), statistics(run), run.model());
+        }
+    }
+
+    /** The run's configuration for one process, whatever job it was. */
+    private static RunConfig configuration(Checkpoint checkpoint, Optional<String> dataDir,
+        Map<String, String> environment) {
+        Map<String, String> machine = new HashMap<>(environment);
+        machine.keySet().retainAll(Set.of("DATADIR"));
+        Map<String, String> settings = new LinkedHashMap<>(Map.of("tensor_parallel", "1", "context_parallel", "1",
+            "comm_backend", "auto", "resume", "never", "init_weights", "None"));
+        dataDir.ifPresent(directory -> settings.put("data_dir", directory));
+        ConfigRequest request = new ConfigRequest(checkpoint.path().resolve("checkpoint.json"), "export", machine);
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            request = request.with(setting.getKey(), setting.getValue());
+        }
+        return ConfigLoader.restore(checkpoint.configuration(), request);
+    }
+
+    private static Normalization statistics(RunConfig run) {
+        return Normalization.load(run.data().globalMeansPath(), run.data().globalStdsPath(), run.model().inChannels());
+    }
+
+    private ModelDirectory ofWeights(Path weights, ModelConfig config, Normalization normalization, ModelSpec spec) {
+        try (SafeTensorsFile file = SafeTensorsFile.open(weights)) {
+            return of(file, config, normalization, spec);
+        }
+    }
+
+    private ModelDirectory of(StoredTensors stored, ModelConfig config, Normalization normalization, ModelSpec spec) {
+        ModelDirectory.begin(out, OPTION);
+        List<SafeTensorsWriter.NamedTensor> tensors = stored.names().stream().filter(TensorSlice::isWeight)
+            .map(name -> new SafeTensorsWriter.NamedTensor(name, stored.shape(name),
+                memory -> stored.read(name, memory))).toList();
+        Path weights = out.resolve(ModelDirectory.WEIGHTS);
+        new AtomicFile("weights", weights, OPTION)
+            .write(file -> SafeTensorsWriter.write(file, tensors, Map.of("format", "pt")));
+        requireFit(weights, spec);
+        ModelDirectory.complete(out, config, normalization, OPTION);
+        return ModelDirectory.open(out);
+    }
+
+    private static void requireFit(Path weights, ModelSpec spec) {
+        try (DryRunDevice device = new DryRunDevice();
+            Communicators alone = Communicators.alone(device.ops().memory()::copy)) {
+            ParameterStore parameters = new ParameterStore();
+            spec.create(parameters, alone);
+            new WeightsFile(parameters, device, alone).requireFit(weights);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package org.isobar.forecast;
+
+import java.nio.file.Path;
+import java.util.Map;
+
+import org.isobar.config.RunConfig;
+import org.isobar.data.CropWindow;
+import org.isobar.data.Normalization;
+import org.isobar.pretrained.ModelConfig;
+import org.isobar.pretrained.ModelDirectory;
+
+/**
+ * A trained model, and the process that uses it.
+ *
+ * @param config        names, units, coordinates and lead
+ * @param normalization mean and standard deviation of each channel
+ * @param weights       the weights, safetensors
+ * @param run           sizes of the model; device, parallel layout and local batch size of the process
+ */
+public record ForecastModel(ModelConfig config, Normalization normalization, Path weights, RunConfig run) {
+
+    /**
+     * The model of a directory.
+     *
+     * @param settings    preset keys of the machine and the job, such as {@code device}, and their values
+     * @param environment environment variables, of which those of the rank are read, for example
+     * @throws org.isobar.fault.UserException if the directory or a setting is invalid
+     */
+    public static ForecastModel open(Path directory, Map<String, String> settings, Map<String, String> environment) {
+        ModelDirectory model = ModelDirectory.open(directory);
+        return new ForecastModel(model.config(), model.normalization(), model.weights(),
+            model.configuration(settings, environment));
+    }
+
+    /**
+     * The model of a preset with the weights of a file.
+     *
+     * @throws org.isobar.fault.UserException if the statistics that the preset names cannot be read
+     */
+    public static ForecastModel of(RunConfig run, Path weights) {
+        return new ForecastModel(ModelConfig.of(run), Normalization.load(run.data().globalMeansPath(),
+            run.data().globalStdsPath(), run.model().inChannels()), weights, run);
+    }
+
+    /** The part of a frame of the data that the model reads. */
+    public CropWindow input() {
+        return new CropWindow(run.model().inChannels(), run.model().height(), run.model().width());
+    }
+
+    /** The part of a frame of the data that the model forecasts. */
+    public CropWindow output() {
+        return new CropWindow(run.model().outChannels(), run.model().height(), run.model().width());
+    }
+}

@@ -1,0 +1,29 @@
+package org.isobar.forecast;
+
+import java.lang.foreign.MemorySegment;
+
+import org.isobar.data.Era5Frames;
+import org.isobar.data.Normalization;
+import org.isobar.fault.UserException;
+
+/** Supplies the fields that forecasts start from. */
+public interface InitialFields {
+    /**
+     * Writes the normalized fields of a time, (Cin, H, W), floats, at a byte offset of {@code target}.
+     *
+     * @throws UserException if there are no such fields, or a value is not finite
+     */
+    void read(StartTime start, MemorySegment target, long offset);
+
+    /** The fields of a data set, whose window has the shape of the model's input. */
+    static InitialFields of(Era5Frames frames, Normalization normalization) {
+        return (start, target, offset) -> {
+            frames.read(start.year(), start.frame(), normalization, target, offset);
+            frames.firstNonFinite(start.year(), start.frame(), target.asSlice(offset, frames.window().bytes()))
+                .ifPresent(place -> {
+                    throw new UserException("the initial field of " + start + " is not finite: " + place
+                        + "; start at another time, or repair the data");
+                });
+        };
+    }
+}

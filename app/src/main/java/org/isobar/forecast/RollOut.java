@@ -1,0 +1,151 @@
+package org.isobar.forecast;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.isobar.data.CropWindow;
+import org.isobar.data.NonFiniteValue;
+import org.isobar.data.Normalization;
+import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicators;
+import org.isobar.fault.UserException;
+import org.isobar.model.ModelSpec;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.step.Predictor;
+
+/**
+ * Steps a model from initial fields: each normalized prediction is the input of the next step. The data-parallel ranks
+ * share the starts, and each computes its own in batches; the ranks of a replica compute them together. Memory does not
+ * depend on the number of steps or starts. Not thread-safe.
+ */
+public final class RollOut implements AutoCloseable {
+    private final Predictor predictor;
+    private final Communicators communicators;
+    private final ForecastModel model;
+    private final int batch;
+    private final CropWindow output; // of one start
+    private final Arena arena = Arena.ofShared(); // a device may copy on its own threads
+    private final MemorySegment inputs; // (B, Cin, H, W)
+    private final MemorySegment outputs; // (B, Cout, H, W)
+
+    /** A roll-out of {@code predictor}, which has the weights of {@code model} and computes batches of that size. */
+    RollOut(Predictor predictor, Communicators communicators, ForecastModel model, int batch) {
+        this.predictor = predictor;
+        this.communicators = communicators;
+        this.model = model;
+        this.batch = batch;
+        ModelSpec spec = model.run().model();
+        output = new CropWindow(spec.outChannels(), spec.height(), spec.width());
+        inputs = arena.allocate(predictor.input().bytes(), Float.BYTES);
+        outputs = arena.allocate(batch * output.bytes(), Float.BYTES);
+    }
+
+    /**
+     * Forecasts from each start. All ranks call this method with the same starts and steps. {@code consumer} receives
+     * every forecast on exactly one rank.
+     *
+     * @param steps number of model steps
+     * @throws UserException if an initial field is invalid, a forecast is not finite, or there are several steps and
+     *                       the model does not forecast all variables that it reads
+     */
+    public void run(List<StartTime> starts, int steps, InitialFields initial, LeadConsumer consumer) {
+        requireSteps(model.run().model(), steps);
+        List<StartTime> own = share(starts);
+        for (int first = 0; first < own.size(); first += batch) {
+            runBatch(own.subList(first, Math.min(first + batch, own.size())), steps, initial, consumer);
+        }
+    }
+
+    /**
+     * Checks that a model can be rolled out over that many steps.
+     *
+     * @throws UserException if it cannot
+     */
+    public static void requireSteps(ModelSpec spec, int steps) {
+        if (steps < 1) {
+            throw new UserException("--lead_steps " + steps + ": a forecast has at least one step");
+        }
+        if (steps > 1 && spec.outChannels() < spec.inChannels()) {
+            throw new UserException("--lead_steps " + steps + ": the model reads " + spec.inChannels()
+                + " variables and forecasts " + spec.outChannels() + " of them, which is not enough for the input of "
+                + "a second step; give --lead_steps=1");
+        }
+    }
+
+    /** The starts of this rank's replica. Starts are dealt out in turn, so that replicas have equally many. */
+    private List<StartTime> share(List<StartTime> starts) {
+        int replicas = communicators.grid().size(Axis.DP);
+        int replica = communicators.coordinate(Axis.DP);
+        return IntStream.range(0, starts.size()).filter(i -> i % replicas == replica).mapToObj(starts::get).toList();
+    }
+
+    /** A batch that is not full repeats its first start, whose forecasts are then delivered once. */
+    private void runBatch(List<StartTime> starts, int steps, InitialFields initial, LeadConsumer consumer) {
+        Device device = predictor.device();
+        boolean delivers = communicators.coordinate(Axis.TP) == 0 && communicators.coordinate(Axis.CP) == 0;
+        load(starts, initial);
+        Tensor prediction = predictor.predict();
+        for (int step = 1; step <= steps; step++) {
+            if (delivers) {
+                device.download(outputs, prediction);
+            }
+            if (step < steps) { // a GPU computes the next step while the host delivers this one
+                predictor.advance();
+                prediction = predictor.predict();
+            }
+            if (delivers) {
+                for (int i = 0; i < starts.size(); i++) {
+                    deliver(starts.get(i), step, outputs.asSlice(i * output.bytes(), output.bytes()), consumer);
+                }
+            }
+        }
+    }
+
+    private void load(List<StartTime> starts, InitialFields initial) {
+        long bytes = inputs.byteSize() / batch;
+        for (int i = 0; i < batch; i++) {
+            if (i < starts.size()) {
+                initial.read(starts.get(i), inputs, i * bytes);
+            } else {
+                MemorySegment.copy(inputs, 0, inputs, i * bytes, bytes);
+            }
+        }
+        predictor.device().upload(predictor.input(), inputs);
+    }
+
+    private void deliver(StartTime start, int step, MemorySegment fields, LeadConsumer consumer) {
+        boolean finite = true;
+        Normalization normalization = model.normalization();
+        long pixels = (long) output.height() * output.width();
+        for (int channel = 0; channel < output.channels(); channel++) {
+            double spread = normalization.spreads()[channel];
+            double mean = normalization.means()[channel];
+            for (long i = channel * pixels; i < (channel + 1) * pixels; i++) {
+                float value = (float) (fields.getAtIndex(ValueLayout.JAVA_FLOAT, i) * spread + mean);
+                finite &= Float.isFinite(value);
+                fields.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
+            }
+        }
+        if (!finite) {
+            throw diverged(start, step, NonFiniteValue.find(fields, output).orElseThrow());
+        }
+        consumer.accept(start, step, fields);
+    }
+
+    private UserException diverged(StartTime start, int step, NonFiniteValue.Place place) {
+        return new UserException("the forecast from " + start + " is not finite at step " + step + " ("
+            + step * model.config().leadStepHours() + " h): " + place.value() + " in "
+            + model.config().channels().get(place.channel()).name() + ", row " + place.row() + ", column "
+            + place.column() + "; give fewer --lead_steps, or train the model further");
+    }
+
+    /** Frees the host buffers. The predictor stays open. */
+    @Override
+    public void close() {
+        arena.close();
+    }
+}

@@ -1,0 +1,70 @@
+package org.isobar.forecast;
+
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.List;
+
+import org.isobar.data.Era5Frames;
+import org.isobar.fault.PlainText;
+import org.isobar.fault.UserException;
+
+/**
+ * The initial time of a forecast, which is the time of a frame of the data.
+ *
+ * @param year  year of the frame
+ * @param frame index of the frame in its year
+ */
+public record StartTime(int year, int frame) {
+    private static final DateTimeFormatter HOURS = DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH");
+
+    /**
+     * Parses initial times that are separated by commas, such as {@code 2018-01-03T00,2018:9}: a date, a date and hour
+     * in UTC, or a year and the index of a frame in it.
+     *
+     * @throws UserException if one is not of these forms, or no frame has its time
+     */
+    public static List<StartTime> parse(String text) {
+        List<StartTime> starts = Arrays.stream(text.split(",", -1)).map(String::strip).map(StartTime::one).toList();
+        if (starts.stream().distinct().count() < starts.size()) {
+            throw new UserException(PlainText.of("--start " + text + " gives a time twice; give each once"));
+        }
+        return starts;
+    }
+
+    private static StartTime one(String text) {
+        if (text.matches("\\d{4}:\\d{1,6}")) {
+            String[] parts = text.split(":");
+            return new StartTime(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+        }
+        LocalDateTime time;
+        try {
+            time = text.contains("T") ? LocalDateTime.parse(text.length() == 13 ? text + ":00" : text)
+                : LocalDate.parse(text).atStartOfDay();
+        } catch (DateTimeException malformed) {
+            throw new UserException(PlainText.of("--start " + text + " is not a time; give a date, such as "
+                + "2018-01-03T00, or a year and a frame, such as 2018:8"), malformed);
+        }
+        Duration since = Duration.between(LocalDate.of(time.getYear(), 1, 1).atStartOfDay(), time);
+        Duration step = Duration.ofHours(Era5Frames.HOURS);
+        if (!step.multipliedBy(since.dividedBy(step)).equals(since)) {
+            throw new UserException("--start " + text + ": frames are " + Era5Frames.HOURS
+                + " hours apart, from 00 UTC on; give a time of a frame");
+        }
+        return new StartTime(time.getYear(), (int) since.dividedBy(step));
+    }
+
+    /** The time in UTC. */
+    public LocalDateTime time() {
+        return LocalDate.of(year, 1, 1).atStartOfDay().plusHours((long) frame * Era5Frames.HOURS);
+    }
+
+    /** The date and the hour, such as {@code 2018-01-03T00}. */
+    @Override
+    public String toString() {
+        return HOURS.format(time());
+    }
+}

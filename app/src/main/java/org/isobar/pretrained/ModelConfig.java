@@ -1,0 +1,176 @@
+package org.isobar.pretrained;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
+import com.fasterxml.jackson.databind.annotation.JsonNaming;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import org.isobar.checkpoint.StrictJson;
+import org.isobar.config.RunConfig;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.data.Era5Frames;
+import org.isobar.fault.PlainText;
+import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+import org.isobar.os.ProgramVersion;
+import org.isobar.os.RegularFile;
+
+/**
+ * The contents of a model's {@code config.json}.
+ *
+ * @param format          {@link #FORMAT}
+ * @param version         version of the format: 1
+ * @param program         version of the program that wrote it
+ * @param architecture    kind of model, as preset key {@code architecture} names it
+ * @param hyperparameters sizes of the model, by their keys in a preset
+ * @param channels        the variables that the model reads, in order; it forecasts the first {@code n_out_channels}
+ * @param grid            the places of the pixels
+ * @param leadStepHours   hours from the input to the forecast of one step
+ */
+@JsonNaming(PropertyNamingStrategies.SnakeCaseStrategy.class)
+public record ModelConfig(String format, int version, String program, String architecture,
+    Map<String, JsonNode> hyperparameters, List<Channel> channels, ModelGrid grid, int leadStepHours) {
+    static final String FORMAT = "isobar model";
+    static final int VERSION = 1;
+    private static final int MAX_BYTES = 1 << 22;
+    private static final int MAX_HOURS = 24 * 366;
+    private static final String NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}";
+    private static final String UNIT = "[ -~]{0,100}"; // printable ASCII
+    private static final JsonMapper JSON = StrictJson.mapperWithoutNull();
+    /** Names of the coordinates of a forecast, which no channel can have. */
+    private static final Set<String> COORDINATES = Set.of("time", "prediction_timedelta", "latitude", "longitude");
+
+    /** The configuration of a run's model. Names and units are the tutorial's, coordinates follow its rule. */
+    public static ModelConfig of(RunConfig run) {
+        Map<String, JsonNode> sizes = new LinkedHashMap<>();
+        for (Key<?> key : sizeKeys()) {
+            sizes.put(key.name(), json(run.entries().get(key.name())));
+        }
+        return new ModelConfig(FORMAT, VERSION, ProgramVersion.text(),
+            run.entries().get(Keys.RUN.architecture.name()), sizes, Channel.ofTutorial(run.model().inChannels()),
+            ModelGrid.ofTutorial(run.model().height(), run.model().width()), run.data().dt() * Era5Frames.HOURS);
+    }
+
+    /** Keys of {@link #hyperparameters}. */
+    private static List<Key<?>> sizeKeys() {
+        return Stream.concat(Keys.MODEL.keys().stream(), Stream.of(Keys.DATA.nInChannels, Keys.DATA.nOutChannels))
+            .toList();
+    }
+
+    /** The value of a preset's key as JSON. Numbers and lists of numbers are written alike in both. */
+    private static JsonNode json(String entry) {
+        try {
+            return JSON.readTree(entry);
+        } catch (JsonProcessingException text) {
+            return JSON.valueToTree(entry);
+        }
+    }
+
+    /** The names of the channels that the model forecasts, in order. */
+    public List<String> forecastNames() {
+        return forecastChannels().stream().map(Channel::name).toList();
+    }
+
+    /** The channels that the model forecasts: the first {@code n_out_channels}. */
+    public List<Channel> forecastChannels() {
+        return channels.subList(0, hyperparameters.get(Keys.DATA.nOutChannels.name()).intValue());
+    }
+
+    /** The settings of a preset for this model. */
+    Map<String, String> settings() {
+        Map<String, String> settings = new LinkedHashMap<>();
+        hyperparameters.forEach((name, value) ->
+            settings.put(name, value.isTextual() ? value.textValue() : value.toString()));
+        settings.put(Keys.RUN.architecture.name(), architecture);
+        settings.put(Keys.TRAINING.dt.name(), String.valueOf(leadStepHours / Era5Frames.HOURS));
+        return settings;
+    }
+
+    /** Encodes the configuration as the file's contents. */
+    byte[] toBytes() {
+        try {
+            return (JSON.writerWithDefaultPrettyPrinter().writeValueAsString(this) + "\n")
+                .getBytes(StandardCharsets.UTF_8);
+        } catch (JsonProcessingException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws UserException if it cannot be read, is not a model's configuration, or contradicts itself
+     */
+    static ModelConfig read(Path file) {
+        byte[] bytes;
+        try {
+            bytes = RegularFile.read(file, MAX_BYTES);
+        } catch (IOException failure) {
+            throw FileFault.unreadable("model configuration " + file, failure);
+        }
+        try {
+            JsonNode root = JSON.readTree(new String(bytes, StandardCharsets.UTF_8));
+            require(FORMAT.equals(root.path("format").textValue()), file, "it does not have the format " + FORMAT);
+            require(root.path("version").isInt() && root.path("version").intValue() == VERSION, file,
+                "its version is " + root.path("version") + ", and this program reads " + VERSION);
+            ModelConfig config = JSON.treeToValue(root, ModelConfig.class);
+            config.check(file);
+            return config;
+        } catch (JsonProcessingException malformed) {
+            throw refused(file, malformed.getOriginalMessage());
+        }
+    }
+
+    private void check(Path file) {
+        Set<String> unknown = new TreeSet<>(hyperparameters.keySet());
+        sizeKeys().forEach(key -> unknown.remove(key.name()));
+        require(unknown.isEmpty(), file, "it has the unknown hyperparameters " + unknown);
+        require(hyperparameters.containsKey(Keys.MODEL.imgSize.name()), file, "it has no img_size");
+        JsonNode image = JSON.createArrayNode().add(grid.latitudes().size()).add(grid.longitudes().size());
+        require(hyperparameters.get(Keys.MODEL.imgSize.name()).equals(image), file, "its grid has "
+            + grid.latitudes().size() + " latitudes and " + grid.longitudes().size()
+            + " longitudes, which img_size does not say");
+        require(grid.fault().isEmpty(), file, grid.fault());
+        checkChannels(file);
+        require(leadStepHours > 0 && leadStepHours <= MAX_HOURS && leadStepHours % Era5Frames.HOURS == 0, file,
+            "a step of " + leadStepHours + " hours is not a multiple of " + Era5Frames.HOURS + " hours up to a year");
+    }
+
+    private void checkChannels(Path file) {
+        JsonNode read = hyperparameters.get(Keys.DATA.nInChannels.name());
+        JsonNode forecast = hyperparameters.get(Keys.DATA.nOutChannels.name());
+        require(read != null && read.isInt() && read.intValue() == channels.size(), file,
+            "it names " + channels.size() + " channels, and n_in_channels is " + read);
+        require(forecast != null && forecast.isInt() && forecast.intValue() > 0
+            && forecast.intValue() <= channels.size(), file, "its n_out_channels is " + forecast);
+        require(channels.stream().map(Channel::name).distinct().count() == channels.size(), file,
+            "two channels have the same name");
+        String misnamed = channels.stream().filter(channel -> !channel.name().matches(NAME)
+            || !channel.unit().matches(UNIT) || COORDINATES.contains(channel.name()))
+            .map(Channel::toString).collect(Collectors.joining(", "));
+        require(misnamed.isEmpty(), file, "names or units cannot be used: " + misnamed);
+    }
+
+    private static void require(boolean condition, Path file, String otherwise) {
+        if (!condition) {
+            throw refused(file, otherwise);
+        }
+    }
+
+    private static UserException refused(Path file, String reason) {
+        return new UserException(PlainText.of("model configuration " + file + " cannot be used: " + reason
+            + "; write the model again with `isobar export`"));
+    }
+}

@@ -1,0 +1,42 @@
+package org.isobar.pretrained;
+
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * The places of a model's pixels.
+ *
+ * @param latitudes  of the rows, in degrees north
+ * @param longitudes of the columns, in degrees east
+ */
+public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
+    private static final double POLE = 90;
+    private static final double CIRCLE = 360;
+
+    /**
+     * The tutorial's rule for data without coordinates: row {@code j} of H lies at {@code 90 - 180 j / (H - 1)}, column
+     * {@code i} of W at {@code 360 i / W}. A single row lies on the equator.
+     */
+    static ModelGrid ofTutorial(int rows, int columns) {
+        return new ModelGrid(
+            IntStream.range(0, rows).mapToObj(j -> rows == 1 ? 0 : POLE - 2 * POLE * j / (rows - 1)).toList(),
+            IntStream.range(0, columns).mapToObj(i -> CIRCLE * i / columns).toList());
+    }
+
+    /** What is wrong with the coordinates; empty if nothing is. */
+    String fault() {
+        if (!latitudes.stream().allMatch(latitude -> Math.abs(latitude) <= POLE)) {
+            return "a latitude is not between -90 and 90";
+        }
+        if (!longitudes.stream().allMatch(longitude -> Math.abs(longitude) <= CIRCLE)) {
+            return "a longitude is not between -360 and 360";
+        }
+        boolean falls = IntStream.range(1, latitudes.size()).allMatch(j -> latitudes.get(j) < latitudes.get(j - 1));
+        boolean rises = IntStream.range(1, latitudes.size()).allMatch(j -> latitudes.get(j) > latitudes.get(j - 1));
+        if (!falls && !rises) {
+            return "its latitudes neither all fall nor all rise";
+        }
+        boolean east = IntStream.range(1, longitudes.size()).allMatch(i -> longitudes.get(i) > longitudes.get(i - 1));
+        return east ? "" : "its longitudes do not rise";
+    }
+}

@@ -1,0 +1,46 @@
+package org.isobar.train;
+
+import org.isobar.device.DeviceException;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.fault.UserException;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
+
+/** Runs the work of one rank with its log, and converts what it throws into an error line and an exit code. */
+public final class RankProcess {
+    private static final int FAILED = 1;
+    private static final int INVALID_INPUT = 2;
+
+    private RankProcess() { }
+
+    /** The work of a rank. */
+    public interface Work {
+        /** Works and returns the exit code. */
+        int run(RunLog log);
+    }
+
+    /** Runs {@code work} and returns its exit code, 2 for invalid input, or 1 for any other failure. */
+    public static int run(RankEnvironment ranks, Screen screen, Work work) {
+        String prefix = ranks.worldSize() > 1 ? "rank " + ranks.rank() + ": " : "";
+        try (RunLog log = new RunLog(screen, ranks.rank() == 0 ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
+            try {
+                return work.run(log);
+            } catch (JobMember.KnownException known) {
+                return INVALID_INPUT;
+            } catch (UserException invalid) {
+                log.error(prefix + invalid.getMessage());
+                return INVALID_INPUT;
+            } catch (CommunicationException lost) {
+                log.error(lost.getMessage()); // its message names the rank
+                return FAILED;
+            } catch (DeviceException failed) {
+                log.error(prefix + "the device failed: " + failed.getMessage());
+                return FAILED;
+            } catch (RuntimeException | Error failure) {
+                log.error(prefix + "unexpected failure", failure);
+                return FAILED;
+            }
+        }
+    }
+}
