@@ -151,8 +151,8 @@ class ArchitectureTest {
     }
 
     @Test
-    void jhdfIsSeenByOneClassAlone() {
-        check(noClasses().that().haveNameNotMatching("org\\.isobar\\.data\\.Hdf5Fields(\\$.*)?")
+    void jhdfIsSeenByTwoClassesAlone() {
+        check(noClasses().that().haveNameNotMatching("org\\.isobar\\.data\\.Hdf5(Fields|Contents)(\\$.*)?")
             .should().dependOnClassesThat().resideInAPackage("io.jhdf.."));
     }
 

@@ -19,7 +19,8 @@ import org.isobar.os.PageCache;
 public final class Era5File implements AutoCloseable {
     /** Name of the data set. */
     public static final String FIELDS = "fields";
-    private static final Hdf5Fields.Form FORM =
+    /** The data set and its dimensions. */
+    static final Hdf5Fields.Form FORM =
         new Hdf5Fields.Form(FIELDS, List.of("time", "channel", "latitude", "longitude"));
 
     private final Hdf5Fields fields;

@@ -209,7 +209,7 @@ final class Hdf5Fields implements AutoCloseable {
     }
 
     /** Converts an exception of jHDF; the first cause says more than the exceptions around it. */
-    private static UserException refusal(Path path, Form form, RuntimeException refused) {
+    static UserException refusal(Path path, Form form, RuntimeException refused) {
         Throwable cause = refused;
         while (cause.getCause() != null && cause.getCause() != cause) {
             cause = cause.getCause();

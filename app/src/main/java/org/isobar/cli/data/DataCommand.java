@@ -10,7 +10,7 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar data}: prepares weather files for training and evaluation. */
 @Command(name = "data", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Compute the statistics and the climatology of weather files.")
+    description = "Look into weather files, and compute their statistics and climatology.")
 public final class DataCommand implements Runnable {
     @Spec
     private CommandSpec spec;
@@ -21,7 +21,8 @@ public final class DataCommand implements Runnable {
     public static CommandLine commandLine(ProgramContext context) {
         CommandLine climatology = new CommandLine(new ClimatologyCommand(context));
         ConfigOptions.declareFor(climatology.getCommandSpec(), ClimatologyCommand.KEYS);
-        return new CommandLine(new DataCommand()).addSubcommand(new StatsCommand(context)).addSubcommand(climatology);
+        return new CommandLine(new DataCommand()).addSubcommand(new InspectCommand(context))
+            .addSubcommand(new StatsCommand(context)).addSubcommand(climatology);
     }
 
     @Override

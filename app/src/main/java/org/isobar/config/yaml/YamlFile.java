@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 import org.isobar.config.keys.Setting;
@@ -45,13 +46,8 @@ public final class YamlFile {
      * @throws UserException if the file cannot be read, is not valid YAML, or has no such preset
      */
     public Map<String, Setting> preset(String name) {
-        Map<String, Node> presets = new LinkedHashMap<>();
         try {
-            Node root = MergeKeys.compose(new StringReader(read()));
-            if (!(root instanceof MappingNode map)) {
-                throw new UserException(file + " holds no presets: expected 'NAME:' and below it, indented, keys.");
-            }
-            map.getValue().forEach(entry -> presets.put(text(entry.getKeyNode()), entry.getValueNode()));
+            Map<String, Node> presets = presets();
             if (!presets.containsKey(name)) {
                 throw new UserException("%s has no preset '%s'.%s It has: %s.".formatted(
                     file, name, SpellingSuggestion.hint(name, presets.keySet()), String.join(", ", presets.keySet())));
@@ -64,6 +60,30 @@ public final class YamlFile {
         } catch (YAMLException e) {
             throw new UserException(file + " is not valid YAML: " + reason(e) + ".", e);
         }
+    }
+
+    /**
+     * The names of the presets, in the order of the file.
+     *
+     * @throws UserException if the file cannot be read, or is not valid YAML
+     */
+    public List<String> names() {
+        try {
+            return List.copyOf(presets().keySet());
+        } catch (MarkedYAMLException e) {
+            throw broken(e);
+        } catch (YAMLException e) {
+            throw new UserException(file + " is not valid YAML: " + reason(e) + ".", e);
+        }
+    }
+
+    private Map<String, Node> presets() {
+        Map<String, Node> presets = new LinkedHashMap<>();
+        if (!(MergeKeys.compose(new StringReader(read())) instanceof MappingNode map)) {
+            throw new UserException(file + " holds no presets: expected 'NAME:' and below it, indented, keys.");
+        }
+        map.getValue().forEach(entry -> presets.put(text(entry.getKeyNode()), entry.getValueNode()));
+        return presets;
     }
 
     /** The raw value of a YAML text, for {@code --set KEY=VALUE}. */

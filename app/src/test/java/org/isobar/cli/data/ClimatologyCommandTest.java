@@ -50,7 +50,7 @@ class ClimatologyCommandTest {
     @Test
     void refusesWrongArguments() {
         assertEquals(2, run("data"));
-        assertTrue(text.toString().contains("Name a command: stats, climatology"), text.toString());
+        assertTrue(text.toString().contains("Name a command: inspect, stats, climatology"), text.toString());
         assertEquals(2, run("data", "climatology", "--out=" + directory.resolve("c"), "x", "--config=tiny"));
         assertTrue(text.toString().contains("give one of them"), text.toString());
         assertEquals(2, run("data", "climatology", "--out=" + directory.resolve("c"), "--data_dir=" + directory));

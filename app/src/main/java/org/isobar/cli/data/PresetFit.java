@@ -1,0 +1,44 @@
+package org.isobar.cli.data;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import org.isobar.config.RunConfig;
+import org.isobar.data.CropWindow;
+import org.isobar.data.Era5File;
+import org.isobar.data.survey.YearFiles;
+
+/** Compares what a preset reads with what files have. */
+final class PresetFit {
+    private PresetFit() { }
+
+    /** What the preset needs and the files do not have; empty if it can be trained on them. */
+    static List<String> missing(RunConfig preset, YearFiles years) {
+        List<String> missing = new ArrayList<>();
+        CropWindow stored = years.stored();
+        int channels = Math.max(preset.model().inChannels(), preset.model().outChannels());
+        if (stored.channels() < channels) {
+            missing.add("it has " + channels + " channels, the files " + stored.channels());
+        }
+        if (stored.height() < preset.model().height() || stored.width() < preset.model().width()) {
+            missing.add("its img_size is " + preset.model().height() + " x " + preset.model().width()
+                + ", larger than " + stored.height() + " x " + stored.width());
+        }
+        for (Era5File file : years.files()) {
+            if (file.times() < 3L * preset.data().dt()) {
+                missing.add("dt = " + preset.data().dt() + " needs " + 3L * preset.data().dt() + " time steps, "
+                    + file.path().getFileName() + " has " + file.times());
+                break;
+            }
+        }
+        return missing;
+    }
+
+    /** What the preset leaves out of the files, as text: the first channels, latitudes and longitudes are read. */
+    static String cropping(RunConfig preset, YearFiles years) {
+        CropWindow stored = years.stored();
+        CropWindow read = new CropWindow(Math.max(preset.model().inChannels(), preset.model().outChannels()),
+            preset.model().height(), preset.model().width());
+        return read.equals(stored) ? "fits" : "fits; it reads " + read + " of " + stored;
+    }
+}
