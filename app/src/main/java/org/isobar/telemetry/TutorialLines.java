@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
+import org.isobar.fault.PlainText;
+
 /**
  * Formats every line of the tutorial's log, without time and level. Scripts that parse the tutorial's log also parse
  * these lines.
@@ -40,9 +42,9 @@ public final class TutorialLines {
         return "rank " + rank + ", data loader initialized";
     }
 
-    /** The first file of the data set. */
+    /** The first file of the data set, whose name may contain anything. */
     public static String fileStats(Path firstFile) {
-        return "Getting file stats from " + firstFile;
+        return "Getting file stats from " + PlainText.of(firstFile.toString());
     }
 
     /** Number of time steps of the first file. */

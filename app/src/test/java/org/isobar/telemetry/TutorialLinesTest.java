@@ -76,6 +76,8 @@ class TutorialLinesTest {
         assertEquals("rank 3, data loader initialized", TutorialLines.loaderReady(3));
         assertEquals("Getting file stats from /data/train/1990.h5",
             TutorialLines.fileStats(Path.of("/data/train/1990.h5")));
+        assertEquals("Getting file stats from a\\u001b[31m\\u000a1990.h5",
+            TutorialLines.fileStats(Path.of("a\u001b[31m\n1990.h5")));
         assertEquals("Number of samples per year: 1460", TutorialLines.samplesPerYear(1460));
         assertEquals("Found data at path /data/train. Number of examples: 36500. Image Shape: 360 x 720 x 20",
             TutorialLines.dataFound("/data/train", 36_500, 360, 720, 20));
