@@ -47,9 +47,14 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
     public static void main(String[] args) {
-        ParentWatch.begin(System.getenv());
         ProgramContext context = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
-        System.exit(execute(commandLine(context), args));
+        CommandLine main = commandLine(context);
+        try {
+            ParentWatch.begin(context.environment());
+        } catch (UserException invalid) {
+            System.exit(report(invalid, main));
+        }
+        System.exit(execute(main, args));
     }
 
     /** The command line with all commands. */

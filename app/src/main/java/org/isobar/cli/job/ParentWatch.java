@@ -6,6 +6,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
+import org.isobar.fault.UserException;
+
 /**
  * Ends a process that {@link LocalJob} started when its launcher exits. A launcher stops its processes itself, unless
  * it is killed by SIGKILL.
@@ -25,10 +27,18 @@ public final class ParentWatch {
         return environment.containsKey(VARIABLE);
     }
 
-    /** Starts watching, if the environment names a launcher. */
+    /**
+     * Starts watching, if the environment names a launcher.
+     *
+     * @throws UserException if what it names is not a process
+     */
     public static void begin(Map<String, String> environment) {
         String launcher = environment.get(VARIABLE);
         if (launcher != null) {
+            if (!launcher.matches("\\d{1,10}")) {
+                throw new UserException(VARIABLE + "=" + launcher + " is not the number of a process; unset it: "
+                    + "isobar launch sets it");
+            }
             ProcessHandle.of(Long.parseLong(launcher)).ifPresentOrElse(process -> Thread.ofPlatform().daemon()
                 .name("isobar-parent-watch").start(() -> watch(process)), ParentWatch::end);
         }

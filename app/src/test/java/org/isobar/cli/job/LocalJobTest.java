@@ -2,6 +2,7 @@ package org.isobar.cli.job;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -9,10 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
+import org.isobar.fault.UserException;
 import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -188,6 +191,12 @@ class LocalJobTest {
         ProcessHandle.of(pid).orElseThrow().destroyForcibly();
         await(() -> !runs("pid0") && !runs("pid1"));
         assertTrue(ParentWatch.isZombie(pid));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "launcher", "-1", "12345678901"})
+    void aLauncherThatIsNoProcessIsRefused(String launcher) {
+        assertThrows(UserException.class, () -> ParentWatch.begin(Map.of(ParentWatch.VARIABLE, launcher)));
     }
 
     @Test
