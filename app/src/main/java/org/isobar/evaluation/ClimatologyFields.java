@@ -1,0 +1,99 @@
+package org.isobar.evaluation;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+
+import org.isobar.data.ClimatologyFile;
+import org.isobar.data.CropWindow;
+import org.isobar.data.NpyFile;
+import org.isobar.fault.UserException;
+
+/** Supplies the climatology of a time. Thread-safe. */
+public interface ClimatologyFields extends AutoCloseable {
+    /**
+     * Writes the climatology of a valid time, (Cout, H, W), floats in the units of the data.
+     *
+     * @throws UserException if there is none for that time
+     */
+    void read(LocalDateTime time, MemorySegment target);
+
+    /** What it is, for the definitions of the scores. */
+    String description();
+
+    @Override
+    default void close() { }
+
+    /**
+     * Opens a file: one whose name ends in {@code .npy} as {@link #timeMeans}, any other as a climatology of
+     * {@code isobar data climatology}.
+     *
+     * @param window the channels, rows and columns that are used, the first of each
+     * @throws UserException if the file cannot be read, is no climatology, or is smaller than the window
+     */
+    static ClimatologyFields open(Path path, CropWindow window) {
+        return path.toString().endsWith(".npy") ? timeMeans(path, window) : byDay(path, window);
+    }
+
+    private static ClimatologyFields byDay(Path path, CropWindow window) {
+        ClimatologyFile file = ClimatologyFile.open(path);
+        return new ClimatologyFields() {
+            @Override
+            public void read(LocalDateTime time, MemorySegment target) {
+                LocalDateTime newYear = LocalDate.of(time.getYear(), 1, 1).atStartOfDay();
+                file.read(Math.toIntExact(Duration.between(newYear, time).toHours()), window, target, 0);
+            }
+
+            @Override
+            public String description() {
+                return "mean by hour of day and day of year, of " + path;
+            }
+
+            @Override
+            public void close() {
+                file.close();
+            }
+        };
+    }
+
+    /**
+     * The means over time of FourCastNet's statistics: element [0] of an array (1 or more, C, H, W) in physical units,
+     * the same at all times.
+     *
+     * @param window the channels, rows and columns that are used, the first of each
+     * @throws UserException if the file cannot be read, or is smaller than the window
+     */
+    static ClimatologyFields timeMeans(Path path, CropWindow window) {
+        NpyFile file = NpyFile.read(path);
+        long[] extents = file.shape().extents();
+        if (extents.length != 4 || extents[1] < window.channels() || extents[2] < window.height()
+                || extents[3] < window.width()) {
+            throw new UserException("Climatology " + path + " has shape " + file.shape() + ", expected [1, C, H, W] "
+                + "with at least " + window + " (channels x latitudes x longitudes). Give another one with "
+                + "--climatology.");
+        }
+        float[] means = new float[Math.toIntExact(window.bytes() / Float.BYTES)];
+        int width = window.width();
+        for (int row = 0; row < means.length / width; row++) {
+            long channel = row / window.height();
+            long from = (channel * extents[2] + row % window.height()) * extents[3];
+            for (int column = 0; column < width; column++) {
+                means[row * width + column] = (float) file.values()[(int) from + column];
+            }
+        }
+        return new ClimatologyFields() {
+            @Override
+            public void read(LocalDateTime time, MemorySegment target) {
+                MemorySegment.copy(means, 0, target, ValueLayout.JAVA_FLOAT, 0, means.length);
+            }
+
+            @Override
+            public String description() {
+                return "mean over time, the same at all times, of " + path;
+            }
+        };
+    }
+}

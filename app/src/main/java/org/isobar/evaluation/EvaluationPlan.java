@@ -1,0 +1,44 @@
+package org.isobar.evaluation;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.isobar.data.Era5Frames;
+import org.isobar.fault.UserException;
+import org.isobar.forecast.StartTime;
+
+/**
+ * What is evaluated.
+ *
+ * @param years       directory of the years whose frames forecasts start from and are compared with
+ * @param climatology a file of {@code isobar data climatology}, or a NumPy array of means over time
+ * @param leadSteps   steps of each forecast, 1 or more
+ * @param every       every that many frames a forecast starts, 1 or more
+ * @param seed        of the bootstrap
+ * @param plotted     names of the variables in pictures; all if it is empty
+ * @param out         directory of the results
+ */
+public record EvaluationPlan(Path years, Path climatology, int leadSteps, int every, long seed, List<String> plotted,
+        Path out) {
+
+    /**
+     * The initial times: in each year the frames 0, {@code every}, 2 {@code every} and so on, as far as the whole
+     * roll-out lies in the year. They are the same for every lead.
+     *
+     * @param framesPerStep frames of the data from one step of the model to the next
+     * @throws UserException if there are none
+     */
+    List<StartTime> starts(Era5Frames frames, int framesPerStep) {
+        long length = (long) leadSteps * framesPerStep;
+        List<StartTime> starts = frames.years().stream().flatMap(year ->
+            IntStream.range(0, frames.count(year)).filter(frame -> frame % every == 0)
+                .filter(frame -> frame + length < frames.count(year))
+                .mapToObj(frame -> new StartTime(year, frame))).toList();
+        if (starts.isEmpty()) {
+            throw new UserException("--lead_steps " + leadSteps + ": no year of " + years + " has a frame " + length
+                + " frames after its first; give fewer steps, or longer years");
+        }
+        return starts;
+    }
+}
