@@ -41,9 +41,14 @@ public final class TaskProgress implements AutoCloseable {
         }
     }
 
+    /** Clears the status line, so that other output can follow. */
+    public void clear() {
+        screen.status("");
+    }
+
     /** Clears the status line. */
     @Override
     public void close() {
-        screen.status("");
+        clear();
     }
 }

@@ -65,7 +65,7 @@ final class ClimatologyCommand implements Runnable {
             TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
             ClimatologyWriter writer = new ClimatologyWriter(years, hoursPerFrame);
             int empty = writer.write(out, progress::done);
-            progress.close();
+            progress.clear();
             print(years, writer, empty, (System.nanoTime() - start) / NANOS_PER_SECOND);
         }
     }

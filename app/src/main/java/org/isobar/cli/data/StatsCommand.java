@@ -56,7 +56,7 @@ final class StatsCommand implements Runnable {
             TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
             ChannelStatistics statistics = ChannelStatistics.of(years, progress::done);
             statistics.write(out);
-            progress.close();
+            progress.clear();
             print(years, statistics, (System.nanoTime() - start) / NANOS_PER_SECOND);
         }
     }

@@ -49,7 +49,7 @@ public record ChannelStatistics(CropWindow stored, double[] means, double[] devi
         double[] sums = new double[Math.toIntExact(stored.elements())];
         List<Block> blocks = blocks(years);
         ScanObserver.Counter progress = new ScanObserver.Counter(observer, years.frames() * stored.bytes());
-        int group = (int) Math.clamp(GROUP_BYTES / stored.bytes(), 1, Integer.MAX_VALUE);
+        int group = Math.clamp(GROUP_BYTES / stored.bytes(), 1, Integer.MAX_VALUE);
         for (Era5File file : years.files()) {
             for (int first = 0; first < file.times(); first += group) {
                 int start = first;

@@ -79,7 +79,7 @@ public final class ClimatologyWriter {
         CropWindow stored = years.stored();
         int rows = stored.channels() * stored.height();
         long rowBytes = (long) framesOfDay * DAYS * stored.width() * Double.BYTES;
-        int bandRows = (int) Math.clamp(sumBytes / rowBytes, 1, rows);
+        int bandRows = Math.clamp(sumBytes / rowBytes, 1, rows);
         requireSpace(path);
         ClimatologyBand band = new ClimatologyBand(years, framesOfDay, bandRows,
             new ScanObserver.Counter(observer, years.frames() * stored.bytes() + bytes() - Hdf5Header.DATA_ADDRESS));
