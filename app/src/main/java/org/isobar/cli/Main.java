@@ -72,6 +72,7 @@ public final class Main implements Runnable {
             .addSubcommand(CheckpointCommand.commandLine())
             .addSubcommand(new ReplayCommand(context))
             .addSubcommand(new ExportCommand(context))
+            .addSubcommand(ForecastCommand.commandLine(context))
             .addSubcommand(EvaluateCommand.commandLine(context))
             .addSubcommand(configured(new ConfigCommand(context)));
         ValueConverters.register(main);

@@ -88,12 +88,21 @@ public final class Era5Frames implements AutoCloseable {
      * @throws UserException if there is no such frame, or it cannot be read
      */
     public void read(int year, int frame, Normalization normalization, MemorySegment target, long offset) {
+        require(year, frame);
+        file(year).read(frame, window, normalization, target, offset);
+    }
+
+    /**
+     * Checks that there is a frame, without reading it.
+     *
+     * @throws UserException if there is not
+     */
+    public void require(int year, int frame) {
         Era5File file = file(year);
         if (frame < 0 || frame >= file.times()) {
             throw new UserException("Data file " + file.path() + " has the time steps 0 to " + (file.times() - 1)
                 + ", and not " + frame + ". Choose another one, or complete the file.");
         }
-        file.read(frame, window, normalization, target, offset);
     }
 
     /**

@@ -1,7 +1,9 @@
 package org.isobar.cli.options;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
@@ -43,14 +45,31 @@ public final class ConfigOptions {
             + "Default: base.").build());
         spec.addOption(OptionSpec.builder(SET).paramLabel("KEY=VALUE").type(List.class).auxiliaryTypes(String.class)
             .description("Set any key of the preset; may be repeated.").build());
+        declare(spec, keys);
+    }
+
+    /** Adds the options of some keys to a command that has no preset. */
+    public static void declare(CommandSpec spec, List<Key<?>> keys) {
         for (Key<?> key : keys) {
             key.option().ifPresent(option -> spec.addOption(option(key, option)));
         }
     }
 
-    /** Whether a command has the options. */
+    /** Whether a command chooses and overrides a preset. */
     public static boolean areDeclaredBy(CommandSpec spec) {
-        return spec.findOption(PRESET) != null;
+        return spec.findOption(PRESET) != null
+            && spec.options().stream().anyMatch(option -> option.userObject() instanceof Key<?>);
+    }
+
+    /** The values of the options of keys that were given, by the keys' names. */
+    public static Map<String, String> settings(ParseResult parsed) {
+        Map<String, String> settings = new LinkedHashMap<>();
+        for (OptionSpec option : parsed.matchedOptions()) {
+            if (option.userObject() instanceof Key<?> key) {
+                settings.put(key.name(), given(option.longestName(), option.getValue().toString()));
+            }
+        }
+        return settings;
     }
 
     /** The configuration that the parsed options ask for. */
@@ -58,10 +77,8 @@ public final class ConfigOptions {
         String file = given(FILE, parsed.matchedOptionValue(FILE, context.defaultPresets().toString()));
         String preset = parsed.matchedOptionValue(PRESET, "base");
         ConfigRequest request = new ConfigRequest(Path.of(file), preset, context.environment());
-        for (OptionSpec option : parsed.matchedOptions()) {
-            if (option.userObject() instanceof Key<?> key) {
-                request = request.with(key.name(), given(option.longestName(), option.getValue().toString()));
-            }
+        for (Map.Entry<String, String> setting : settings(parsed).entrySet()) {
+            request = request.with(setting.getKey(), setting.getValue());
         }
         for (String assignment : parsed.matchedOptionValue(SET, List.<String>of())) {
             request = request.set(assignment);

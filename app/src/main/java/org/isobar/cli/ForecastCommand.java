@@ -1,0 +1,81 @@
+package org.isobar.cli;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+import org.isobar.cli.options.ConfigOptions;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.fault.UserException;
+import org.isobar.forecast.ForecastModel;
+import org.isobar.forecast.ForecastRun;
+import org.isobar.forecast.StartTime;
+import org.isobar.telemetry.Screen;
+import org.isobar.train.RunContext;
+import org.isobar.train.saving.StopRequest;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code isobar forecast}: rolls a trained model out from frames of the data into a Zarr store. */
+@Command(name = "forecast", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
+    description = "Forecast with a trained model, in physical units, and write a Zarr store.",
+    footer = "Example: isobar forecast --model=logs/demo/1GPU/00 --data_dir=data/demo --start=1983-01-03T00 "
+        + "--lead_steps=20 --out=forecast.zarr")
+final class ForecastCommand implements Callable<Integer> {
+    private static final List<Key<?>> JOB_KEYS = List.of(Keys.RUN.device, Keys.RUN.threads, Keys.TRAINING.ampMode,
+        Keys.TRAINING.localBatchSize, Keys.LAUNCH.tensorParallel, Keys.LAUNCH.contextParallel,
+        Keys.LAUNCH.parallelOrder, Keys.LAUNCH.commBackend, Keys.LAUNCH.commTimeout, Keys.LAUNCH.startTimeout);
+
+    private final ProgramContext context;
+    @Spec
+    private CommandSpec spec;
+    @Option(names = "--model", paramLabel = "DIR", required = true,
+        description = "Directory of a run that has ended, or one that isobar export wrote.")
+    private Path model;
+    @Option(names = "--data_dir", paramLabel = "DIR", description = "Directory of the initial fields: year files, or "
+        + "train, valid and test with year files. Default: DATADIR.")
+    private Path dataDir;
+    @Option(names = "--start", paramLabel = "TIME,...", required = true, description = "Initial times in UTC, such as "
+        + "2018-01-03T00, or YEAR:FRAME, such as 2018:8; the data need a frame of each.")
+    private String starts;
+    @Option(names = "--lead_steps", paramLabel = "N", required = true,
+        description = "Model steps from each start; a step of the tutorial's models is 6 hours.")
+    private int steps;
+    @Option(names = "--out", paramLabel = "FILE", required = true,
+        description = "The Zarr store. It must not exist; an unfinished one of the same forecasts is continued.")
+    private Path out;
+
+    private ForecastCommand(ProgramContext context) {
+        this.context = context;
+    }
+
+    /** The command with the options of its device and job. */
+    static CommandLine commandLine(ProgramContext context) {
+        CommandLine command = new CommandLine(new ForecastCommand(context));
+        ConfigOptions.declare(command.getCommandSpec(), JOB_KEYS);
+        return command;
+    }
+
+    @Override
+    public Integer call() {
+        ForecastModel opened = ForecastModel.open(model,
+            ConfigOptions.settings(spec.commandLine().getParseResult()), context.environment());
+        ForecastRun.Request request = new ForecastRun.Request(data(), StartTime.parse(starts), steps, out);
+        return ForecastRun.run(opened, request, new RunContext(JobSecret.of(context.environment()),
+            context.environment(), Screen.standard(context.environment()), StopRequest.NONE));
+    }
+
+    private Path data() {
+        String variable = context.environment().getOrDefault("DATADIR", "");
+        if (dataDir == null && variable.isBlank()) {
+            throw new UserException("no data are named; give their directory with --data_dir");
+        }
+        return dataDir == null ? Path.of(variable) : dataDir;
+    }
+}

@@ -1,0 +1,113 @@
+package org.isobar.forecast;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+import org.isobar.data.Era5Frames;
+import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
+import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
+import org.isobar.train.RankProcess;
+import org.isobar.train.RunContext;
+
+/** One rank's part of the command {@code forecast}: rolls a model out from frames of the data into a Zarr store. */
+public final class ForecastRun {
+    private static final int BUFFER_BYTES = 1 << 20;
+
+    private final ForecastModel model;
+    private final Request request;
+    private final RunContext context;
+    private final RunLog log;
+    private final List<StartTime> starts; // in order of time
+
+    /**
+     * What is forecast.
+     *
+     * @param dataDir directory of the initial fields
+     * @param starts  initial times
+     * @param steps   number of model steps from each
+     * @param out     the Zarr store that is written
+     */
+    public record Request(Path dataDir, List<StartTime> starts, int steps, Path out) { }
+
+    private ForecastRun(ForecastModel model, Request request, RunContext context, RunLog log) {
+        this.model = model;
+        this.request = request;
+        this.context = context;
+        this.log = log;
+        starts = request.starts.stream().sorted(Comparator.comparing(StartTime::time)).toList();
+    }
+
+    /** Forecasts, and returns the exit code: 0, 2 for invalid input, 1 for any other failure. */
+    public static int run(ForecastModel model, Request request, RunContext context) {
+        return RankProcess.run(model.run().ranks(), context.screen(),
+            log -> new ForecastRun(model, request, context, log).run());
+    }
+
+    private int run() {
+        RollOut.requireSteps(model.run().model(), request.steps);
+        ForecastStore store = new ForecastStore(request.out, model, starts, request.steps);
+        try (Era5Frames frames = Era5Frames.of(request.dataDir, model.input())) {
+            starts.forEach(start -> frames.require(start.year(), start.frame()));
+            ForecastSession.run(model, context, log::info, session -> {
+                forecast(session, frames, store);
+                return null;
+            });
+        }
+        log.info("Forecasts: " + request.out);
+        return 0;
+    }
+
+    /** Between the barriers, the store is prepared, then listed by all ranks, then written, then complete. */
+    private void forecast(ForecastSession session, Era5Frames frames, ForecastStore store) {
+        boolean first = model.run().ranks().rank() == 0;
+        if (first) {
+            store.begin(identity());
+        }
+        session.consensus().barrier();
+        List<StartTime> missing = store.missing();
+        session.consensus().barrier();
+        if (missing.size() < starts.size()) {
+            log.info("Continuing: the forecasts from %d of %d starts are there already".formatted(
+                starts.size() - missing.size(), starts.size()));
+        }
+        Screen screen = context.screen();
+        session.rollOut().run(missing, request.steps, InitialFields.of(frames, model.normalization()),
+            (start, step, fields) -> {
+                store.accept(start, step, fields);
+                if (first) {
+                    screen.status("forecast from %s (%d starts): step %d/%d".formatted(start, missing.size(), step,
+                        request.steps));
+                }
+            });
+        screen.status("");
+        session.consensus().barrier();
+        if (first) {
+            store.complete();
+        }
+    }
+
+    /** Text that differs if model, data directory, starts or number of steps do. */
+    private String identity() {
+        CRC32C sum = new CRC32C();
+        try (FileChannel weights = RegularFile.open(model.weights())) {
+            ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
+            while (weights.read(buffer.clear()) >= 0) {
+                sum.update(buffer.flip());
+            }
+        } catch (IOException failure) {
+            throw FileFault.unreadable("weights " + model.weights(), failure);
+        }
+        return String.join("\n", "weights " + sum.getValue(), "model " + model.config().hashCode(),
+            "statistics " + Arrays.hashCode(model.normalization().means())
+                + " " + Arrays.hashCode(model.normalization().spreads()),
+            "data " + request.dataDir.toAbsolutePath().normalize(), "starts " + starts, "steps " + request.steps, "");
+    }
+}
