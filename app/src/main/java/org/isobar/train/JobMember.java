@@ -3,7 +3,6 @@ package org.isobar.train;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
 
 import org.isobar.backend.Backend;
@@ -40,7 +39,6 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * connections are closed when this method returns or throws, so memory that collectives used may then be freed.
      *
      * @throws UserException if the processes cannot connect, or disagree
-     * @throws KnownException if {@code work} throws a UserException that another process has reported
      * @throws CommunicationException if another process has failed
      */
     public <T> T run(JobDevice device, Function<Communicators, T> work) {
@@ -53,31 +51,11 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
                 throw failure;
             } catch (DeviceException failure) {
                 throw job.reportFailure(failure);
-            } catch (UserException invalid) {
-                throw report(invalid, job);
             } catch (RuntimeException | Error failure) {
-                job.watch().fail("rank " + job.rank() + ": " + failure);
+                job.watch().fail("rank " + job.rank() + ": "
+                    + (failure instanceof UserException ? failure.getMessage() : failure.toString()));
                 throw failure;
             }
-        }
-    }
-
-    /** Reports invalid input to the other processes, unless one of them has reported the same. */
-    private static UserException report(UserException invalid, Job job) {
-        Optional<String> reported = job.rank() == 0 ? Optional.empty() : job.watch().imminentFailure();
-        if (reported.filter(reason -> reason.endsWith(": " + invalid.getMessage())).isPresent()) {
-            return new KnownException(invalid);
-        }
-        job.watch().fail("rank " + job.rank() + ": " + invalid.getMessage());
-        return invalid;
-    }
-
-    /** Invalid input that another process has found, too, and reports to the user. */
-    static final class KnownException extends UserException {
-        private static final long serialVersionUID = 1L;
-
-        private KnownException(UserException invalid) {
-            super(invalid.getMessage(), invalid);
         }
     }
 

@@ -26,8 +26,6 @@ public final class RankProcess {
         try (RunLog log = new RunLog(screen, ranks.rank() == 0 ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
                 return work.run(log);
-            } catch (JobMember.KnownException known) {
-                return INVALID_INPUT;
             } catch (UserException invalid) {
                 log.error(prefix + invalid.getMessage());
                 return INVALID_INPUT;
