@@ -26,18 +26,20 @@ final class BlockChecksumChannel implements WritableByteChannel {
 
     @Override
     public int write(ByteBuffer source) throws IOException {
-        ByteBuffer written = source.duplicate();
+        int end = source.limit();
+        int first = source.position();
         int count = file.write(source);
-        written.limit(written.position() + count);
-        while (written.hasRemaining()) {
-            int part = (int) Math.min(blockBytes - bytes % blockBytes, written.remaining());
-            sum.update(written.slice(written.position(), part));
-            written.position(written.position() + part);
+        source.position(first);
+        for (int rest = count; rest > 0;) {
+            int part = (int) Math.min(blockBytes - bytes % blockBytes, rest);
+            sum.update(source.limit(source.position() + part));
+            rest -= part;
             bytes += part;
             if (bytes % blockBytes == 0) {
                 endBlock();
             }
         }
+        source.limit(end);
         return count;
     }
 
