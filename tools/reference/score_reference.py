@@ -55,23 +55,28 @@ def by_time(kind, lead, weights):
     table = {name: [] for name in ("mse", "mae", "bias", "acc", "activity")}
     for time in range(TIMES):
         f, t = forecast(kind, time, lead), fields(TRUTH, time, lead)
-        a, o = f - fields(CLIMATOLOGY, time, lead), t - fields(CLIMATOLOGY, time, lead)
-        table["mse"].append(mean((f - t) ** 2, weights))
-        table["mae"].append(mean(np.abs(f - t), weights))
-        table["bias"].append(mean(f - t, weights))
-        with np.errstate(invalid="ignore"):
-            table["acc"].append(mean(a * o, weights) / np.sqrt(mean(a * a, weights) * mean(o * o, weights)))
-        centred = a - mean(a, weights)[:, None, None]
-        table["activity"].append(np.sqrt(mean(centred ** 2, weights)))
+        for name, value in of_field(f, t, fields(CLIMATOLOGY, time, lead), weights).items():
+            table[name].append(value)
     return {name: np.array(values) for name, values in table.items()}
+
+
+def of_field(forecast, truth, climatology, weights):
+    """Each metric of one time, (variable), from fields (variable, row, column) in double precision."""
+    error, a, o = forecast - truth, forecast - climatology, truth - climatology
+    with np.errstate(invalid="ignore"):
+        acc = mean(a * o, weights) / np.sqrt(mean(a * a, weights) * mean(o * o, weights))
+    centred = a - mean(a, weights)[:, None, None]
+    return {"mse": mean(error ** 2, weights), "mae": mean(np.abs(error), weights), "bias": mean(error, weights),
+            "acc": acc, "activity": np.sqrt(mean(centred ** 2, weights))}
 
 
 def power(field, weights):
     """Zonal power spectrum of each variable, (variable, wavenumber), by a discrete Fourier transform written out."""
-    k = np.arange(COLUMNS // 2 + 1)
-    wave = np.exp(-2j * np.pi * np.outer(np.arange(COLUMNS), k) / COLUMNS)
-    squared = np.abs(field @ wave / COLUMNS) ** 2
-    double = np.where((k == 0) | (2 * k == COLUMNS), 1, 2)
+    columns = field.shape[-1]
+    k = np.arange(columns // 2 + 1)
+    wave = np.exp(-2j * np.pi * np.outer(np.arange(columns), k) / columns)
+    squared = np.abs(field @ wave / columns) ** 2
+    double = np.where((k == 0) | (2 * k == columns), 1, 2)
     return (squared * weights[:, None]).mean(axis=1) * double
 
 
@@ -79,18 +84,25 @@ def scores():
     weights = area_weights(latitudes())
     table = {(kind, lead): by_time(kind, lead, weights)
              for kind in ("model", "persistence", "climatology") for lead in range(1, LEADS + 1)}
+    return averages(table, [f"v{v}" for v in range(VARIABLES)])
+
+
+def averages(table, variables):
+    """The lines of all forecasts: averages over times of metrics (time, variable) by (kind, lead)."""
     lines = []
     for (kind, lead), metrics in table.items():
         rmse = np.sqrt(metrics["mse"].mean(axis=0))
         reference = {name: np.sqrt(table[name, lead]["mse"].mean(axis=0)) for name in ("persistence", "climatology")}
         values = {name: series.mean(axis=0) for name, series in metrics.items()}
-        values |= {"rmse": rmse, "skill": 1 - rmse / reference["persistence"],
-                   "skill_climatology": 1 - rmse / reference["climatology"]}
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values |= {"rmse": rmse, "skill": 1 - rmse / reference["persistence"],
+                       "skill_climatology": 1 - rmse / reference["climatology"]}
         if kind == "model":
             values["rmse_minus_persistence"] = rmse - reference["persistence"]
         for name, value in values.items():
-            lines += [{"forecast": kind, "variable": f"v{v}", "lead_steps": lead, "metric": name,
-                       "value": float(value[v]) if np.isfinite(value[v]) else None} for v in range(VARIABLES)]
+            lines += [{"forecast": kind, "variable": variable, "lead_steps": lead, "metric": name,
+                       "value": float(value[v]) if np.isfinite(value[v]) else None}
+                      for v, variable in enumerate(variables)]
     return lines
 
 
