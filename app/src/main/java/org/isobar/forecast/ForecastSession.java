@@ -15,7 +15,6 @@ import org.isobar.tensor.DType;
 import org.isobar.train.JobMember;
 import org.isobar.train.RunContext;
 import org.isobar.train.memory.MemoryCheck;
-import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.memory.RunMemory;
 import org.isobar.train.saving.WeightsFile;
 import org.isobar.train.step.Consensus;
@@ -50,13 +49,9 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
         try (JobDevice device = config.device().open(options, log)) {
             config.warning(Backend.of(device)).ifPresent(log);
             Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log);
-            DType compute = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT).compute();
-            MemoryPlan plan = plan(config, device, compute, Backend.sharers(device, options));
-            try (RunMemory memory = new RunMemory(device, plan)) {
+            try (RunMemory memory = memory(config, device, options)) {
                 return member.run(device, communicators -> {
-                    Predictor predictor = new Predictor(device, config.model(), config.training().localBatchSize(),
-                        memory.take(), communicators, compute);
-                    load(model, predictor, communicators);
+                    Predictor predictor = load(model, device, memory, communicators);
                     try (RollOut rollOut =
                         new RollOut(predictor, communicators, model, config.training().localBatchSize())) {
                         return work.apply(
@@ -67,20 +62,37 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
         }
     }
 
-    private static MemoryPlan plan(RunConfig config, Device device, DType compute, int sharers) {
-        int batch = config.training().localBatchSize();
+    /**
+     * The memory of a predictor, which is not allocated yet.
+     *
+     * @throws UserException if the device has less memory
+     */
+    static RunMemory memory(RunConfig config, Device device, DeviceOptions options) {
         MemoryCheck.Inputs none = new MemoryCheck.Inputs(0, _ -> 0, 0);
-        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), batch, compute,
-            new MemoryCheck.Member(config.grid(), config.ranks().rank(), config.parallel().carrier()), none,
-            MemoryCheck.Saving.NO_TRAINING);
-        return MemoryCheck.require(device, run, device.memory().available() / sharers);
+        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
+            compute(config, device), new MemoryCheck.Member(config.grid(), config.ranks().rank(),
+            config.parallel().carrier()), none, MemoryCheck.Saving.NO_TRAINING);
+        return new RunMemory(device,
+            MemoryCheck.require(device, run, device.memory().available() / Backend.sharers(device, options)));
     }
 
-    private static void load(ForecastModel model, Predictor predictor, Communicators communicators) {
+    private static DType compute(RunConfig config, Device device) {
+        return StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT).compute();
+    }
+
+    /**
+     * Creates a predictor with the weights of a model, in memory that {@link #memory} has planned.
+     *
+     * @throws UserException if the weights cannot be read, or the ranks have read different ones
+     */
+    static Predictor load(ForecastModel model, Device device, RunMemory memory, Communicators communicators) {
+        Predictor predictor = new Predictor(device, model.run().model(), model.run().training().localBatchSize(),
+            memory.take(), communicators, compute(model.run(), device));
         new WeightsFile(predictor.parameters(), predictor.device(), communicators).load(model.weights());
         if (!predictor.consensus().agreeOn(predictor.parameters())) {
             throw new UserException("the ranks have read different weights from " + model.weights()
                 + "; give all of them the same file");
         }
+        return predictor;
     }
 }

@@ -2,13 +2,11 @@ package org.isobar.forecast;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.NonFiniteValue;
-import org.isobar.data.Normalization;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
@@ -118,29 +116,16 @@ public final class RollOut implements AutoCloseable {
     }
 
     private void deliver(StartTime start, int step, MemorySegment fields, LeadConsumer consumer) {
-        boolean finite = true;
-        Normalization normalization = model.normalization();
-        long pixels = (long) output.height() * output.width();
-        for (int channel = 0; channel < output.channels(); channel++) {
-            double spread = normalization.spreads()[channel];
-            double mean = normalization.means()[channel];
-            for (long i = channel * pixels; i < (channel + 1) * pixels; i++) {
-                float value = (float) (fields.getAtIndex(ValueLayout.JAVA_FLOAT, i) * spread + mean);
-                finite &= Float.isFinite(value);
-                fields.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
-            }
-        }
-        if (!finite) {
-            throw diverged(start, step, NonFiniteValue.find(fields, output).orElseThrow());
-        }
+        PhysicalFields.restore(fields, output, model.normalization()).ifPresent(place -> {
+            throw diverged(start, step, place);
+        });
         consumer.accept(start, step, fields);
     }
 
     private UserException diverged(StartTime start, int step, NonFiniteValue.Place place) {
         return new UserException("the forecast from " + start + " is not finite at step " + step + " ("
-            + step * model.config().leadStepHours() + " h): " + place.value() + " in "
-            + model.config().channels().get(place.channel()).name() + ", row " + place.row() + ", column "
-            + place.column() + "; give fewer --lead_steps, or train the model further");
+            + step * model.config().leadStepHours() + " h): " + model.config().text(place)
+            + "; give fewer --lead_steps, or train the model further");
     }
 
     /** Frees the host buffers. The predictor stays open. */

@@ -21,6 +21,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
 import org.isobar.data.Era5Frames;
+import org.isobar.data.NonFiniteValue;
 import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
@@ -86,6 +87,12 @@ public record ModelConfig(String format, int version, String program, String arc
     /** The channels that the model forecasts: the first {@code n_out_channels}. */
     public List<Channel> forecastChannels() {
         return channels.subList(0, hyperparameters.get(Keys.DATA.nOutChannels.name()).intValue());
+    }
+
+    /** The value, the channel, the row and the column of a place in a field, as text. */
+    public String text(NonFiniteValue.Place place) {
+        return place.value() + " in " + channels.get(place.channel()).name() + ", row " + place.row() + ", column "
+            + place.column();
     }
 
     /** The settings of a preset for this model. */

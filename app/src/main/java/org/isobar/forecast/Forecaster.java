@@ -1,0 +1,232 @@
+package org.isobar.forecast;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+import org.isobar.backend.DeviceOptions;
+import org.isobar.config.RunConfig;
+import org.isobar.data.CropWindow;
+import org.isobar.data.NonFiniteValue;
+import org.isobar.data.Normalization;
+import org.isobar.device.Device;
+import org.isobar.distributed.Communicators;
+import org.isobar.distributed.job.JobDevice;
+import org.isobar.fault.UserException;
+import org.isobar.pretrained.Channel;
+import org.isobar.pretrained.ModelGrid;
+import org.isobar.tensor.Tensor;
+import org.isobar.train.memory.RunMemory;
+import org.isobar.train.step.Predictor;
+
+/**
+ * Forecasts with a trained model from within another program, in one process.
+ *
+ * <pre>{@code
+ * try (Forecaster model = Forecaster.open(Path.of("demo-model"))) {
+ *     model.forecast(fields, 20, (step, forecast) -> use(model.leadStep().multipliedBy(step), forecast));
+ * }
+ * }</pre>
+ *
+ * <p>Fields are in the units of the data, and have the shape (channels, latitudes, longitudes), row-major. Row 0 is the
+ * first latitude of {@link #grid}. All methods are called by the thread that opened the forecaster; other threads use
+ * forecasters of their own. Nothing is logged, and no logging framework is configured. Java needs the options
+ * {@code --add-modules=jdk.incubator.vector --enable-native-access=ALL-UNNAMED}.
+ */
+public final class Forecaster implements AutoCloseable {
+    private static final Set<String> SETTINGS = Set.of("device", "threads", "amp_mode");
+    private static final Set<String> MACHINE = Set.of("ISOBAR_THREADS", "NVIDIA_TF32_OVERRIDE");
+    private static final String VECTORS = "jdk.incubator.vector";
+
+    private final Thread owner = Thread.currentThread();
+    private final ForecastModel model;
+    private final JobDevice device;
+    private final RunMemory memory;
+    private final Communicators communicators;
+    private final Predictor predictor;
+    private final Arena arena = Arena.ofShared(); // a device may copy on its own threads
+    private final MemorySegment input; // (Cin, H, W)
+    private final MemorySegment output; // (Cout, H, W)
+    private boolean closed;
+
+    /** Receives forecasts. */
+    public interface Receiver {
+        /**
+         * Receives the forecast of one step.
+         *
+         * @param step   number of model steps from the initial time, from 1
+         * @param fields (Cout, H, W), in the units of the data; a new array for each step
+         */
+        void accept(int step, float[] fields);
+    }
+
+    private Forecaster(ForecastModel model, JobDevice device, RunMemory memory) {
+        this.model = model;
+        this.device = device;
+        this.memory = memory;
+        communicators = Communicators.alone(device.ops().memory()::copy);
+        predictor = ForecastSession.load(model, device, memory, communicators);
+        input = arena.allocate(model.input().bytes(), Float.BYTES);
+        output = arena.allocate(model.output().bytes(), Float.BYTES);
+    }
+
+    /**
+     * Opens a model with its default settings: on a GPU if the machine has a usable one, else on all cores.
+     *
+     * @param directory the directory of a run, or one that {@code isobar export} wrote
+     * @throws UserException as {@link #open(Path, Map)} does
+     */
+    public static Forecaster open(Path directory) {
+        return open(directory, Map.of());
+    }
+
+    /**
+     * Opens a model.
+     *
+     * @param directory the directory of a run, or one that {@code isobar export} wrote
+     * @param settings  any of {@code device} ({@code auto}, {@code cpu} or {@code cuda}), {@code threads} of the CPU,
+     *                  and {@code amp_mode} ({@code none}, {@code fp16} or {@code bf16})
+     * @throws UserException if the model cannot be read, the machine has no such device or too little memory, a setting
+     *                       is invalid, or Java lacks its options; the message says what to do
+     */
+    public static Forecaster open(Path directory, Map<String, String> settings) {
+        if (ModuleLayer.boot().findModule(VECTORS).isEmpty()) {
+            throw new UserException("Isobar computes with module " + VECTORS + ", which is not there; start Java with "
+                + "--add-modules=" + VECTORS + " --enable-native-access=ALL-UNNAMED");
+        }
+        Set<String> unknown = new TreeSet<>(settings.keySet());
+        unknown.removeAll(SETTINGS);
+        if (!unknown.isEmpty()) {
+            throw new UserException("the settings " + unknown + " of a forecaster are unknown; there are "
+                + new TreeSet<>(SETTINGS));
+        }
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        environment.keySet().retainAll(MACHINE); // without the variables of a job that this process may be part of
+        return open(ForecastModel.open(directory, settings, environment));
+    }
+
+    @SuppressWarnings("resource") // closed here on failure, otherwise by the new object
+    private static Forecaster open(ForecastModel model) {
+        RunConfig run = model.run();
+        DeviceOptions options = run.deviceOptions(System.getenv());
+        JobDevice device = run.device().open(options, _ -> { });
+        RunMemory memory = null;
+        try {
+            memory = ForecastSession.memory(run, device, options);
+            return new Forecaster(model, device, memory);
+        } catch (RuntimeException | Error failure) {
+            if (memory != null) {
+                memory.close();
+            }
+            device.close();
+            throw failure;
+        }
+    }
+
+    /** The Cin variables that the model reads, in order, with their units. */
+    public List<Channel> inputs() {
+        return model.config().channels();
+    }
+
+    /** The Cout variables that the model forecasts, in order, with their units: the first of {@link #inputs}. */
+    public List<Channel> outputs() {
+        return model.config().forecastChannels();
+    }
+
+    /** The H latitudes and W longitudes of the fields, in degrees. */
+    public ModelGrid grid() {
+        return model.config().grid();
+    }
+
+    /** Time from the initial fields to the first forecast, and from each forecast to the next. */
+    public Duration leadStep() {
+        return Duration.ofHours(model.config().leadStepHours());
+    }
+
+    /**
+     * Forecasts step by step. A GPU computes a step while the receiver has the one before.
+     *
+     * @param fields   the initial fields, (Cin, H, W), in the units of the data; not changed
+     * @param steps    number of model steps, 1 or more
+     * @param receiver receives each step, in order; what it throws ends the forecast
+     * @throws UserException            if an initial field or a forecast is not finite, or if there are several steps
+     *                                  and the model does not forecast all variables that it reads
+     * @throws IllegalArgumentException if {@code fields} has another length, or {@code steps} is less than 1
+     * @throws IllegalStateException    if the forecaster is closed
+     * @throws WrongThreadException     if another thread opened it
+     * @throws org.isobar.device.DeviceException if the device fails; the forecaster can then only be closed
+     */
+    public void forecast(float[] fields, int steps, Receiver receiver) {
+        requireOpen();
+        if (fields.length != model.input().elements() || steps < 1) {
+            throw new IllegalArgumentException(fields.length + " values and " + steps + " steps; the model reads "
+                + model.input() + " values (channels x latitudes x longitudes) and makes 1 step or more");
+        }
+        RollOut.requireSteps(model.run().model(), steps);
+        normalize(fields);
+        Device on = predictor.device();
+        on.upload(predictor.input(), input);
+        Tensor prediction = predictor.predict();
+        for (int step = 1; step <= steps; step++) {
+            on.download(output, prediction);
+            if (step < steps) {
+                predictor.advance();
+                prediction = predictor.predict();
+            }
+            deliver(step, receiver);
+        }
+    }
+
+    /** Writes the initial fields to {@link #input}, with the arithmetic of {@code data.Era5Frames}. */
+    private void normalize(float[] fields) {
+        CropWindow window = model.input();
+        NonFiniteValue.find(MemorySegment.ofArray(fields), window).ifPresent(place -> {
+            throw new UserException("the initial field is not finite: " + model.config().text(place));
+        });
+        Normalization normalization = model.normalization();
+        int pixels = window.height() * window.width();
+        for (int i = 0; i < fields.length; i++) {
+            int channel = i / pixels;
+            input.setAtIndex(ValueLayout.JAVA_FLOAT, i,
+                (fields[i] - normalization.means()[channel]) / normalization.spreads()[channel]);
+        }
+    }
+
+    private void deliver(int step, Receiver receiver) {
+        PhysicalFields.restore(output, model.output(), model.normalization()).ifPresent(place -> {
+            throw new UserException("the forecast is not finite at step " + step + ": " + model.config().text(place)
+                + "; make fewer steps, or train the model further");
+        });
+        receiver.accept(step, output.toArray(ValueLayout.JAVA_FLOAT));
+    }
+
+    private void requireOpen() {
+        if (Thread.currentThread() != owner) {
+            throw new WrongThreadException("the forecaster was opened by thread " + owner.getName());
+        }
+        if (closed) {
+            throw new IllegalStateException("the forecaster is closed");
+        }
+    }
+
+    /** Frees the memory and the device. Closing again has no effect. */
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        requireOpen();
+        closed = true;
+        communicators.close();
+        memory.close();
+        device.close();
+        arena.close();
+    }
+}
