@@ -151,8 +151,8 @@ class ArchitectureTest {
     }
 
     @Test
-    void jhdfIsSeenByThreeClassesAlone() {
-        String users = "org\\.isobar\\.data\\.(Hdf5(Fields|Contents)|source\\.Hdf5Store)(\\$.*)?";
+    void jhdfIsSeenByFourClassesAlone() {
+        String users = "org\\.isobar\\.data\\.(Hdf5(Fields|Contents|Companions)|source\\.Hdf5Store)(\\$.*)?";
         check(noClasses().that().haveNameNotMatching(users)
             .should().dependOnClassesThat().resideInAPackage("io.jhdf.."));
     }

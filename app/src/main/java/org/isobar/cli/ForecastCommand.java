@@ -8,6 +8,7 @@ import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
+import org.isobar.data.Era5Frames;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.forecast.ForecastModel;
@@ -66,7 +67,8 @@ final class ForecastCommand implements Callable<Integer> {
     public Integer call() {
         ForecastModel opened = ForecastModel.open(model,
             ConfigOptions.settings(spec.commandLine().getParseResult()), context.environment());
-        ForecastRun.Request request = new ForecastRun.Request(data(), StartTime.parse(starts), steps, out);
+        ForecastRun.Request request = new ForecastRun.Request(data(), StartTime.parse(starts,
+            Era5Frames.hoursPerFrame(data(), opened.hoursPerFrame())), steps, out);
         return ForecastRun.run(opened, request, new RunContext(JobSecret.of(context.environment()),
             context.environment(), Screen.standard(context.environment()), StopRequest.NONE));
     }

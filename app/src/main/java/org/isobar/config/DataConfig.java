@@ -18,6 +18,7 @@ import org.isobar.config.keys.Settings;
  * @param globalMeansPath npy file of each variable's mean, [1, channels, 1, 1]
  * @param timeMeansPath npy file of the climatology, which training does not read
  * @param dt forecast lead, in time steps of the data
+ * @param hoursPerFrame hours from one time step of the data to the next
  * @param numDataWorkers threads that prefetch; 0 reads in the training thread
  * @param limitSamples cap on the training samples
  * @param limitSamplesValid cap on the validation samples
@@ -31,16 +32,21 @@ public record DataConfig(
     Path globalStdsPath,
     Path timeMeansPath,
     int dt,
+    int hoursPerFrame,
     int numDataWorkers,
     DataLoaderConfig dataLoaderConfig,
     OptionalLong limitSamples,
     OptionalLong limitSamplesValid,
     Optional<SyntheticData> synthetic) {
 
+    /** Hours from one time step to the next, if neither the preset nor the data say. */
+    public static final int HOURS_PER_FRAME = 6;
+
     static DataConfig of(Settings settings) {
         return new DataConfig(settings.get(DATA.trainDataPath), settings.get(DATA.validDataPath),
             settings.get(DATA.infDataPath), settings.get(DATA.globalMeansPath), settings.get(DATA.globalStdsPath),
-            settings.get(DATA.timeMeansPath), settings.get(TRAINING.dt), settings.get(DATA.numDataWorkers),
+            settings.get(DATA.timeMeansPath), settings.get(TRAINING.dt),
+            settings.get(DATA.hoursPerFrame).orElse(HOURS_PER_FRAME), settings.get(DATA.numDataWorkers),
             settings.get(DATA.dataLoaderConfig), optional(settings.get(DATA.limitNsamples)),
             optional(settings.get(DATA.limitNsamplesVal)), SyntheticData.of(settings));
     }

@@ -68,7 +68,7 @@ public final class ClimatologyFile implements AutoCloseable {
 
     /** Names of the channels; empty if the file has none. */
     public List<String> channels() {
-        return fields.labels("channels");
+        return fields.companions().texts(stored.channels(), "channel", "channels");
     }
 
     /**

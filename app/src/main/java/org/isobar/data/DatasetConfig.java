@@ -14,10 +14,17 @@ import java.util.OptionalLong;
  * @param inChannels  number of input channels: the first ones of the file
  * @param outChannels number of target channels: the first ones of the file
  * @param dt          time steps from input to target
+ * @param hoursPerFrame hours from one time step to the next; files that have times must agree
  * @param limit       maximum number of samples; empty for all
  */
-public record DatasetConfig(Path directory, Path meansFile, Path stdsFile, int height, int width,
-                            int inChannels, int outChannels, int dt, OptionalLong limit) {
+public record DatasetConfig(Path directory, Path meansFile, Path stdsFile, int height, int width, int inChannels,
+                            int outChannels, int dt, int hoursPerFrame, OptionalLong limit) {
+    /** Data with a time step every six hours. */
+    public DatasetConfig(Path directory, Path meansFile, Path stdsFile, int height, int width, int inChannels,
+                         int outChannels, int dt, OptionalLong limit) {
+        this(directory, meansFile, stdsFile, height, width, inChannels, outChannels, dt, 6, limit);
+    }
+
     /** The window that is read of an input frame. */
     public CropWindow input() {
         return new CropWindow(inChannels, height, width);

@@ -37,6 +37,7 @@ public final class Era5Dataset implements AutoCloseable {
         years = new YearIndex(files.stream().map(Era5File::times).toList(), config.dt(),
             config.limit().orElse(Long.MAX_VALUE));
         files.forEach(this::checkExtents);
+        files.forEach(file -> file.requireHours(config.hoursPerFrame()));
         checkTimes();
     }
 
@@ -179,12 +180,11 @@ public final class Era5Dataset implements AutoCloseable {
 
     /** Checks that the file name ends in a year: the tutorial reads the last four characters before the extension. */
     private static void checkYear(Path path) {
-        String name = path.getFileName().toString();
-        String stem = name.substring(0, name.length() - ".h5".length());
-        String year = stem.substring(Math.max(0, stem.length() - 4));
-        if (!year.matches("\\d+")) {
-            throw new UserException("The name of data file " + path + " does not end in a year: '" + year
-                + "' is not a number. Name it like 1979.h5, or move it out of the directory.");
+        if (YearTimes.year(path).isEmpty()) {
+            String stem = path.getFileName().toString().replaceFirst("\\.h5$", "");
+            throw new UserException("The name of data file " + path + " does not end in a year: '"
+                + stem.substring(Math.max(0, stem.length() - 4)) + "' is not a number. "
+                + "Name it like 1979.h5, or move it out of the directory.");
         }
     }
 

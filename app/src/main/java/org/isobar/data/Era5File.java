@@ -3,6 +3,8 @@ package org.isobar.data;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 import org.isobar.fault.UserException;
@@ -54,14 +56,46 @@ public final class Era5File implements AutoCloseable {
         return times;
     }
 
-    /** Names of the channels, from attribute {@code channels} of the data set; empty if it has no list of names. */
+    /** Names of the channels; empty if the file has no name for each. */
     public List<String> channels() {
-        return fields.labels("channels");
+        return fields.companions().texts(stored.channels(), "channel", "channels");
     }
 
-    /** Units of the channels, from attribute {@code units} of the data set; empty if it has no list of units. */
+    /** Units of the channels; empty if the file has no unit for each. */
     public List<String> units() {
-        return fields.labels("units");
+        return fields.companions().texts(stored.channels(), "units");
+    }
+
+    /** Degrees north of the rows, if the file has them. */
+    public Optional<double[]> latitudes() {
+        return fields.companions().numbers("lat", stored.height());
+    }
+
+    /** Degrees east of the columns, if the file has them. */
+    public Optional<double[]> longitudes() {
+        return fields.companions().numbers("lon", stored.width());
+    }
+
+    /**
+     * Hours from one time step to the next; empty if the file has no times, or only one.
+     *
+     * @throws UserException if the file's times are not equal steps of whole hours from the beginning of its year
+     */
+    public OptionalInt hoursPerFrame() {
+        return YearTimes.hours(path(), fields.companions(), times);
+    }
+
+    /**
+     * Checks that the file has a time step every {@code hours} hours, if it has times.
+     *
+     * @throws UserException if it has not
+     */
+    void requireHours(int hours) {
+        int own = hoursPerFrame().orElse(hours);
+        if (own != hours) {
+            throw new UserException("Data file " + path() + " has a time step every " + own + " hours, expected "
+                + hours + ". Set hours_per_frame to " + own + " if all files have that step, or use other data.");
+        }
     }
 
     /** Extents of one stored frame. */

@@ -20,45 +20,60 @@ import org.isobar.fault.UserException;
  * thread-safe.
  */
 public final class Era5Frames implements AutoCloseable {
-    /** Hours between two frames. Frame i of a year lies i times as many hours after the beginning of 1 January. */
-    public static final int HOURS = 6;
-    private static final int YEAR_DIGITS = 4;
-
     private final SortedMap<Integer, Path> paths;
     private final Map<Integer, Era5File> open = new HashMap<>();
     private final CropWindow window;
+    private final int hours;
 
-    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window) {
+    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window, int hours) {
         this.paths = paths;
         this.window = window;
+        this.hours = hours;
     }
 
     /**
      * Finds the year files of a directory, or those of its {@code train}, {@code valid} and {@code test}.
      *
-     * @param window the part of each frame that is read
-     * @throws UserException if there are none, a name does not end in a year, or two files have the same year
+     * @param window        the part of each frame that is read
+     * @param hoursPerFrame hours from one frame to the next, if the files have no times
+     * @throws UserException if there are none, a name does not end in a year, two files have the same year, or the
+     *     first cannot be read
      */
-    public static Era5Frames of(Path directory, CropWindow window) {
+    public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame) {
+        SortedMap<Integer, Path> paths = paths(directory);
+        return new Era5Frames(paths, window, hoursPerFrame(paths, hoursPerFrame));
+    }
+
+    /**
+     * Hours from one frame of a directory to the next, as its first file says.
+     *
+     * @param otherwise the result if that file has no times
+     * @throws UserException as {@link #of} does
+     */
+    public static int hoursPerFrame(Path directory, int otherwise) {
+        return hoursPerFrame(paths(directory), otherwise);
+    }
+
+    private static int hoursPerFrame(SortedMap<Integer, Path> paths, int otherwise) {
+        try (Era5File first = Era5File.open(paths.values().iterator().next())) {
+            return first.hoursPerFrame().orElse(otherwise);
+        }
+    }
+
+    private static SortedMap<Integer, Path> paths(Path directory) {
         List<Path> parts = Stream.of("train", "valid", "test").map(directory::resolve).filter(Files::isDirectory)
             .toList();
         SortedMap<Integer, Path> paths = new TreeMap<>();
         for (Path part : parts.isEmpty() ? List.of(directory) : parts) {
             for (Path path : Era5Dataset.yearFiles(part)) {
-                Path other = paths.put(year(path), path);
+                Path other = paths.put(YearTimes.year(path).orElseThrow(), path);
                 if (other != null) {
                     throw new UserException("Data files " + other + " and " + path + " are of the same year. Give the "
                         + "directory of one of them, or move the other out of it.");
                 }
             }
         }
-        return new Era5Frames(paths, window);
-    }
-
-    private static int year(Path path) {
-        String name = path.getFileName().toString();
-        int end = name.length() - ".h5".length();
-        return Integer.parseInt(name.substring(Math.max(0, end - YEAR_DIGITS), end));
+        return paths;
     }
 
     /** The years that have a file. */
@@ -69,6 +84,11 @@ public final class Era5Frames implements AutoCloseable {
     /** The part of each frame that is read. */
     public CropWindow window() {
         return window;
+    }
+
+    /** Hours between two frames. Frame i of a year lies i times as many hours after the beginning of 1 January. */
+    public int hoursPerFrame() {
+        return hours;
     }
 
     /**
@@ -126,6 +146,7 @@ public final class Era5Frames implements AutoCloseable {
         if (file == null) {
             file = Era5File.open(path);
             open.put(year, file);
+            file.requireHours(hours);
             CropWindow stored = file.stored();
             if (stored.channels() < window.channels() || stored.height() < window.height()
                 || stored.width() < window.width()) {

@@ -5,9 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 import io.jhdf.HdfFile;
@@ -37,7 +35,7 @@ final class Hdf5Fields implements AutoCloseable {
     private final FloatEncoding encoding;
     private final Arena mapping = Arena.ofShared();
     private final WatchedFile file;
-    private final Map<String, List<String>> labels;
+    private final Hdf5Companions companions;
     private HdfFile hdf; // null if the data is mapped
     private ChunkedDataset chunked; // null if the data is mapped
     private MemorySegment mapped; // null if the data is chunked
@@ -57,7 +55,7 @@ final class Hdf5Fields implements AutoCloseable {
         Dataset fields = dataset(hdf);
         extents = fields.getDimensions();
         encoding = encoding(fields);
-        labels = labels(fields);
+        companions = Hdf5Companions.of(hdf.getChildren(), fields);
         long bytes = bytes(extents);
         if (fields instanceof ContiguousDataset contiguous) {
             mapped = map(hdf.getUserBlockSize(), contiguous, bytes);
@@ -112,9 +110,9 @@ final class Hdf5Fields implements AutoCloseable {
         return encoding;
     }
 
-    /** The texts of an attribute of the data set; empty if it has no such list of texts. */
-    List<String> labels(String attribute) {
-        return labels.getOrDefault(attribute, List.of());
+    /** What describes the data set. */
+    Hdf5Companions companions() {
+        return companions;
     }
 
     /** Whether the data is contiguous, and therefore mapped. */
@@ -289,21 +287,6 @@ final class Hdf5Fields implements AutoCloseable {
                 + " bytes, expected 32- or 64-bit floating-point numbers. Convert it to float32.");
         }
         return FloatEncoding.of(size, type.getByteOrder());
-    }
-
-    /** The attributes that are lists of texts. An attribute that cannot be read does not spoil the data. */
-    private static Map<String, List<String>> labels(Dataset fields) {
-        Map<String, List<String>> labels = new HashMap<>();
-        try {
-            fields.getAttributes().forEach((name, attribute) -> {
-                if (attribute.getData() instanceof String[] texts) {
-                    labels.put(name, List.of(texts));
-                }
-            });
-        } catch (RuntimeException unreadable) { // jHDF: HdfException, but also others in damaged files
-            labels.clear();
-        }
-        return labels;
     }
 
     private MemorySegment map(long userBlock, ContiguousDataset fields, long bytes) throws IOException {

@@ -34,7 +34,7 @@ public record EvaluationPlan(Path years, Path climatology, int leadSteps, int ev
         List<StartTime> starts = frames.years().stream().flatMap(year ->
             IntStream.range(0, frames.count(year)).filter(frame -> frame % every == 0)
                 .filter(frame -> frame + length < frames.count(year))
-                .mapToObj(frame -> new StartTime(year, frame))).toList();
+                .mapToObj(frame -> new StartTime(year, frame, frames.hoursPerFrame()))).toList();
         if (starts.isEmpty()) {
             throw new UserException("--lead_steps " + leadSteps + ": no year of " + years + " has a frame " + length
                 + " frames after its first; give fewer steps, or longer years");

@@ -91,7 +91,7 @@ final class FieldScorer implements LeadConsumer, AutoCloseable {
                 + place + "; repair the data, or leave out that year");
         });
         frames.read(start.year(), start.frame(), none, initial, 0);
-        climatologies.read(start.time().plus(Duration.ofHours((long) step * framesPerStep * Era5Frames.HOURS)),
+        climatologies.read(start.time().plus(Duration.ofHours((long) step * framesPerStep * frames.hoursPerFrame())),
             climatology);
         int index = indices.get(start);
         IntStream.range(0, transforms.length).parallel().forEach(variable -> score(fields, step, variable, index));

@@ -66,11 +66,11 @@ public final class ModelEvaluation {
     private void evaluate() {
         RollOut.requireSteps(model.run().model(), plan.leadSteps());
         requireNames();
-        int framesPerStep = model.config().leadStepHours() / Era5Frames.HOURS;
         double[] latitudes = model.config().grid().latitudes().stream().mapToDouble(Double::doubleValue).toArray();
-        try (Era5Frames inputs = Era5Frames.of(plan.years(), model.input());
-                Era5Frames outputs = Era5Frames.of(plan.years(), model.output());
+        try (Era5Frames inputs = Era5Frames.of(plan.years(), model.input(), model.hoursPerFrame());
+                Era5Frames outputs = Era5Frames.of(plan.years(), model.output(), model.hoursPerFrame());
                 ClimatologyFields climatology = ClimatologyFields.open(plan.climatology(), model.output())) {
+            int framesPerStep = model.framesPerStep(inputs);
             List<StartTime> starts = plan.starts(inputs, framesPerStep);
             log.info("Evaluating forecasts of " + plan.leadSteps() + " steps from " + starts.size() + " initial times, "
                 + starts.getFirst() + " to " + starts.getLast());

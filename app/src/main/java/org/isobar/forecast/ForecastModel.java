@@ -5,7 +5,9 @@ import java.util.Map;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
+import org.isobar.data.Era5Frames;
 import org.isobar.data.Normalization;
+import org.isobar.fault.UserException;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
 
@@ -24,7 +26,7 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Pat
      *
      * @param settings    preset keys of the machine and the job, such as {@code device}, and their values
      * @param environment environment variables, of which those of the rank are read, for example
-     * @throws org.isobar.fault.UserException if the directory or a setting is invalid
+     * @throws UserException if the directory or a setting is invalid
      */
     public static ForecastModel open(Path directory, Map<String, String> settings, Map<String, String> environment) {
         ModelDirectory model = ModelDirectory.open(directory);
@@ -35,11 +37,29 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Pat
     /**
      * The model of a preset with the weights of a file.
      *
-     * @throws org.isobar.fault.UserException if the statistics that the preset names cannot be read
+     * @throws UserException if the statistics that the preset names cannot be read
      */
     public static ForecastModel of(RunConfig run, Path weights) {
         return new ForecastModel(ModelConfig.of(run), Normalization.load(run.data().globalMeansPath(),
             run.data().globalStdsPath(), run.model().inChannels()), weights, run);
+    }
+
+    /** Hours from one frame of the data to the next, if the data do not say. */
+    public int hoursPerFrame() {
+        return run.data().hoursPerFrame();
+    }
+
+    /**
+     * Frames of the data from one step of the model to the next.
+     *
+     * @throws UserException if that is no whole number
+     */
+    public int framesPerStep(Era5Frames frames) {
+        if (config.leadStepHours() % frames.hoursPerFrame() != 0) {
+            throw new UserException("a step of the model is " + config.leadStepHours() + " hours, and the data have a "
+                + "frame every " + frames.hoursPerFrame() + " hours; use data with more frames");
+        }
+        return config.leadStepHours() / frames.hoursPerFrame();
     }
 
     /** The part of a frame of the data that the model reads. */

@@ -54,7 +54,7 @@ public final class ForecastRun {
     private int run() {
         RollOut.requireSteps(model.run().model(), request.steps);
         ForecastStore store = new ForecastStore(request.out, model, starts, request.steps);
-        try (Era5Frames frames = Era5Frames.of(request.dataDir, model.input())) {
+        try (Era5Frames frames = Era5Frames.of(request.dataDir, model.input(), model.hoursPerFrame())) {
             starts.forEach(start -> frames.require(start.year(), start.frame()));
             ForecastSession.run(model, context, log::info, session -> {
                 forecast(session, frames, store);

@@ -8,7 +8,6 @@ import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
 import java.util.List;
 
-import org.isobar.data.Era5Frames;
 import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 
@@ -17,28 +16,31 @@ import org.isobar.fault.UserException;
  *
  * @param year  year of the frame
  * @param frame index of the frame in its year
+ * @param hoursPerFrame hours from one frame to the next
  */
-public record StartTime(int year, int frame) {
+public record StartTime(int year, int frame, int hoursPerFrame) {
     private static final DateTimeFormatter HOURS = DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH");
 
     /**
      * Parses initial times that are separated by commas, such as {@code 2018-01-03T00,2018:9}: a date, a date and hour
      * in UTC, or a year and the index of a frame in it.
      *
+     * @param hoursPerFrame hours from one frame of the data to the next
      * @throws UserException if one is not of these forms, or no frame has its time
      */
-    public static List<StartTime> parse(String text) {
-        List<StartTime> starts = Arrays.stream(text.split(",", -1)).map(String::strip).map(StartTime::one).toList();
+    public static List<StartTime> parse(String text, int hoursPerFrame) {
+        List<StartTime> starts = Arrays.stream(text.split(",", -1)).map(String::strip)
+            .map(start -> one(start, hoursPerFrame)).toList();
         if (starts.stream().distinct().count() < starts.size()) {
             throw new UserException(PlainText.of("--start " + text + " gives a time twice; give each once"));
         }
         return starts;
     }
 
-    private static StartTime one(String text) {
+    private static StartTime one(String text, int hoursPerFrame) {
         if (text.matches("\\d{4}:\\d{1,6}")) {
             String[] parts = text.split(":");
-            return new StartTime(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]));
+            return new StartTime(Integer.parseInt(parts[0]), Integer.parseInt(parts[1]), hoursPerFrame);
         }
         LocalDateTime time;
         try {
@@ -49,17 +51,17 @@ public record StartTime(int year, int frame) {
                 + "2018-01-03T00, or a year and a frame, such as 2018:8"), malformed);
         }
         Duration since = Duration.between(LocalDate.of(time.getYear(), 1, 1).atStartOfDay(), time);
-        Duration step = Duration.ofHours(Era5Frames.HOURS);
+        Duration step = Duration.ofHours(hoursPerFrame);
         if (!step.multipliedBy(since.dividedBy(step)).equals(since)) {
-            throw new UserException("--start " + text + ": frames are " + Era5Frames.HOURS
+            throw new UserException("--start " + text + ": frames are " + hoursPerFrame
                 + " hours apart, from 00 UTC on; give a time of a frame");
         }
-        return new StartTime(time.getYear(), (int) since.dividedBy(step));
+        return new StartTime(time.getYear(), (int) since.dividedBy(step), hoursPerFrame);
     }
 
     /** The time in UTC. */
     public LocalDateTime time() {
-        return LocalDate.of(year, 1, 1).atStartOfDay().plusHours((long) frame * Era5Frames.HOURS);
+        return LocalDate.of(year, 1, 1).atStartOfDay().plusHours((long) frame * hoursPerFrame);
     }
 
     /** The date and the hour, such as {@code 2018-01-03T00}. */

@@ -17,10 +17,10 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.annotation.JsonNaming;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import org.isobar.checkpoint.StrictJson;
+import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
-import org.isobar.data.Era5Frames;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
@@ -46,6 +46,7 @@ public record ModelConfig(String format, int version, String program, String arc
     static final String FORMAT = "isobar model";
     static final int VERSION = 1;
     private static final int MAX_BYTES = 1 << 22;
+    private static final String HOURS = Keys.DATA.hoursPerFrame.name();
     private static final int MAX_HOURS = 24 * 366;
     private static final String NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}";
     private static final String UNIT = "[ -~]{0,100}"; // printable ASCII
@@ -59,9 +60,13 @@ public record ModelConfig(String format, int version, String program, String arc
         for (Key<?> key : sizeKeys()) {
             sizes.put(key.name(), json(run.entries().get(key.name())));
         }
+        if (run.data().hoursPerFrame() != DataConfig.HOURS_PER_FRAME) {
+            sizes.put(HOURS, json(run.entries().get(HOURS)));
+        }
         return new ModelConfig(FORMAT, VERSION, ProgramVersion.text(),
             run.entries().get(Keys.RUN.architecture.name()), sizes, Channel.ofTutorial(run.model().inChannels()),
-            ModelGrid.ofTutorial(run.model().height(), run.model().width()), run.data().dt() * Era5Frames.HOURS);
+            ModelGrid.ofTutorial(run.model().height(), run.model().width()),
+            run.data().dt() * run.data().hoursPerFrame());
     }
 
     /** Keys of {@link #hyperparameters}. */
@@ -77,6 +82,12 @@ public record ModelConfig(String format, int version, String program, String arc
         } catch (JsonProcessingException text) {
             return JSON.valueToTree(entry);
         }
+    }
+
+    /** Hours from one time step of the training data to the next. */
+    private int hoursPerFrame() {
+        JsonNode given = hyperparameters.get(HOURS);
+        return given == null || given.intValue() < 1 ? DataConfig.HOURS_PER_FRAME : given.intValue();
     }
 
     /** The names of the channels that the model forecasts, in order. */
@@ -101,7 +112,7 @@ public record ModelConfig(String format, int version, String program, String arc
         hyperparameters.forEach((name, value) ->
             settings.put(name, value.isTextual() ? value.textValue() : value.toString()));
         settings.put(Keys.RUN.architecture.name(), architecture);
-        settings.put(Keys.TRAINING.dt.name(), String.valueOf(leadStepHours / Era5Frames.HOURS));
+        settings.put(Keys.TRAINING.dt.name(), String.valueOf(leadStepHours / hoursPerFrame()));
         return settings;
     }
 
@@ -143,6 +154,7 @@ public record ModelConfig(String format, int version, String program, String arc
     private void check(Path file) {
         Set<String> unknown = new TreeSet<>(hyperparameters.keySet());
         sizeKeys().forEach(key -> unknown.remove(key.name()));
+        unknown.remove(HOURS);
         require(unknown.isEmpty(), file, "it has the unknown hyperparameters " + unknown);
         require(hyperparameters.containsKey(Keys.MODEL.imgSize.name()), file, "it has no img_size");
         JsonNode image = JSON.createArrayNode().add(grid.latitudes().size()).add(grid.longitudes().size());
@@ -151,8 +163,8 @@ public record ModelConfig(String format, int version, String program, String arc
             + " longitudes, which img_size does not say");
         require(grid.fault().isEmpty(), file, grid.fault());
         checkChannels(file);
-        require(leadStepHours > 0 && leadStepHours <= MAX_HOURS && leadStepHours % Era5Frames.HOURS == 0, file,
-            "a step of " + leadStepHours + " hours is not a multiple of " + Era5Frames.HOURS + " hours up to a year");
+        require(leadStepHours > 0 && leadStepHours <= MAX_HOURS && leadStepHours % hoursPerFrame() == 0, file,
+            "a step of " + leadStepHours + " hours is not a multiple of " + hoursPerFrame() + " hours up to a year");
     }
 
     private void checkChannels(Path file) {

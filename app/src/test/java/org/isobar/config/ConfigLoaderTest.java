@@ -67,7 +67,7 @@ class ConfigLoaderTest {
                 config.cuda().fusion());
             assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),
                 Path.of("/data/stats/global_means.npy"), Path.of("/data/stats/global_stds.npy"),
-                Path.of("/data/stats/time_means.npy"), 1, row.getInteger(6), row.get(7, DataLoaderConfig.class),
+                Path.of("/data/stats/time_means.npy"), 1, 6, row.getInteger(6), row.get(7, DataLoaderConfig.class),
                 limit(row.getLong(11)), limit(row.getLong(12)), Optional.empty()), config.data());
             assertEquals(Path.of("/logs", preset, "1GPU", "00"), config.output().experimentDirectory());
         }

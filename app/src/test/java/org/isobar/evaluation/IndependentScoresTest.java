@@ -90,10 +90,10 @@ class IndependentScoresTest {
         assumeTrue(python("-c", "import numpy") == 0, "no Python with numpy");
         Path store = directory.resolve("forecast.zarr");
         assertEquals(0, ForecastRun.run(model, new ForecastRun.Request(data,
-            IntStream.range(0, 9).mapToObj(frame -> new StartTime(YEAR, frame)).toList(), STEPS, store), context()));
+            IntStream.range(0, 9).mapToObj(frame -> new StartTime(YEAR, frame, 6)).toList(), STEPS, store), context()));
         Path years = Files.createDirectory(directory.resolve("years"));
         float[] frames = new float[Math.toIntExact(12 * WINDOW.elements())];
-        try (Era5Frames file = Era5Frames.of(data, WINDOW)) {
+        try (Era5Frames file = Era5Frames.of(data, WINDOW, 6)) {
             for (int frame = 0; frame < 12; frame++) {
                 file.read(YEAR, frame, Normalization.none(3), MemorySegment.ofArray(frames), frame * WINDOW.bytes());
             }

@@ -128,7 +128,7 @@ class ModelEvaluationTest {
         for (int i = 0; i < means.length; i++) {
             means[i] = (float) file[i];
         }
-        try (Era5Frames frames = Era5Frames.of(data.resolve("valid"), WINDOW)) {
+        try (Era5Frames frames = Era5Frames.of(data.resolve("valid"), WINDOW, 6)) {
             for (int step = 1; step <= STEPS; step++) {
                 double persistence = rmse(frames, step, start -> frame(frames, start));
                 assertEquals(persistence, expected.get("persistence t2m " + step + " rmse"), 1e-9 * persistence);
@@ -148,12 +148,12 @@ class ModelEvaluationTest {
         assertEquals("", evaluate("daily", "--model=" + run, "--data_dir=" + data, "--lead_steps=" + STEPS,
             "--climatology=" + climatology));
         Map<String, Double> scores = values("daily");
-        try (Era5Frames frames = Era5Frames.of(data.resolve("valid"), WINDOW);
+        try (Era5Frames frames = Era5Frames.of(data.resolve("valid"), WINDOW, 6);
                 ClimatologyFile days = ClimatologyFile.open(climatology)) {
             int last = STEPS;
             double value = rmse(frames, last, start -> {
                 float[] fields = new float[(int) WINDOW.elements()];
-                days.read((start + last) * Era5Frames.HOURS, WINDOW, MemorySegment.ofArray(fields), 0);
+                days.read((start + last) * 6, WINDOW, MemorySegment.ofArray(fields), 0);
                 return fields;
             });
             assertEquals(value, scores.get("climatology t2m " + last + " rmse"), 1e-9 * value);

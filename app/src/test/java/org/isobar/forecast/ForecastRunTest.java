@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The Zarr store of {@code isobar forecast}, as other programs read it. */
 class ForecastRunTest {
-    private static final List<StartTime> STARTS = StartTime.parse("1981-01-02T00,1981:0");
+    private static final List<StartTime> STARTS = StartTime.parse("1981-01-02T00,1981:0", 6);
     private static final int STEPS = 2;
     private static final String DEBIAN = "/usr/bin/python3"; // with python3-xarray and python3-zarr
     private static final String PYTHON = """
@@ -101,7 +101,7 @@ class ForecastRunTest {
         float[][] expected = new float[STEPS + 1][];
         ForecastSession.run(model, new RunContext(JobSecret.none(), Map.of(), Screen.plain(System.err),
             StopRequest.NONE), _ -> { }, session -> {
-                try (Era5Frames frames = Era5Frames.of(data, model.input())) {
+                try (Era5Frames frames = Era5Frames.of(data, model.input(), 6)) {
                     session.rollOut().run(STARTS.subList(0, 1), STEPS, InitialFields.of(frames, model.normalization()),
                         (start, step, fields) -> expected[step] =
                             fields.toArray(ValueLayout.JAVA_FLOAT));

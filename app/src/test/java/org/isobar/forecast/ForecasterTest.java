@@ -47,7 +47,7 @@ class ForecasterTest {
         run = TinyRun.of(directory, directory.resolve("logs"), "num_iters=12", "device=cpu").succeeded().directory();
         model = ForecastModel.open(run, CPU, Map.of());
         initial = new float[(int) model.input().elements()];
-        try (Era5Frames frames = Era5Frames.of(directory.resolve("tiny"), model.input())) {
+        try (Era5Frames frames = Era5Frames.of(directory.resolve("tiny"), model.input(), 6)) {
             frames.read(1981, 4, Normalization.none(3), MemorySegment.ofArray(initial), 0);
         }
     }
@@ -67,8 +67,8 @@ class ForecasterTest {
         List<float[]> leads = new ArrayList<>();
         ForecastSession.run(model, new RunContext(JobSecret.none(), Map.of(), Screen.plain(System.err),
             StopRequest.NONE), _ -> { }, session -> {
-                try (Era5Frames frames = Era5Frames.of(directory.resolve("tiny"), model.input())) {
-                    session.rollOut().run(StartTime.parse("1981:4"), STEPS,
+                try (Era5Frames frames = Era5Frames.of(directory.resolve("tiny"), model.input(), 6)) {
+                    session.rollOut().run(StartTime.parse("1981:4", 6), STEPS,
                         InitialFields.of(frames, model.normalization()),
                         (start, step, fields) -> leads.add(fields.toArray(ValueLayout.JAVA_FLOAT)));
                 }

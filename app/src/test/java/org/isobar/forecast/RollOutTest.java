@@ -53,7 +53,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Roll-outs of a trained model from the frames of its validation year. */
 class RollOutTest {
-    private static final List<StartTime> STARTS = StartTime.parse("1981:0,1981-01-02T00,1981:11");
+    private static final List<StartTime> STARTS = StartTime.parse("1981:0,1981-01-02T00,1981:11", 6);
     private static final int STEPS = 3;
     @TempDir
     private static Path directory;
@@ -75,7 +75,7 @@ class RollOutTest {
         MemoryPlan plan = MemoryPlan.of(model.run().model(), 1);
         Map<String, float[]> fields = new HashMap<>();
         try (Device device = new CpuDevice(1); StepMemory memory = plan.allocate(device);
-            Era5Frames frames = Era5Frames.of(data, model.input())) {
+            Era5Frames frames = Era5Frames.of(data, model.input(), 6)) {
             device.reserve(plan.footprint());
             Communicators alone = Communicators.alone(device.ops().memory()::copy);
             Replica replica =
@@ -122,7 +122,7 @@ class RollOutTest {
             RunContext context = new RunContext(JobSecret.none(), environment, Screen.plain(System.err),
                 StopRequest.NONE);
             work.add(() -> ForecastSession.run(model, context, _ -> { }, session -> {
-                try (Era5Frames frames = Era5Frames.of(years, model.input())) {
+                try (Era5Frames frames = Era5Frames.of(years, model.input(), 6)) {
                     session.rollOut().run(starts, steps, InitialFields.of(frames, model.normalization()),
                         (start, step, values) -> {
                             float[] before = fields.put(start + " " + step, values.toArray(ValueLayout.JAVA_FLOAT));
@@ -179,7 +179,7 @@ class RollOutTest {
         Files.createDirectories(years);
         Files.copy(data.resolve("valid/1981.h5"), years.resolve("1981.h5"));
         InputDamage.setValue(years.resolve("1981.h5"), 4, 2, 5, 7, Float.NaN);
-        String refusal = refusal(run, years, StartTime.parse("1981:4"), 1);
+        String refusal = refusal(run, years, StartTime.parse("1981:4", 6), 1);
         assertTrue(refusal.contains("the initial field of 1981-01-02T00 is not finite: NaN in " + years
             + "/1981.h5, time step 4, channel 2 (t2m), row 5, column 7"), refusal);
     }
@@ -205,9 +205,9 @@ class RollOutTest {
 
     @Test
     void startsOutsideTheDataAreRefused() throws Exception {
-        String frame = refusal(run, data, StartTime.parse("1981:12"), 1);
+        String frame = refusal(run, data, StartTime.parse("1981:12", 6), 1);
         assertTrue(frame.contains("has the time steps 0 to 11, and not 12"), frame);
-        String year = refusal(run, data, StartTime.parse("2018-01-03"), 1);
+        String year = refusal(run, data, StartTime.parse("2018-01-03", 6), 1);
         assertTrue(year.contains("the years are [1979, 1980, 1981, 1982]"), year);
     }
 
@@ -220,11 +220,13 @@ class RollOutTest {
 
     @Test
     void aStartIsATimeOfAFrame() throws IOException {
-        assertEquals(List.of(new StartTime(2018, 9)), StartTime.parse("2018-01-03T06"));
-        assertEquals("2020-12-31T18", new StartTime(2020, 4 * 366 - 1).toString());
+        assertEquals(List.of(new StartTime(2018, 9, 6)), StartTime.parse("2018-01-03T06", 6));
+        assertEquals("2018-01-03T07", StartTime.parse("2018-01-03T07", 1).getFirst().toString());
+        assertEquals(List.of(new StartTime(2018, 18, 3)), StartTime.parse("2018-01-03T06", 3));
+        assertEquals("2020-12-31T18", new StartTime(2020, 4 * 366 - 1, 6).toString());
         for (String wrong : List.of("2018-01-03T05", "2018-01-03T06:30", "yesterday", "2018-02-30", "2018:1,2018:1",
             "")) {
-            assertThrows(UserException.class, () -> StartTime.parse(wrong), wrong);
+            assertThrows(UserException.class, () -> StartTime.parse(wrong, 6), wrong);
         }
     }
 }

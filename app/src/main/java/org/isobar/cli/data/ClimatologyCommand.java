@@ -6,6 +6,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
@@ -44,9 +45,9 @@ final class ClimatologyCommand implements Runnable {
     @Option(names = "--out", paramLabel = "FILE", defaultValue = "stats/climatology.h5",
         description = "HDF5 file to write.")
     private Path out;
-    @Option(names = "--hours_per_frame", paramLabel = "N", defaultValue = "6",
-        description = "Hours from one time step to the next.")
-    private int hoursPerFrame;
+    @Option(names = "--hours_per_frame", paramLabel = "N",
+        description = "Hours from one time step to the next. Default: those of the files' times, else 6.")
+    private Integer hoursPerFrame;
     @Option(names = "--force", description = "Replace an existing file.")
     private boolean force;
 
@@ -63,7 +64,8 @@ final class ClimatologyCommand implements Runnable {
         long start = System.nanoTime();
         try (YearFiles years = YearFiles.open(given());
             TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
-            ClimatologyWriter writer = new ClimatologyWriter(years, hoursPerFrame);
+            ClimatologyWriter writer = new ClimatologyWriter(years, years.hoursPerFrame(Optional.ofNullable(
+                hoursPerFrame)));
             int empty = writer.write(out, progress::done);
             progress.clear();
             print(years, writer, empty, (System.nanoTime() - start) / NANOS_PER_SECOND);
@@ -84,9 +86,9 @@ final class ClimatologyCommand implements Runnable {
 
     private void print(YearFiles years, ClimatologyWriter writer, int empty, double seconds) {
         PrintWriter print = spec.commandLine().getOut();
-        int fields = ClimatologyFile.DAYS * ClimatologyFile.HOURS / hoursPerFrame;
+        int fields = ClimatologyFile.DAYS * writer.framesOfDay();
         print.printf(Locale.ROOT, "Wrote %s: %d hours x %d days x %s, %.3f GB, from %d files with %d time steps, "
-            + "in %.1f s%n", out, ClimatologyFile.HOURS / hoursPerFrame, ClimatologyFile.DAYS, years.stored(),
+            + "in %.1f s%n", out, writer.framesOfDay(), ClimatologyFile.DAYS, years.stored(),
             writer.bytes() / GIGABYTE, years.files().size(), years.frames(), seconds);
         if (empty > 0) {
             print.printf("%d of its %d fields have no data within 29 days, and are NaN.%n", empty, fields);

@@ -16,6 +16,7 @@ import java.util.Optional;
 /** Where the data are and how they are read, as in the tutorial. */
 public final class DataKeys extends KeyGroup {
     private static final int MOST_CHANNELS = 1 << 16;
+    private static final ValueType<Integer> HOURS = oneOf(1, 2, 3, 4, 6, 8, 12, 24);
 
     private final List<Key<Path>> paths = new ArrayList<>();
 
@@ -30,6 +31,9 @@ public final class DataKeys extends KeyGroup {
         "Variables that the model reads, the first of the file."));
     public final Key<Integer> nOutChannels = add(Key.fixedOnResume("n_out_channels", count(1, MOST_CHANNELS),
         "Variables that the model forecasts, the first of those that it reads."));
+    public final Key<Optional<Integer>> hoursPerFrame = add(Key.fixedOnResume("hours_per_frame", HOURS,
+        "Hours from one time step of the data to the next; files that have times must agree. Default: 6.").optional()
+        .asOption("N"));
     public final Key<Path> trainDataPath = addPath(Key.freeOnResume("train_data_path", PATH,
         "Directory of the training years, YYYY.h5."));
     public final Key<Path> validDataPath = addPath(Key.freeOnResume("valid_data_path", PATH,

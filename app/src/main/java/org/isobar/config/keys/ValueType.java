@@ -103,6 +103,12 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
             .filter(names::contains));
     }
 
+    static ValueType<Integer> oneOf(Integer... numbers) {
+        String names = Arrays.stream(numbers).map(String::valueOf).collect(Collectors.joining(", "));
+        return scalar("N", "one of: " + names, text -> Arrays.stream(numbers)
+            .filter(number -> number.toString().equals(text)).findFirst());
+    }
+
     static ValueType<String> only(String choice) {
         return scalar(choice, "nothing but " + choice, text -> Optional.of(choice).filter(text::equalsIgnoreCase));
     }

@@ -63,6 +63,11 @@ public final class ClimatologyWriter {
         }
     }
 
+    /** Number of its times of the day. */
+    public int framesOfDay() {
+        return framesOfDay;
+    }
+
     /** Size of the file in bytes. */
     public long bytes() {
         return Hdf5Header.DATA_ADDRESS + (long) framesOfDay * DAYS * years.stored().bytes();

@@ -6,6 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
@@ -19,6 +21,8 @@ import org.isobar.os.FileFault;
 
 /** Year files with the same channels and grid, open for reading. Reading is thread-safe. */
 public final class YearFiles implements AutoCloseable {
+    private static final int DEFAULT_HOURS = 6;
+
     private final List<Era5File> files;
 
     private YearFiles(List<Era5File> files) {
@@ -83,6 +87,26 @@ public final class YearFiles implements AutoCloseable {
     /** Number of time steps of all files. */
     public long frames() {
         return files.stream().mapToLong(Era5File::times).sum();
+    }
+
+    /**
+     * Hours from one time step to the next.
+     *
+     * @param given what the user says; empty for what the files say, or six hours if they have no times
+     * @throws UserException if the files differ from each other, or from what is given
+     */
+    public int hoursPerFrame(Optional<Integer> given) {
+        Optional<Integer> hours = given;
+        for (Era5File file : files) {
+            OptionalInt own = file.hoursPerFrame();
+            if (own.isPresent() && hours.isPresent() && hours.get() != own.getAsInt()) {
+                throw new UserException("Data file " + file.path() + " has a time step every " + own.getAsInt()
+                    + " hours, expected " + hours.get() + ". Name files with the same step, or give that of the files "
+                    + "as --hours_per_frame.");
+            }
+            hours = own.isPresent() ? Optional.of(own.getAsInt()) : hours;
+        }
+        return hours.orElse(DEFAULT_HOURS);
     }
 
     /** The largest number of rows that one of the files decompresses together. */

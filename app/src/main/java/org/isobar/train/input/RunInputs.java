@@ -68,7 +68,7 @@ public record RunInputs(RunConfig config, Device device) {
         DataConfig data = config.data();
         ModelSpec model = config.model();
         return new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(), model.height(), model.width(),
-            model.inChannels(), model.outChannels(), data.dt(), limit);
+            model.inChannels(), model.outChannels(), data.dt(), data.hoursPerFrame(), limit);
     }
 
     /** A loader of this rank's batches of a dataset. All ranks of one model replica read the same samples. */
