@@ -1,14 +1,9 @@
 package org.isobar.backend;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.cuda.CudaDevice;
-import org.isobar.backend.cuda.driver.CudaObstacle;
-import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceType;
 import org.isobar.distributed.job.JobDevice;
@@ -16,7 +11,10 @@ import org.isobar.fault.UserException;
 
 /** The back ends that compute, as {@code --device} names them. */
 public enum Backend {
-    /** A GPU if the machine has a usable one, else the CPU; the log says which, and why. */
+    /**
+     * A GPU if the machine has a usable one, else the CPU; the log says which, and why. Under Slurm, the CPU only if
+     * the process was given no GPU.
+     */
     AUTO,
     /** This machine's processor. */
     CPU,
@@ -31,26 +29,36 @@ public enum Backend {
         };
     }
 
+    /** Opens the device; {@code log} also receives the warnings. */
+    public JobDevice open(DeviceOptions options, Consumer<String> log) {
+        return open(options, log, line -> log.accept("WARNING: " + line));
+    }
+
     /**
      * Opens the device. {@link #CPU} does not look for GPUs.
      *
-     * @param log receives the chosen device, and the reason for the choice
-     * @throws UserException if this machine has no such device
+     * @param log  receives the chosen device, and the reason for the choice
+     * @param warn receives lines about a GPU that {@link #AUTO} leaves unused
+     * @throws UserException if this machine has no such device, or if {@link #AUTO} finds no usable GPU although Slurm
+     *                       has given this process GPUs
      */
-    public JobDevice open(DeviceOptions options, Consumer<String> log) {
+    public JobDevice open(DeviceOptions options, Consumer<String> log, Consumer<String> warn) {
         if (this == CPU) {
             return cpu(options, log, "");
         }
-        CudaReport report = CudaReport.toRun(options.reach());
-        List<CudaObstacle> obstacles = obstacles(report, options);
-        if (obstacles.isEmpty()) {
-            return gpu(report.gpus().size(), options, log, this == AUTO ? " (chosen by auto: there is a GPU)" : "");
+        GpuFindings found = GpuFindings.of(options);
+        if (found.obstacles().isEmpty()) {
+            return gpu(found.report().gpus().size(), options, log,
+                this == AUTO ? " (chosen by auto: there is a GPU)" : "");
         }
-        if (this == AUTO) {
-            return cpu(options, log, " (chosen by auto: " + obstacles.getFirst().what() + ")");
+        if (this == CUDA) {
+            throw new UserException("--device cuda: " + found.reasons());
         }
-        throw new UserException("--device cuda: " + obstacles.stream().map(CudaObstacle::toString)
-            .collect(Collectors.joining("; ")));
+        found.refusal().ifPresent(refusal -> {
+            throw new UserException(refusal);
+        });
+        found.warning().forEach(warn);
+        return cpu(options, log, " (chosen by auto: " + found.obstacles().getFirst().what() + ")");
     }
 
     /**
@@ -60,18 +68,6 @@ public enum Backend {
     public static int sharers(Device device, DeviceOptions options) {
         boolean shared = device.type() == DeviceType.CPU || options.carrier() == CommBackend.HOST;
         return shared ? Math.ceilDiv(options.ranksHere(), device.visible()) : 1;
-    }
-
-    /** A process that sees a single GPU is not refused, because Slurm may have given each process its own. */
-    private static List<CudaObstacle> obstacles(CudaReport report, DeviceOptions options) {
-        List<CudaObstacle> obstacles =
-            new ArrayList<>(report.obstacles(options.reach(), options.environment()));
-        int visible = report.gpus().size();
-        if (visible > 1 && options.ranksHere() > visible && options.carrier() != CommBackend.HOST) {
-            obstacles.add(new CudaObstacle(options.ranksHere() + " processes on this machine, which shows them "
-                + visible + " GPUs", "start as many processes on it, or let them share by --comm_backend=host"));
-        }
-        return obstacles;
     }
 
     private static JobDevice cpu(DeviceOptions options, Consumer<String> log, String why) {

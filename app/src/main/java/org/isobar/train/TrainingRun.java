@@ -63,7 +63,7 @@ public final class TrainingRun {
         JobMember member = new JobMember(config.ranks(), config.grid(), context.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(context.environment());
-        try (JobDevice device = config.device().open(options, log::info)) {
+        try (JobDevice device = config.device().open(options, log::info, log::warn)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log::info);
             MemoryPlan plan = plan(device, Backend.sharers(device, options));

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The submit scripts on a real Slurm of four virtual nodes. The launcher script gives way to one that runs these very
@@ -76,10 +78,10 @@ class SlurmTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        tp4     | --nodes 1 submit_pm_mp.sh --config=tiny --tensor_parallel=4
-        cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --context_parallel=2 \
-        --tensor_parallel=2 --parallel_order=cp-tp-dp
-        dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny
+        tp4     | --nodes 1 submit_pm_mp.sh --config=tiny --device=cpu --tensor_parallel=4
+        cp2-tp2 | --nodes 4 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu \
+        --context_parallel=2 --tensor_parallel=2 --parallel_order=cp-tp-dp
+        dp2     | --nodes 2 --ntasks-per-node 1 submit_pm_dp.sh --config=tiny --device=cpu
         """)
     void severalProcessesHaveTheLossesOfOne(String name, String arguments) throws Exception {
         String output = train(name, arguments);
@@ -109,8 +111,8 @@ class SlurmTest {
     /** Interrupted twice, each time some steps into an epoch. The long job runs while Slurm has the chain wait. */
     @Test
     void aChainOfJobsTrainsAsOneLongJob() throws Exception {
-        String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --tensor_parallel=2 "
-            + "--num_iters=360";
+        String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu "
+            + "--tensor_parallel=2 --num_iters=360";
         SlurmCluster.Job chain = submitLong("chain", arguments);
         interrupt(chain, 1);
         SlurmCluster.Job unbroken = submitLong("long", arguments);
@@ -167,7 +169,8 @@ class SlurmTest {
     @Test
     void aKilledRankEndsTheJobWithItsCode() throws Exception {
         SlurmCluster.Job job = submit("killed",
-            "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --tensor_parallel=4 --num_iters=1000000");
+            "--nodes 2 --ntasks-per-node 2 submit_pm_mp.sh --config=tiny --device=cpu --tensor_parallel=4 "
+                + "--num_iters=1000000");
         job.await("Memory usage after forward pass");
         long begin = System.nanoTime();
         job.kill(2);
@@ -191,6 +194,53 @@ class SlurmTest {
             "./isobar train --config=tiny --tensor_parallel=4"));
         assertEquals("FAILED 2", job.end(), job::output);
         assertTrue(job.output().contains("Put srun before the command"), job.output());
+    }
+
+    /** Runs the program in several ways in one job; writes {@code WAY ends with CODE} for each. */
+    private static final String WAYS = """
+        #!/bin/bash
+        say() { local way=$1; shift; "$@" >>"ways-$SLURM_JOB_ID.txt" 2>&1; echo "$way ends with $?"; }
+        train="train --config=tiny --num_iters=12 --keep=0 --expdir=logs/ways"
+        say shell ./isobar $train --run_num=$SLURM_JOB_ID-shell
+        say task srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-task
+        say launched ./isobar launch --nproc_per_node=2 $train --run_num=$SLURM_JOB_ID-launched
+        say bench srun -n 1 ./isobar bench ceilings --rehearse --json=ways-$SLURM_JOB_ID.json
+        say cpu srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-cpu --device=cpu
+        say cuda srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-cuda --device=cuda
+        """;
+
+    /** The GPUs of this cluster are files only. */
+    @Tag("slow")
+    @ParameterizedTest
+    @ValueSource(strings = {"", "--gpus-per-node=0", "--gpus-per-node=4", "--gres=gpu:1", "--gpus-per-task=1",
+        "--gpus=2"})
+    void whereSlurmGaveGpusTheProgramDoesNotTrainOnTheCpuByItself(String asked) throws Exception {
+        Path script = Files.writeString(house.resolve("ways" + asked.replace(':', '-') + ".sh"), WAYS);
+        List<String> arguments = new ArrayList<>(List.of("-n", "1", "-o", "ways-%j.out"));
+        arguments.addAll(asked.isEmpty() ? List.of() : List.of(asked));
+        arguments.add(script.toString());
+        SlurmCluster.Job job = cluster.submit(Map.of("JAVA_FLAGS", ChildJava.QUICK_COMPILER), arguments);
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        int auto = asked.isEmpty() || asked.endsWith("=0") ? 0 : 2;
+        for (String way : List.of("shell", "task", "launched", "bench")) {
+            assertEquals(1, job.count(way + " ends with " + auto), asked + ": " + job.output());
+        }
+        assertEquals(1, job.count("cpu ends with 0"), asked + ": " + job.output());
+        assertEquals(1, job.count("cuda ends with 2"), asked + ": " + job.output());
+    }
+
+    /** The shell that salloc starts is no task, and may be on a machine without GPUs. */
+    @Tag("slow")
+    @Test
+    void theShellOfSallocIsPartOfTheJob() throws Exception {
+        String train = "./isobar train --config=tiny --num_iters=12 --keep=0 --expdir=logs/salloc; echo ends with $?";
+        Map<String, String> quick = Map.of("JAVA_FLAGS", ChildJava.QUICK_COMPILER);
+        String refused = cluster.run(quick, List.of("salloc", "-n", "1", "--gpus-per-node=2", "bash", "-c", train));
+        assertTrue(refused.contains("Slurm has given this process GPUs (SLURM_GPUS_PER_NODE=2), and none can be used"),
+            refused);
+        assertTrue(refused.contains("ends with 2"), refused);
+        String trained = cluster.run(quick, List.of("salloc", "-n", "1", "bash", "-c", train));
+        assertTrue(trained.contains("ends with 0"), trained);
     }
 
     /** Trains to the end; returns the job's output, in which rank 0 alone has spoken. */

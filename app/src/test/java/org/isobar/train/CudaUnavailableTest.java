@@ -46,6 +46,15 @@ class CudaUnavailableTest {
             .says("(chosen by auto: no NVIDIA driver (libcuda.so.1))");
     }
 
+    /** Also in the shell of a job, in which SLURM_STEP_GPUS is not set. */
+    @Test
+    void autoDoesNotUseTheCpuOfASlurmTaskWithGpus() throws Exception {
+        Map<String, String> task = new HashMap<>(NO_LIBRARIES);
+        task.putAll(Map.of("SLURM_JOB_ID", "7", "SLURM_GPUS_ON_NODE", "1"));
+        train(task, "--device=auto").ended(2).says("--device auto: Slurm has given this process GPUs "
+            + "(SLURM_GPUS_ON_NODE=1), and none can be used: no NVIDIA driver (libcuda.so.1): install");
+    }
+
     @Test
     void cpuRunDoesNotUseTheGpu() throws Exception {
         SingleProcessRun result = train(Map.of("ISOBAR_SIM_FAIL", "launch:1"), "--device=cpu", "--num_iters=12");
@@ -97,7 +106,8 @@ class CudaUnavailableTest {
         String missing = "libnccl.so.2 is missing (needed for collectives between several GPUs)";
         train(without, "--device=cuda").ended(2).says("--device cuda: " + missing + ": install NCCL 2, put the "
             + "directory that has the library on LD_LIBRARY_PATH, or use --comm_backend=host, which is slow");
-        train(without, "--device=auto", "--start_timeout=1").ended(2).says("(chosen by auto: " + missing + ")");
+        train(without, "--device=auto", "--start_timeout=1").ended(2).says("(chosen by auto: " + missing + ")")
+            .says("WARNING - THE GPU OF THIS MACHINE IS NOT USED (Simulated GPU");
         train(without, "--device=cuda", "--comm_backend=host", "--start_timeout=1").ended(2)
             .says("Device: Simulated GPU");
     }

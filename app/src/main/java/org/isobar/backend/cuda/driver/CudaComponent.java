@@ -99,7 +99,8 @@ public enum CudaComponent {
     String remedy() {
         String path = "put the directory that has the library on LD_LIBRARY_PATH";
         return switch (this) {
-            case DRIVER -> "install NVIDIA's driver 580 or newer";
+            case DRIVER -> "install NVIDIA's driver 580 or newer, or on data-center GPUs the package "
+                + "cuda-compat-13-0 for an older one";
             case NCCL -> "install NCCL 2, " + path + ", or use --comm_backend=host, which is slow";
             default -> "install the CUDA toolkit " + CudaVersion.NEEDED.major() + ", or " + path;
         };
