@@ -84,6 +84,20 @@ final class GroupsCommand implements Callable<Integer> {
             print(grid, out, "tensor- and context-parallel (one copy of the model)", Axis.TP, Axis.CP);
             print(grid, out, "data- and context-parallel (one gradient)", Axis.DP, Axis.CP);
         }
+        if (grid.size(Axis.PP) > 1) {
+            print(grid, out, "tensor- and pipeline-parallel (tp-pp)", Axis.TP, Axis.PP);
+        }
+        models(grid, out);
+    }
+
+    /** A full model is on all ranks that have the same place on the axis dp. */
+    private void models(ProcessGrid grid, PrintWriter out) {
+        List<List<Integer>> models = grid.groups(Axis.TP, Axis.CP, Axis.PP);
+        out.println("Total: " + models.size() + " full models being partitioned into " + worldSize + " GPUs");
+        for (int model = 0; model < models.size(); model++) {
+            out.println("model " + model + ": is partitioned into gpus: " + models.get(model).stream()
+                .map(String::valueOf).collect(Collectors.joining(",")));
+        }
     }
 
     private void print(ProcessGrid grid, PrintWriter out, String name, Axis... axes) {

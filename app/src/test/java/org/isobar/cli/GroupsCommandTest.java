@@ -24,6 +24,11 @@ class GroupsCommandTest {
              [g0, g1], [g2, g3], [g4, g5], [g6, g7], [g8, g9], [g10, g11], [g12, g13], [g14, g15]
              4 pipeline model-parallel groups:
              [g0, g4, g8, g12], [g1, g5, g9, g13], [g2, g6, g10, g14], [g3, g7, g11, g15]
+             2 tensor- and pipeline-parallel (tp-pp) groups:
+             [g0, g1, g4, g5, g8, g9, g12, g13], [g2, g3, g6, g7, g10, g11, g14, g15]
+            Total: 2 full models being partitioned into 16 GPUs
+            model 0: is partitioned into gpus: 0,1,4,5,8,9,12,13
+            model 1: is partitioned into gpus: 2,3,6,7,10,11,14,15
             """;
         assertTrue(printed.endsWith(expected), printed);
     }
@@ -39,8 +44,28 @@ class GroupsCommandTest {
              [g0, g1, g2, g3], [g4, g5, g6, g7], [g8, g9, g10, g11], [g12, g13, g14, g15]
              8 pipeline model-parallel groups:
              [g0, g8], [g1, g9], [g2, g10], [g3, g11], [g4, g12], [g5, g13], [g6, g14], [g7, g15]
+             2 tensor- and pipeline-parallel (tp-pp) groups:
+             [g0, g1, g2, g3, g8, g9, g10, g11], [g4, g5, g6, g7, g12, g13, g14, g15]
+            Total: 2 full models being partitioned into 16 GPUs
+            model 0: is partitioned into gpus: 0,1,2,3,8,9,10,11
+            model 1: is partitioned into gpus: 4,5,6,7,12,13,14,15
             """;
         assertTrue(printed.endsWith(expected), printed);
+    }
+
+    /** The ranks of a model share its weights over tp and its tokens over cp. */
+    @Test
+    void printsTheRanksOfEachModel() {
+        assertTrue(run("--world_size=8", "--tensor_parallel=2", "--context_parallel=2").endsWith("""
+            Total: 2 full models being partitioned into 8 GPUs
+            model 0: is partitioned into gpus: 0,1,2,3
+            model 1: is partitioned into gpus: 4,5,6,7
+            """));
+        assertTrue(run("--world_size=2").endsWith("""
+            Total: 2 full models being partitioned into 2 GPUs
+            model 0: is partitioned into gpus: 0
+            model 1: is partitioned into gpus: 1
+            """));
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URISyntaxException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,6 +25,7 @@ import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -172,6 +174,21 @@ class ConfigLoaderTest {
         anywhere.forEach(option -> assertTrue(cpu.contains(option) && gpu.contains(option), option));
         onCpu.forEach(option -> assertTrue(cpu.contains(option) && !gpu.contains(option), option));
         onGpu.forEach(option -> assertTrue(gpu.contains(option) && !cpu.contains(option), option));
+    }
+
+    /** A newer edition of the tutorial's file has this key. */
+    @Test
+    void theTutorialsChoiceOfLayersIsAccepted(@TempDir Path directory) throws Exception {
+        Path newer = Files.writeString(directory.resolve("ViT.yaml"), Files.readString(tutorialPresets())
+            .replace("  lr: 5E-4\n", "  lr: 5E-4\n  model_backend: pytorch\n"));
+        RunConfig pytorch = load(newer, "base");
+        RunConfig older = load(tutorialPresets(), "base");
+        assertEquals(older.warning(Backend.CPU), pytorch.warning(Backend.CPU));
+        assertEquals(List.of(), pytorch.changesSince(older.entries()));
+        ConfigRequest other =
+            new ConfigRequest(newer, "base", Map.of()).with("model_backend", "transformer-engine");
+        String said = ConfigLoader.load(other).warning(Backend.CUDA).orElseThrow();
+        assertTrue(said.contains("model_backend transformer-engine (Isobar's own layers train"), said);
     }
 
     @Test

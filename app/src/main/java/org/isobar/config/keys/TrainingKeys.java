@@ -1,5 +1,6 @@
 package org.isobar.config.keys;
 
+import static org.isobar.config.keys.NoEffect.Where.ANYWHERE;
 import static org.isobar.config.keys.NoEffect.Where.ON_CPU;
 import static org.isobar.config.keys.NoEffect.Where.ON_CPU_WITHOUT_BF16;
 import static org.isobar.config.keys.ValueType.FLAG;
@@ -10,10 +11,12 @@ import static org.isobar.config.keys.ValueType.real;
 
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.Set;
 
 /** How the model is trained, as in the tutorial. */
 public final class TrainingKeys extends KeyGroup {
     private static final int MOST_SAMPLES = 1 << 20; // of a batch
+    private static final String TRANSFORMER_ENGINE = "transformer-engine";
 
     public final Key<Integer> dt = add(Key.fixedOnResume("dt", count(1),
         "Forecast lead, in time steps of the data.").defaultsTo(1));
@@ -48,4 +51,8 @@ public final class TrainingKeys extends KeyGroup {
         "Steps in which the learning rate rises to the cosine, with lr_schedule cosine.").defaultsTo(0));
     public final Key<String> optimizer = add(Key.fixedOnResume("optimizer", ValueType.only("Adam"),
         "The optimizer.").defaultsTo("Adam"));
+    public final Key<Optional<String>> modelBackend = add(Key.freeOnResume("model_backend",
+        oneOf(Set.of("pytorch", TRANSFORMER_ENGINE)),
+        "The tutorial's choice of layers: pytorch or transformer-engine. Isobar's own layers train with either.")
+        .optional().noEffect(ANYWHERE, Optional.of(TRANSFORMER_ENGINE), "Isobar's own layers train"));
 }
