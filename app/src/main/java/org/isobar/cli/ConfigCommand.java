@@ -12,9 +12,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code isobar config}: prints the configuration that {@code train} would run with. */
-@Command(name = "config", description = "Print the configuration that train would run with.", sortOptions = false,
-    abbreviateSynopsis = true, mixinStandardHelpOptions = true)
+/** {@code isobar config}: prints the configuration that {@code train} would run with, as a file of one preset. */
+@Command(name = "config", description = "Print the configuration that train would run with, as a YAML file of presets.",
+    sortOptions = false, abbreviateSynopsis = true, mixinStandardHelpOptions = true)
 final class ConfigCommand implements Runnable {
     private final ProgramContext context;
     @Spec
@@ -28,10 +28,10 @@ final class ConfigCommand implements Runnable {
     public void run() {
         RunConfig config = ConfigOptions.resolve(spec.commandLine().getParseResult(), context);
         PrintWriter out = spec.commandLine().getOut();
-        config.block().forEach(out::println);
-        out.println("Writes to " + config.output().experimentDirectory());
+        out.print(config.yaml());
+        out.println("# Writes to " + config.output().experimentDirectory());
         Stream.of(Backend.CPU, Backend.CUDA).filter(backend -> Set.of(backend, Backend.AUTO).contains(config.device()))
-            .flatMap(backend -> config.warning(backend).stream()).forEach(out::println);
+            .flatMap(backend -> config.warning(backend).stream()).forEach(line -> out.println("# " + line));
         out.flush();
     }
 }

@@ -121,7 +121,7 @@ public final class ConfigLoader {
         boolean parallelGiven = settings.isAnyGiven(
             List.of(LAUNCH.tensorParallel, LAUNCH.contextParallel, LAUNCH.parallelOrder));
         return OutputConfig.of(settings, request.preset(), parallelGiven
-            ? grid.size(Axis.TP) * grid.size(Axis.CP) + "MP" : ranks.worldSize() + "GPU");
+            ? grid.size(Axis.TP) * grid.size(Axis.CP) + OutputConfig.OF_LAYOUT : ranks.worldSize() + "GPU");
     }
 
     private CudaOptions cuda() {

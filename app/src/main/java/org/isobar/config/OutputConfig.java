@@ -12,6 +12,13 @@ import org.isobar.config.keys.Settings;
  * option is given, {@code expdir/PRESET/nMP/runNum}, as in the tutorial's two programs.
  */
 public record OutputConfig(Path expdir, String runNum, Path experimentDirectory) {
+    /** The end of the name of a directory {@code nMP}. */
+    static final String OF_LAYOUT = "MP";
+
+    /** Whether a model-parallel option was given. */
+    boolean isOfLayout() {
+        return experimentDirectory.getParent().toString().endsWith(OF_LAYOUT);
+    }
 
     /** Below the preset's directory, in that of its {@code scale}, such as {@code 4GPU}. */
     static OutputConfig of(Settings settings, String preset, String scale) {

@@ -48,6 +48,11 @@ public record RunConfig(
         return TutorialLines.configuration(yamlFile.toString(), name, entries);
     }
 
+    /** The configuration as a YAML file of one preset of this name, without anchors. */
+    public String yaml() {
+        return ResolvedPreset.yaml(name, entries, output);
+    }
+
     /**
      * The changes that prevent resuming a run of another configuration: a text such as {@code seed is 1, was 0} for
      * each key that is fixed on resume and differs. A key without an entry has its default.

@@ -38,13 +38,17 @@ final class SavedSettings {
      */
     private static boolean isImplied(Key<?> key, Map<String, String> entries) {
         boolean asksByBeingGiven = SYNTHETIC.keys().contains(key);
-        boolean isDefault = key.absent().map(PythonFormat::str)
-            .filter(text -> !text.equals(PythonFormat.str(null)) && text.equals(entries.get(key.name()))).isPresent();
-        return key == TRAINING.localBatchSize || isDefault && !asksByBeingGiven;
+        return key == TRAINING.localBatchSize || isDefault(key, entries.get(key.name())) && !asksByBeingGiven;
+    }
+
+    /** Whether an entry of the key is its default. None counts as given. */
+    static boolean isDefault(Key<?> key, String entry) {
+        return key.absent().map(PythonFormat::str)
+            .filter(text -> !text.equals(PythonFormat.str(null)) && text.equals(entry)).isPresent();
     }
 
     /** The text itself if the key's type accepts it, else the YAML value that it spells, such as a list. */
-    private static Object raw(Key<?> key, String text) {
+    static Object raw(Key<?> key, String text) {
         boolean isScalar = key.type().reader().apply(text).isPresent();
         return isScalar ? text : YamlFile.value(text, key.name() + " " + text);
     }

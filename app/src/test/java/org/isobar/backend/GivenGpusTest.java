@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What tells a process that it was given GPUs, and what {@code --device=auto} makes of GPUs that cannot be used. */
 class GivenGpusTest {
+    private static final Path RECORDED = Path.of("src/test/resources/org/isobar/backend/slurm-environments.txt");
     private static final CudaReport NO_CUDA = new CudaReport(Optional.empty(), List.of(), List.of());
     private static final CudaObstacle OBSTACLE = new CudaObstacle("no NVIDIA driver", "install it");
 
@@ -51,7 +52,7 @@ class GivenGpusTest {
     private static Map<String, Map<String, String>> recorded() throws IOException {
         Map<String, Map<String, String>> all = new LinkedHashMap<>();
         Map<String, String> current = Map.of();
-        for (String line : Files.readAllLines(Path.of("src/test/resources/org/isobar/backend/slurm-environments.txt"))) {
+        for (String line : Files.readAllLines(RECORDED)) {
             if (line.startsWith("[")) {
                 current = new HashMap<>();
                 all.put(line.substring(1, line.length() - 1), current);

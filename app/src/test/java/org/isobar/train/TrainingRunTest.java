@@ -205,8 +205,8 @@ class TrainingRunTest {
     @Test
     void noTemporaryFilesRemain() throws IOException {
         try (Stream<Path> files = Files.list(run.directory())) {
-            assertEquals(List.of(".checkpoints.lock", "checkpoints", "config.json", "logs", "model.safetensors",
-                "out.log", "prediction.png", "stats"),
+            assertEquals(List.of(".checkpoints.lock", "checkpoints", "config.json", "config.yaml", "logs",
+                "model.safetensors", "out.log", "prediction.png", "stats"),
                 files.map(file -> file.getFileName().toString()).sorted().toList());
         }
     }

@@ -1,5 +1,6 @@
 package org.isobar.train.saving;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.Optional;
 import org.isobar.checkpoint.CheckpointDirectory;
 import org.isobar.checkpoint.RunLock;
 import org.isobar.config.RunConfig;
+import org.isobar.os.AtomicFile;
 import org.isobar.os.HostMachine;
 import org.isobar.telemetry.RunLog;
 
@@ -19,10 +21,12 @@ import org.isobar.telemetry.RunLog;
  * @param resumption the checkpoint that the run resumes from; empty on other ranks
  */
 public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implements AutoCloseable {
+    /** The resolved configuration of the run, as a file of presets. */
+    public static final String CONFIGURATION = "config.yaml";
 
     /**
-     * Locks the directory, finds the checkpoint to resume from, and opens the log. If that checkpoint is of this run,
-     * the log is cut to its length at the time of the checkpoint, and continued.
+     * Locks the directory, finds the checkpoint to resume from, opens the log, and writes the resolved configuration.
+     * If that checkpoint is of this run, the log is cut to its length at the time of the checkpoint, and continued.
      *
      * @throws org.isobar.fault.UserException if another run has locked the directory, it cannot be written, or there is
      *                                        no such checkpoint; the log file is unchanged
@@ -41,6 +45,8 @@ public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implem
             log.openFile(directory.resolve("out.log"), resumption.flatMap(Resumption::own)
                 .map(written -> written.log()).orElse(Long.MAX_VALUE));
             warnings.forEach(log::warn);
+            new AtomicFile("the configuration", directory.resolve(CONFIGURATION), "--expdir")
+                .write(config.yaml().getBytes(StandardCharsets.UTF_8));
             return new RunDirectory(lock, resumption);
         } catch (RuntimeException failure) {
             lock.close();
