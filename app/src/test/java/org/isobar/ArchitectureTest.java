@@ -42,7 +42,7 @@ class ArchitectureTest {
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.input",
-        "train.saving", "train.diagnosis", "train", "export", "forecast", "evaluation",
+        "train.saving", "train.diagnosis", "train", "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
         "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.verify", "cli");
@@ -127,7 +127,7 @@ class ArchitectureTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config"})
+    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config", "onnx.., export.onnx"})
     void aLibraryHasOneHome(String library, String home) {
         check(noClasses().that().resideOutsideOfPackage(ROOT + home + "..")
             .should().dependOnClassesThat().resideInAPackage(library));

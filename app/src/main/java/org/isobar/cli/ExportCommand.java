@@ -13,7 +13,6 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.export.ModelExport;
 import org.isobar.fault.UserException;
-import org.isobar.pretrained.ModelDirectory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -34,6 +33,10 @@ final class ExportCommand implements Callable<Integer> {
     @Option(names = "--out", paramLabel = "DIR", required = true, description = "Directory that the model is written "
         + "to; a model in it is replaced.")
     private Path out;
+    @Option(names = "--format", paramLabel = "FORMAT", description = "directory (default): weights as safetensors, "
+        + "configuration and statistics; onnx: the file model.onnx, a graph that reads and writes fields in the units "
+        + "of the data.")
+    private ModelExport.Format format = ModelExport.Format.DIRECTORY;
     @Option(names = "--data_dir", paramLabel = "DIR", description = "Directory of the data, whose statistics the model "
         + "of a checkpoint or of a preset gets (default: DATADIR, else as configured).")
     private String dataDir;
@@ -56,7 +59,7 @@ final class ExportCommand implements Callable<Integer> {
         }
         Supplier<RunConfig> configured = preset == null ? null : this::configuration;
         PrintWriter err = spec.commandLine().getErr();
-        ModelDirectory model = new ModelExport(source, out).write(Optional.ofNullable(dataDir),
+        ModelExport.Exported model = new ModelExport(source, out, format).write(Optional.ofNullable(dataDir),
             Optional.ofNullable(configured), context.environment(), reason -> {
                 err.println("isobar: skipped: " + reason);
                 err.flush();

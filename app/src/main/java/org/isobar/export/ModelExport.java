@@ -25,6 +25,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.data.Normalization;
 import org.isobar.distributed.Communicators;
+import org.isobar.export.onnx.OnnxModel;
 import org.isobar.fault.UserException;
 import org.isobar.model.ModelSpec;
 import org.isobar.nn.ParameterStore;
@@ -37,19 +38,38 @@ import org.isobar.train.saving.WeightsFile;
 /** Writes a self-contained model of a run, a checkpoint or a file of weights. */
 public final class ModelExport {
     private static final String OPTION = "--out";
+    private static final String ONNX_FILE = "model.onnx";
 
     private final Path source;
     private final Path out;
+    private final Format format;
+
+    /** What is written. */
+    public enum Format {
+        /** A {@link ModelDirectory}. */
+        DIRECTORY,
+        /** An {@link OnnxModel}, {@code model.onnx}. */
+        ONNX
+    }
+
+    /**
+     * A model that was written.
+     *
+     * @param path its directory or file
+     */
+    public record Exported(Path path, ModelConfig config) { }
 
     /** The export of a run's directory, a checkpoint or a safetensors file to the directory {@code out}. */
-    public ModelExport(Path source, Path out) {
+    public ModelExport(Path source, Path out, Format format) {
         this.source = source;
         this.out = out;
+        this.format = format;
         if (Files.notExists(source)) {
             throw new UserException("there is no run, checkpoint or file of weights at " + source
                 + "; check the path");
         }
-        if (isSame(Files.isDirectory(source) ? source : source.toAbsolutePath().getParent(), out)) {
+        Path directory = Files.isDirectory(source) ? source : source.toAbsolutePath().getParent();
+        if (format == Format.DIRECTORY && isSame(directory, out)) {
             throw new UserException(OPTION + " " + out + " is the directory of the source; give another directory");
         }
     }
@@ -70,9 +90,10 @@ public final class ModelExport {
      * @param preset      the configuration of weights without a {@code config.json} beside them; empty if none is given
      * @param environment environment variables, of which DATADIR is read
      * @param skipped     receives a message for each newer checkpoint that is damaged
-     * @throws UserException if the source is damaged or does not fit its configuration, or a file cannot be written
+     * @throws UserException if the source is damaged or does not fit its configuration, if its architecture cannot be
+     *                       written in this format, or a file cannot be written
      */
-    public ModelDirectory write(Optional<String> dataDir, Optional<Supplier<RunConfig>> preset,
+    public Exported write(Optional<String> dataDir, Optional<Supplier<RunConfig>> preset,
         Map<String, String> environment, Consumer<String> skipped) {
         Path directory = Files.isDirectory(source) ? source : source.toAbsolutePath().getParent();
         boolean described = Files.exists(directory.resolve(ModelDirectory.CONFIG));
@@ -97,11 +118,11 @@ public final class ModelExport {
         }
     }
 
-    private ModelDirectory ofCheckpoint(Optional<String> dataDir, Map<String, String> environment,
+    private Exported ofCheckpoint(Optional<String> dataDir, Map<String, String> environment,
         Consumer<String> skipped) {
         try (Checkpoint checkpoint = new CheckpointPath(source).open(IntegrityCheck.CHECKSUMS, skipped)) {
             RunConfig run = configuration(checkpoint, dataDir, environment);
-            return of(checkpoint, ModelConfig.of(run), statistics(run), run.model());
+            return of("checkpoint " + checkpoint.path(), checkpoint, ModelConfig.of(run), statistics(run), run.model());
         }
     }
 
@@ -124,31 +145,53 @@ public final class ModelExport {
         return Normalization.load(run.data().globalMeansPath(), run.data().globalStdsPath(), run.model().inChannels());
     }
 
-    private ModelDirectory ofWeights(Path weights, ModelConfig config, Normalization normalization, ModelSpec spec) {
+    private Exported ofWeights(Path weights, ModelConfig config, Normalization normalization, ModelSpec spec) {
         try (SafeTensorsFile file = SafeTensorsFile.open(weights)) {
-            return of(file, config, normalization, spec);
+            return of("weights file " + weights, file, config, normalization, spec);
         }
     }
 
-    private ModelDirectory of(StoredTensors stored, ModelConfig config, Normalization normalization, ModelSpec spec) {
-        ModelDirectory.begin(out, OPTION);
-        List<SafeTensorsWriter.NamedTensor> tensors = stored.names().stream().filter(TensorSlice::isWeight)
-            .map(name -> new SafeTensorsWriter.NamedTensor(name, stored.shape(name),
-                memory -> stored.read(name, memory))).toList();
-        Path weights = out.resolve(ModelDirectory.WEIGHTS);
-        new AtomicFile("weights", weights, OPTION)
-            .write(file -> SafeTensorsWriter.write(file, tensors, Map.of("format", "pt")));
-        requireFit(weights, spec);
-        ModelDirectory.complete(out, config, normalization, OPTION);
-        return ModelDirectory.open(out);
+    /** Writes the model whose weights are {@code stored}; {@code what} names them in messages. */
+    private Exported of(String what, StoredTensors stored, ModelConfig config, Normalization normalization,
+        ModelSpec spec) {
+        List<String> weights = stored.names().stream().filter(TensorSlice::isWeight).toList();
+        if (format == Format.ONNX && spec.forwardGraph().isEmpty()) {
+            throw new UserException("architecture " + config.architecture() + " cannot be exported to ONNX; leave out "
+                + "--format");
+        }
+        requireFit(what, weights, stored, spec);
+        return switch (format) {
+            case DIRECTORY -> {
+                writeDirectory(weights, stored, config, normalization);
+                yield new Exported(out, config);
+            }
+            case ONNX -> {
+                Path file = out.resolve(ONNX_FILE);
+                new OnnxModel(spec, spec.forwardGraph().orElseThrow(), normalization, config.fields())
+                    .write(file, stored, OPTION);
+                yield new Exported(file, config);
+            }
+        };
     }
 
-    private static void requireFit(Path weights, ModelSpec spec) {
+    private void writeDirectory(List<String> weights, StoredTensors stored, ModelConfig config,
+        Normalization normalization) {
+        ModelDirectory.begin(out, OPTION);
+        List<SafeTensorsWriter.NamedTensor> tensors = weights.stream()
+            .map(name -> new SafeTensorsWriter.NamedTensor(name, stored.shape(name),
+                memory -> stored.read(name, memory))).toList();
+        new AtomicFile("weights", out.resolve(ModelDirectory.WEIGHTS), OPTION)
+            .write(file -> SafeTensorsWriter.write(file, tensors, Map.of("format", "pt")));
+        ModelDirectory.complete(out, config, normalization, OPTION);
+        ModelDirectory.open(out);
+    }
+
+    private static void requireFit(String what, List<String> weights, StoredTensors stored, ModelSpec spec) {
         try (DryRunDevice device = new DryRunDevice();
             Communicators alone = Communicators.alone(device.ops().memory()::copy)) {
             ParameterStore parameters = new ParameterStore();
             spec.create(parameters, alone);
-            new WeightsFile(parameters, device, alone).requireFit(weights);
+            new WeightsFile(parameters, device, alone).requireFit(what, weights, stored);
         }
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.model;
 
+import java.util.Optional;
+
 import org.isobar.distributed.Communicators;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Recompute;
@@ -30,6 +32,11 @@ public interface ModelSpec {
      * order of the forward pass.
      */
     Model create(ParameterStore parameters, Communicators communicators);
+
+    /** The forward pass for export to ONNX. Empty if this kind of model cannot be exported to it. */
+    default Optional<ForwardGraph> forwardGraph() {
+        return Optional.empty();
+    }
 
     /** Shape of the input of {@code batch} samples, (B, Cin, H, W). */
     default Shape input(long batch) {

@@ -16,6 +16,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.annotation.JsonNaming;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.isobar.checkpoint.StrictJson;
 import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
@@ -114,6 +115,15 @@ public record ModelConfig(String format, int version, String program, String arc
         settings.put(Keys.RUN.architecture.name(), architecture);
         settings.put(Keys.TRAINING.dt.name(), String.valueOf(leadStepHours / hoursPerFrame()));
         return settings;
+    }
+
+    /** The fields of the file by name: text as it is, other values as JSON. */
+    public Map<String, String> fields() {
+        Map<String, String> fields = new LinkedHashMap<>();
+        JSON.<ObjectNode>valueToTree(this).properties().forEach(field ->
+            fields.put(field.getKey(), field.getValue().isTextual() ? field.getValue().textValue()
+                : field.getValue().toString()));
+        return fields;
     }
 
     /** Encodes the configuration as the file's contents. */

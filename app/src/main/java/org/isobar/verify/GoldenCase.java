@@ -22,6 +22,7 @@ import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Communicators;
+import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.tensor.DType;
@@ -115,12 +116,21 @@ public final class GoldenCase {
         }
     }
 
+    /** The sizes of the model. */
+    VitConfig config() {
+        return config;
+    }
+
+    private void initialize(Replica replica) {
+        replica.model().initialize(0);
+        assign(replica.model().parameters(), replica.model().device());
+    }
+
     /**
      * Sets element i of parameter j to base + 0.02 sin(0.37 i + 1.3 (j + 1)); base is 1 for weights of norms, else 0.
      */
-    private void initialize(Replica replica) {
-        replica.model().initialize(0);
-        Map<String, Tensor> weights = replica.model().parameters().stateDict();
+    void assign(ParameterStore parameters, Device device) {
+        Map<String, Tensor> weights = parameters.stateDict();
         int j = 0;
         for (JsonNode parameter : reference.get("parameters")) {
             double phase = 1.3 * ++j;
@@ -130,10 +140,10 @@ public final class GoldenCase {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment host = arena.allocate(tensor.bytes(), Float.BYTES);
                 fill(host, i -> base + 0.02 * Math.sin(0.37 * i + phase));
-                replica.model().device().upload(tensor, host);
+                device.upload(tensor, host);
             }
         }
-        replica.model().parameters().refresh(replica.model().device().ops());
+        parameters.refresh(device.ops());
     }
 
     private static void fill(MemorySegment host, IntToDoubleFunction formula) {

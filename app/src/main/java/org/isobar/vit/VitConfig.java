@@ -1,6 +1,9 @@
 package org.isobar.vit;
 
+import java.util.Optional;
+
 import org.isobar.distributed.Communicators;
+import org.isobar.model.ForwardGraph;
 import org.isobar.model.ModelSpec;
 import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterStore;
@@ -40,5 +43,10 @@ public record VitConfig(int height, int width, int patch, int inChannels, int ou
     @Override
     public VisionTransformer create(ParameterStore parameters, Communicators communicators) {
         return new VisionTransformer(parameters, this, Layout.of(communicators, tokens()));
+    }
+
+    @Override
+    public Optional<ForwardGraph> forwardGraph() {
+        return Optional.of((graph, image) -> new VitGraph(this, graph).prediction(image));
     }
 }

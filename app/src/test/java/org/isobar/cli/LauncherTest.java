@@ -42,7 +42,7 @@ class LauncherTest {
     void furnish() throws IOException {
         home = directory.resolve("a house");
         for (String file : List.of("pom.xml", "app/pom.xml", "app/jvm.options", "app/src/main/Main.java",
-                "app/target/isobar.jar")) {
+                "onnx-proto/pom.xml", "onnx-proto/src/main/onnx.proto", "app/target/isobar.jar")) {
             Files.createDirectories(home.resolve(file).getParent());
             Files.writeString(home.resolve(file), "");
         }
@@ -175,6 +175,10 @@ class LauncherTest {
         age(home.resolve("app/target/isobar.jar"), Duration.ofSeconds(4));
         run(launcher);
         assertEquals(2, builds());
+
+        age(home.resolve("onnx-proto/src/main/onnx.proto"), Duration.ofSeconds(-60));
+        run(launcher);
+        assertEquals(3, builds());
     }
 
     @Test

@@ -21,6 +21,9 @@ import java.util.stream.Stream;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.export.onnx.OnnxSession;
+import org.isobar.export.onnx.OwnForward;
+import org.isobar.model.ModelSpec;
 import org.isobar.pretrained.ModelDirectory;
 import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
@@ -93,6 +96,43 @@ class ModelExportTest {
             }
         }
         return tensors;
+    }
+
+    @Test
+    void anOnnxFileForecastsAsTheModel() throws Exception {
+        ModelDirectory model = ModelDirectory.open(run);
+        ModelSpec spec = model.configuration(Map.of(), Map.of()).model();
+        float[] fields = new float[(int) spec.input(2).elements()];
+        for (int i = 0; i < fields.length; i++) {
+            fields[i] = model.normalization().means()[i / (spec.height() * spec.width()) % spec.inChannels()]
+                + (float) Math.sin(i);
+        }
+        OwnForward own = OwnForward.of(spec, model.normalization(), model.weights());
+        float[] expected = own.run(2, fields, out.resolve("saved"));
+        assertEquals("6", model.config().fields().get("lead_step_hours"));
+        assertTrue(model.config().fields().get("channels").startsWith("[{\"name\":\"u10\","),
+            () -> model.config().fields().get("channels"));
+        Path file = out.resolve("model/model.onnx");
+        for (Path source : List.of(run, run.resolve("checkpoints"))) {
+            assertEquals(0, export(source, "--format=onnx"), printed::toString);
+            try (OnnxSession session = new OnnxSession(file)) {
+                assertTrue(own.error(session.run(spec.input(2), fields), expected) <= 1e-5, source::toString);
+                assertEquals(model.config().fields(), session.properties());
+            }
+        }
+        assertTrue(printed.toString().contains("model.onnx: vit, 3 channels, steps of 6 hours"), printed::toString);
+        assertEquals(0, export(run, run, "--format=onnx"), "nothing of the source is replaced");
+        Files.delete(run.resolve("model.onnx"));
+    }
+
+    @Test
+    void aModelWithoutAGraphIsRefused() throws IOException {
+        Path weights = Files.copy(run.resolve("model.safetensors"), out.resolve("weights.safetensors"));
+        assertRefused(export(weights, "--config=tiny", "--data_dir=" + directory, "--set=architecture=patch_linear",
+            "--format=onnx"), "architecture patch_linear cannot be exported to ONNX");
+        assertFalse(Files.exists(out.resolve("model")));
+        assertEquals(2, export(run, "--format=hdf5"));
+        assertTrue(printed.toString().contains("--format"), printed::toString);
     }
 
     @Test

@@ -28,7 +28,8 @@ public final class SafeTensorsWriter {
 
     /** A tensor to write. Its values are copied when it is written, so that memory holds one tensor at a time. */
     public record NamedTensor(String name, Shape shape, Values values) {
-        private long bytes() {
+        /** Bytes of its elements as binary32. */
+        public long bytes() {
             return shape.elements() * DType.F32.bytes();
         }
     }
@@ -83,15 +84,18 @@ public final class SafeTensorsWriter {
     private static void writeAll(WritableByteChannel file, byte[] header, List<NamedTensor> tensors)
             throws IOException {
         AtomicFile.writeFully(file, ByteBuffer.wrap(header));
-        try (Arena confined = Arena.ofConfined()) {
-            MemorySegment staging = confined.allocate(BUFFER_BYTES, Float.BYTES);
-            for (NamedTensor tensor : tensors) {
-                try (Arena arena = Arena.ofShared()) { // a device may copy on its own threads
-                    MemorySegment values = arena.allocate(tensor.bytes(), Float.BYTES);
-                    tensor.values().copyTo(values);
-                    writeAll(file, values, staging);
-                }
-            }
+        for (NamedTensor tensor : tensors) {
+            writeElements(file, tensor);
+        }
+    }
+
+    /** Writes the elements of a tensor to a channel, as little-endian binary32 in row-major order. */
+    public static void writeElements(WritableByteChannel file, NamedTensor tensor) throws IOException {
+        try (Arena confined = Arena.ofConfined(); Arena shared = Arena.ofShared()) { // a device may copy on its threads
+            MemorySegment staging = confined.allocate(Math.min(BUFFER_BYTES, tensor.bytes()), Float.BYTES);
+            MemorySegment values = shared.allocate(tensor.bytes(), Float.BYTES);
+            tensor.values().copyTo(values);
+            writeAll(file, values, staging);
         }
     }
 

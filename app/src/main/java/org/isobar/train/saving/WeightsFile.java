@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
+import org.isobar.checkpoint.safetensors.StoredTensors;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceArena;
 import org.isobar.distributed.Axis;
@@ -44,7 +45,7 @@ public final class WeightsFile {
     public void load(Path file) {
         Map<String, Tensor> weights = parameters.stateDict();
         try (SafeTensorsFile tensors = SafeTensorsFile.open(file)) {
-            check(file, tensors);
+            requireFit("weights file " + file, tensors.names(), tensors);
             for (Parameter.Part part : parts().values()) {
                 try (Arena arena = Arena.ofConfined()) {
                     MemorySegment whole = arena.allocate(part.shape().elements() * Float.BYTES, Float.BYTES);
@@ -60,21 +61,17 @@ public final class WeightsFile {
     }
 
     /**
-     * Checks that a file has the weights of the model.
+     * Checks that a file or checkpoint has the weights of the model.
      *
+     * @param what  what it is, with its path, for the error message
+     * @param names names of the weights that it has
      * @throws UserException if a tensor is missing, has a wrong shape, or is not part of the model
      */
-    public void requireFit(Path file) {
-        try (SafeTensorsFile tensors = SafeTensorsFile.open(file)) {
-            check(file, tensors);
-        }
-    }
-
-    private void check(Path file, SafeTensorsFile tensors) {
+    public void requireFit(String what, List<String> names, StoredTensors tensors) {
         Map<String, Parameter.Part> weights = parts();
         TreeSet<String> missing = new TreeSet<>(weights.keySet());
-        tensors.names().forEach(missing::remove);
-        TreeSet<String> extra = new TreeSet<>(tensors.names());
+        names.forEach(missing::remove);
+        TreeSet<String> extra = new TreeSet<>(names);
         extra.removeAll(weights.keySet());
         List<String> misshaped = new ArrayList<>();
         weights.forEach((name, part) -> {
@@ -83,7 +80,7 @@ public final class WeightsFile {
             }
         });
         if (!missing.isEmpty() || !extra.isEmpty() || !misshaped.isEmpty()) {
-            throw new UserException("weights file " + file + " does not fit the configured model"
+            throw new UserException(what + " does not fit the configured model"
                 + list("lacks", missing) + list("also has", extra) + list("has misshaped", misshaped)
                 + "; give the configuration that the weights were trained with");
         }

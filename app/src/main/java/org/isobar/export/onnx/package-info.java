@@ -1,0 +1,2 @@
+/** Writes models as ONNX graphs. Only this package uses the message classes of ONNX. */
+package org.isobar.export.onnx;
