@@ -15,28 +15,35 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A listening port that accepts only connections whose caller proves the job's secret. A caller has
- * {@link #HANDSHAKE_SECONDS} seconds to do so. At most {@link #MAX_PENDING} connections are unauthenticated at a time;
- * one more evicts the oldest. A process of the job needs milliseconds, and retries if many foreign connections evicted
- * it.
+ * {@link #HANDSHAKE_SECONDS} seconds to do so. The number of connections that are unauthenticated at a time is limited
+ * to {@link #SPARE} more than the job has callers; one more evicts the oldest. A process of the job needs milliseconds,
+ * and retries if many foreign connections evicted it.
  */
 final class AuthenticatedListener implements Closeable {
-    private static final int MAX_PENDING = 256;
+    private static final int SPARE = 256;
     private static final int HANDSHAKE_SECONDS = 5;
     private static final int SWEEP_MILLIS = 200;
 
     private final ServerSocketChannel listener;
     private final JobSecret secret;
     private final Handler handler;
+    private final int maxPending;
     private final SequencedMap<SocketChannel, Long> pending = new LinkedHashMap<>(); // accepted at, in nanoseconds
     private final AtomicInteger refused = new AtomicInteger();
 
-    /** Listens on {@code address}. Port 0 chooses a free port. */
-    AuthenticatedListener(InetSocketAddress address, JobSecret secret, Handler handler) throws IOException {
+    /**
+     * Listens on {@code address}. Port 0 chooses a free port.
+     *
+     * @param callers number of processes of the job that may connect at the same time
+     */
+    AuthenticatedListener(InetSocketAddress address, JobSecret secret, int callers, Handler handler)
+        throws IOException {
         this.secret = secret;
         this.handler = handler;
+        maxPending = callers + SPARE;
         listener = ServerSocketChannel.open();
         try {
-            listener.bind(address, MAX_PENDING);
+            listener.bind(address, maxPending); // the system may allow fewer; callers retry
         } catch (IOException | RuntimeException failed) {
             listener.close();
             throw failed;
@@ -45,10 +52,10 @@ final class AuthenticatedListener implements Closeable {
         Thread.ofVirtual().name("isobar-listener-sweeper").start(this::sweep);
     }
 
-    /** Listens on a free port of {@code address}. */
+    /** Listens on a free port of {@code address} for callers that connect one after the other. */
     static AuthenticatedListener onFreePort(InetAddress address, JobSecret secret, Handler handler)
         throws IOException {
-        return new AuthenticatedListener(new InetSocketAddress(address, 0), secret, handler);
+        return new AuthenticatedListener(new InetSocketAddress(address, 0), secret, 0, handler);
     }
 
     /** The address and port of this listener. */
@@ -77,7 +84,7 @@ final class AuthenticatedListener implements Closeable {
 
     private void addPending(SocketChannel channel) {
         synchronized (pending) {
-            if (pending.size() >= MAX_PENDING) {
+            if (pending.size() >= maxPending) {
                 evict(pending.firstEntry().getKey());
             }
             pending.putLast(channel, System.nanoTime());

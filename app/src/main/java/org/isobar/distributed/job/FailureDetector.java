@@ -14,8 +14,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Detects that a rank of the job has died or is stopped, or that all ranks wait for each other, and reports the reason
  * to all ranks. Every rank has a connection to rank 0. Both ends send heartbeats over it at short intervals, on a
- * thread of their own, so that long computations do not delay them. The first failure that is reported becomes the
- * job's failure; rank 0 forwards it to the other ranks.
+ * thread of their own, so that long computations do not delay them. The silence of a peer is limited from its first
+ * heartbeat on, because the ranks of a large job do not all start at the same time. The first failure that is reported
+ * becomes the job's failure; rank 0 forwards it to the other ranks.
  */
 public final class FailureDetector implements Closeable {
     private final TimeLimits limits;
@@ -112,7 +113,7 @@ public final class FailureDetector implements Closeable {
 
     private void check(RankStatus own, long now) {
         for (Heartbeat peer : peers) {
-            if (peer.silentFor(now) > limits.silenceLimit().toNanos()) {
+            if (peer.silentFor(now) > (peer.heard() ? limits.silenceLimit() : limits.firstHeartbeat()).toNanos()) {
                 fail("rank " + peer.rank() + " sends no heartbeat: it is stopped or cannot be reached");
             }
         }

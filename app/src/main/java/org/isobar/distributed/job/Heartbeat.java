@@ -1,5 +1,7 @@
 package org.isobar.distributed.job;
 
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.Locale;
@@ -11,12 +13,14 @@ final class Heartbeat {
     private static final int FAREWELL = 2;
     /** Characters of a string in one frame: a string of DataOutput has at most 65,535 bytes. */
     private static final int MAX_TEXT = 20_000;
+    private static final int BUFFER = 512; // more than most frames
 
     private final int rank;
     private final Connection connection;
     private final Listener listener;
     private volatile long lastReceived = System.nanoTime();
     private volatile RankStatus status = new RankStatus(0, "");
+    private volatile boolean heard;
     private volatile boolean left;
 
     Heartbeat(int rank, Connection connection, Listener listener) {
@@ -39,7 +43,15 @@ final class Heartbeat {
         return left;
     }
 
-    /** Nanoseconds since the last frame of the peer; 0 once it has left. */
+    /**
+     * Whether the peer has sent a frame. Until then, it may not know yet that the job has started: rank 0 tells this to
+     * one rank after the other.
+     */
+    boolean heard() {
+        return heard;
+    }
+
+    /** Nanoseconds since the last frame of the peer, or since the start before there is one; 0 once it has left. */
     long silentFor(long now) {
         return left ? 0 : now - lastReceived;
     }
@@ -51,13 +63,15 @@ final class Heartbeat {
 
     /** Reads frames until the connection ends. After its farewell, rank 0 may still report that the job has failed. */
     void listen() {
+        DataInputStream in = new DataInputStream(new BufferedInputStream(connection.in(), BUFFER));
         try {
             while (true) {
-                int frame = connection.in().readByte();
+                int frame = in.readByte();
                 lastReceived = System.nanoTime();
+                heard = true;
                 switch (frame) {
-                    case BEAT -> status = new RankStatus(connection.in().readLong(), connection.in().readUTF());
-                    case ABORT -> listener.failed(connection.in().readUTF());
+                    case BEAT -> status = new RankStatus(in.readLong(), in.readUTF());
+                    case ABORT -> listener.failed(in.readUTF());
                     case FAREWELL -> left = true;
                     default -> throw new IOException(String.format(Locale.ROOT, "unknown heartbeat frame %02x", frame));
                 }

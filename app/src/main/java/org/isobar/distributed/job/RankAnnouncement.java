@@ -5,8 +5,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.SortedMap;
-import java.util.TreeMap;
 
 /**
  * The message in which a rank announces itself to rank 0 at the rendezvous.
@@ -16,13 +14,11 @@ import java.util.TreeMap;
  * @param worldSize the number of ranks that the sender expects
  * @param address   the address at which the sender listens for its peers; the wildcard address if it listens at all
  *                  addresses of the machine of rank 0
- * @param facts     values on which all ranks must agree, by name: configuration, program version, grid
+ * @param digest    digest of the {@link JobFacts} of the sender, which sends them only if rank 0 has others
  */
-record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress address,
-    SortedMap<String, String> facts) {
+record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress address, byte[] digest) {
     /** The protocol version of this program. */
-    static final int PROTOCOL = 1;
-    private static final int MAX_FACTS = 10_000;
+    static final int PROTOCOL = 2;
 
     /** Writes the announcement. */
     void write(DataOutputStream out) throws IOException {
@@ -30,11 +26,7 @@ record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress
         out.writeInt(rank);
         out.writeInt(worldSize);
         writeAddress(out, address);
-        out.writeInt(facts.size());
-        for (var fact : facts.entrySet()) {
-            out.writeUTF(fact.getKey());
-            out.writeUTF(fact.getValue());
-        }
+        out.write(digest);
         out.flush();
     }
 
@@ -44,18 +36,13 @@ record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress
         int rank = in.readInt();
         int worldSize = in.readInt();
         if (protocol != PROTOCOL) {
-            return new RankAnnouncement(protocol, rank, worldSize, new InetSocketAddress(0), new TreeMap<>());
+            return new RankAnnouncement(protocol, rank, worldSize, new InetSocketAddress(0),
+                new byte[JobFacts.DIGEST]);
         }
         InetSocketAddress address = readAddress(in);
-        int count = in.readInt();
-        if (count < 0 || count > MAX_FACTS) {
-            throw new IOException("announcement with " + count + " facts");
-        }
-        SortedMap<String, String> facts = new TreeMap<>();
-        for (int i = 0; i < count; i++) {
-            facts.put(in.readUTF(), in.readUTF());
-        }
-        return new RankAnnouncement(protocol, rank, worldSize, address, facts);
+        byte[] digest = new byte[JobFacts.DIGEST];
+        in.readFully(digest);
+        return new RankAnnouncement(protocol, rank, worldSize, address, digest);
     }
 
     /** Writes a numeric address and port. */

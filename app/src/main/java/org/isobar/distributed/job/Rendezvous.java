@@ -9,11 +9,11 @@ import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 
 import org.isobar.fault.UserException;
 
@@ -29,19 +29,20 @@ import org.isobar.fault.UserException;
  * addresses and announce none: others then use the address at which they reached rank 0.
  */
 public final class Rendezvous {
-    private static final Duration RETRY_INTERVAL = Duration.ofMillis(100);
+    private static final int MIN_RETRY_MILLIS = 100;
+    private static final int MAX_RETRY_MILLIS = 2000;
     private static final Duration MAX_ATTEMPT = Duration.ofSeconds(5);
 
     private final RankEnvironment environment;
     private final JobSecret secret;
-    private final Map<String, String> facts;
+    private final JobFacts facts;
     private final TimeLimits limits;
     private final long deadline;
 
     private Rendezvous(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits) {
         this.environment = environment;
         this.secret = secret;
-        this.facts = facts;
+        this.facts = new JobFacts(facts);
         this.limits = limits;
         this.deadline = System.nanoTime() + limits.start().toNanos();
     }
@@ -120,9 +121,10 @@ public final class Rendezvous {
     private Job host(InetAddress master, Job.IncomingConnections incoming) throws IOException {
         try {
             incoming.listen(listening(master), secret);
-            RendezvousHost host = new RendezvousHost(announcement(incoming.address()));
+            RendezvousHost host = new RendezvousHost(announcement(incoming.address()), facts);
             InetSocketAddress address = new InetSocketAddress(listening(master), environment.masterPort());
-            try (AuthenticatedListener listener = new AuthenticatedListener(address, secret, host)) {
+            try (AuthenticatedListener listener = new AuthenticatedListener(address, secret,
+                environment.worldSize(), host)) {
                 List<InetSocketAddress> addresses = host.await(deadline, limits.start(), listener::refused);
                 return new Job(environment, secret, limits, reachable(addresses, master), incoming,
                     host.connections());
@@ -138,7 +140,7 @@ public final class Rendezvous {
 
     private RankAnnouncement announcement(InetSocketAddress address) {
         return new RankAnnouncement(RankAnnouncement.PROTOCOL, environment.rank(), environment.worldSize(), address,
-            new TreeMap<>(facts));
+            facts.digest());
     }
 
     private Job call(InetAddress master, Job.IncomingConnections incoming) throws IOException {
@@ -149,7 +151,7 @@ public final class Rendezvous {
             announcement(incoming.address()).write(connection.out());
             // Longer than the limit of rank 0, which reports the reason when it gives up.
             connection.limit(limits.start().plus(limits.failure()));
-            List<InetSocketAddress> addresses = reachable(readOutcome(connection.in()), master);
+            List<InetSocketAddress> addresses = reachable(outcome(connection), master);
             connection.unlimited();
             return new Job(environment, secret, limits, addresses, incoming, Map.of(0, connection));
         } catch (EOFException end) {
@@ -182,27 +184,34 @@ public final class Rendezvous {
                         + " within " + limits.start().toSeconds() + " s (" + notYet.getMessage() + "); is it running,"
                         + " and are MASTER_ADDR and MASTER_PORT right?", notYet);
                 }
-                FailureDetector.pause(RETRY_INTERVAL);
+                FailureDetector.pause(retryInterval());
             }
         }
     }
 
-    /** The time limit of one attempt: the time left, but at most MAX_ATTEMPT and at least RETRY_INTERVAL. */
-    private Duration attemptLimit() {
-        Duration left = Duration.ofNanos(deadline - System.nanoTime());
-        return left.compareTo(MAX_ATTEMPT) > 0 ? MAX_ATTEMPT : left.compareTo(RETRY_INTERVAL) > 0 ? left
-            : RETRY_INTERVAL;
+    /** A random time that grows with the job, so that not all ranks call at the same time. */
+    private Duration retryInterval() {
+        int millis = Math.clamp(environment.worldSize(), MIN_RETRY_MILLIS, MAX_RETRY_MILLIS);
+        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(millis / 2, millis + millis / 2));
     }
 
-    private static List<InetSocketAddress> readOutcome(DataInputStream in) throws IOException {
-        int count = in.readInt();
-        if (count <= 0) {
+    /** The time limit of one attempt: the time left, but at most MAX_ATTEMPT and at least MIN_RETRY_MILLIS. */
+    private Duration attemptLimit() {
+        long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+        return Duration.ofMillis(Math.clamp(left, MIN_RETRY_MILLIS, MAX_ATTEMPT.toMillis()));
+    }
+
+    /** Sends the facts if rank 0 asks for them. Returns the addresses of all ranks. */
+    private List<InetSocketAddress> outcome(Connection connection) throws IOException {
+        DataInputStream in = connection.in();
+        int outcome = in.readInt();
+        if (outcome == RendezvousHost.SEND_FACTS) {
+            facts.write(connection.out());
+            outcome = in.readInt();
+        }
+        if (outcome == RendezvousHost.FAILED) {
             throw new UserException(in.readUTF());
         }
-        List<InetSocketAddress> addresses = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            addresses.add(RankAnnouncement.readAddress(in));
-        }
-        return addresses;
+        return AddressTable.read(in, outcome);
     }
 }

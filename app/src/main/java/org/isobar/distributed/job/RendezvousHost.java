@@ -1,9 +1,13 @@
 package org.isobar.distributed.job;
 
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,10 +15,12 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
 
@@ -24,36 +30,56 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
     private static final int MAX_VALUES = 4;
     private static final int MAX_VALUE_LENGTH = 200;
 
+    /** First number of an outcome: the facts of rank 0 differ, and the rank must send its own. */
+    static final int SEND_FACTS = -1;
+    /** First number of an outcome: the job cannot start; the reason follows. Otherwise it is the number of ranks. */
+    static final int FAILED = 0;
+    private static final int TELLING_SECONDS = 5;
+
     private final RankAnnouncement own;
+    private final JobFacts ownFacts;
     private final SortedMap<Integer, RankAnnouncement> announced = new TreeMap<>();
+    private final Map<JobFacts, SortedSet<Integer>> facts = new HashMap<>(); // with the ranks that have them
     private final Map<Integer, Connection> connections = new HashMap<>();
     private final List<Connection> rejected = new ArrayList<>();
     private boolean decided;
     private String failure;
 
-    RendezvousHost(RankAnnouncement own) {
+    RendezvousHost(RankAnnouncement own, JobFacts facts) {
         this.own = own;
-        announced.put(0, own);
+        ownFacts = facts;
+        add(own, facts);
+    }
+
+    private void add(RankAnnouncement announcement, JobFacts itsFacts) {
+        announced.put(announcement.rank(), announcement);
+        facts.computeIfAbsent(itsFacts, any -> new TreeSet<>()).add(announcement.rank());
     }
 
     @Override
     public void accepted(Connection connection) throws IOException {
         RankAnnouncement announcement = RankAnnouncement.read(connection.in());
+        JobFacts itsFacts = ownFacts;
+        if (announcement.protocol() == own.protocol() && !Arrays.equals(announcement.digest(), ownFacts.digest())) {
+            connection.out().writeInt(SEND_FACTS);
+            connection.out().flush();
+            itsFacts = JobFacts.read(connection.in());
+        }
         connection.unlimited();
-        add(announcement, connection);
+        add(announcement, itsFacts, connection);
     }
 
-    private synchronized void add(RankAnnouncement announcement, Connection connection) {
+    private synchronized void add(RankAnnouncement announcement, JobFacts itsFacts, Connection connection) {
         if (decided) {
             failure = "the job of " + own.worldSize() + " ranks has started already; this process came too late as"
                 + " rank " + announcement.rank();
-            sendOutcome(connection);
+            send(outcome(), connection);
             connection.close();
             return;
         }
         String objection = objection(announcement);
         if (objection == null) {
-            announced.put(announcement.rank(), announcement);
+            add(announcement, itsFacts);
             connections.put(announcement.rank(), connection);
         } else {
             rejected.add(connection);
@@ -106,8 +132,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
             failure = differences();
         }
         decided = true;
-        connections.values().forEach(this::sendOutcome);
-        rejected.forEach(this::sendOutcome);
+        tell();
         rejected.forEach(Connection::close);
         if (failure != null) {
             connections.values().forEach(Connection::close);
@@ -134,23 +159,21 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
 
     /** One line per fact on which the ranks differ, or null if there is none. Fits one string of DataOutput. */
     private String differences() {
+        if (facts.size() == 1) {
+            return null;
+        }
         SortedSet<String> keys = new TreeSet<>();
-        announced.values().forEach(announcement -> keys.addAll(announcement.facts().keySet()));
+        facts.keySet().forEach(each -> keys.addAll(each.values().keySet()));
         List<String> lines = new ArrayList<>();
         for (String key : keys) {
             SortedMap<String, SortedSet<Integer>> ranksOf = new TreeMap<>();
-            announced.forEach((rank, announcement) -> {
-                String value = announcement.facts().getOrDefault(key, "(not set)");
-                ranksOf.computeIfAbsent(value, any -> new TreeSet<>()).add(rank);
-            });
+            facts.forEach((each, ranks) -> ranksOf.computeIfAbsent(each.values().getOrDefault(key, "(not set)"),
+                any -> new TreeSet<>()).addAll(ranks));
             if (ranksOf.size() > 1) {
                 lines.add("\n  " + key + ": " + ranksOf.entrySet().stream().limit(MAX_VALUES)
                     .map(entry -> truncated(entry.getKey()) + " at " + ranks(entry.getValue()))
                     .collect(Collectors.joining(", ")));
             }
-        }
-        if (lines.isEmpty()) {
-            return null;
         }
         String more = lines.size() > MAX_DIFFERENCES ? "\n  and " + (lines.size() - MAX_DIFFERENCES) + " more" : "";
         return "the ranks were started with different settings; start all with the same:"
@@ -168,16 +191,39 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
             .collect(Collectors.joining(", ")) + (ranks.size() > max ? " and " + (ranks.size() - max) + " more" : "");
     }
 
-    private void sendOutcome(Connection connection) {
-        try {
-            connection.out().writeInt(failure == null ? announced.size() : 0);
+    /**
+     * Sends the outcome to all ranks at the same time. Closes connections that do not accept it in time; the job's
+     * failure detector then reports their ranks.
+     */
+    private void tell() {
+        byte[] outcome = outcome();
+        List<CompletableFuture<Void>> telling = Stream.concat(connections.values().stream(), rejected.stream())
+            .map(connection -> CompletableFuture.runAsync(() -> send(outcome, connection), Thread::startVirtualThread)
+                .orTimeout(TELLING_SECONDS, TimeUnit.SECONDS).exceptionally(late -> {
+                    connection.close();
+                    return null;
+                })).toList();
+        telling.forEach(CompletableFuture::join);
+    }
+
+    private byte[] outcome() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
             if (failure == null) {
-                for (InetSocketAddress address : addresses()) {
-                    RankAnnouncement.writeAddress(connection.out(), address);
-                }
+                AddressTable.write(out, addresses());
             } else {
-                connection.out().writeUTF(failure);
+                out.writeInt(FAILED);
+                out.writeUTF(failure);
             }
+        } catch (IOException impossible) { // the bytes stay in memory
+            throw new UncheckedIOException(impossible);
+        }
+        return bytes.toByteArray();
+    }
+
+    private static void send(byte[] outcome, Connection connection) {
+        try {
+            connection.out().write(outcome);
             connection.out().flush();
         } catch (IOException lost) { // detected when the job starts
             return;

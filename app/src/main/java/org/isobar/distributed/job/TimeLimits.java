@@ -36,6 +36,11 @@ public record TimeLimits(Duration start, Duration failure, Duration stall) {
         return failure.multipliedBy(7).dividedBy(10);
     }
 
+    /** How long a rank may take until its first heartbeat: the start limit, but at least the {@link #silenceLimit}. */
+    Duration firstHeartbeat() {
+        return start.compareTo(silenceLimit()) > 0 ? start : silenceLimit();
+    }
+
     /** How long the report of a failure may take to reach all ranks: the rest of the failure limit. */
     Duration propagation() {
         return failure.minus(silenceLimit());

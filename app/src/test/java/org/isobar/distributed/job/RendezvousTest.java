@@ -21,6 +21,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -30,6 +31,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
@@ -155,6 +157,19 @@ class RendezvousTest {
         refused(run(3, rank -> () -> Rendezvous.join(environment(rank, 3), SECRET,
             rank == 1 ? Map.of("lr", "0.1", "grid", "tp 3") : Map.of("lr", "0.2", "grid", "tp 3", "amp", "bf16"),
             LIMITS)), 3, "lr: 0.1 at rank 1, 0.2 at ranks 0, 2", "amp: (not set) at rank 1, bf16 at ranks 0, 2");
+    }
+
+    /** Rank 0 has equal facts once, and asks for others. */
+    @Test
+    void anAnnouncementHasADigestOfTheFacts() throws IOException {
+        assertTrue(JobFrames.announcement().length < 64);
+        Map<String, String> large = new HashMap<>();
+        IntStream.range(0, 1000).forEach(i -> large.put("key" + i, "x".repeat(100)));
+        refused(run(2, rank -> () -> {
+            Map<String, String> own = new HashMap<>(large);
+            own.put("key7", rank == 0 ? "x" : "y".repeat(100_000));
+            return Rendezvous.join(environment(rank, 2), SECRET, own, LIMITS);
+        }), 2, "\n  key7: x at rank 0, yyy", "... at rank 1");
     }
 
     @Test
