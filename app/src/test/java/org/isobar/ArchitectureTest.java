@@ -38,7 +38,7 @@ class ArchitectureTest {
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data", "data.source",
-        "data.survey", "data.synthetic", "metrics", "scores",
+        "data.zarr", "data.survey", "data.synthetic", "metrics", "scores",
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.input",
@@ -127,7 +127,8 @@ class ArchitectureTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config", "onnx.., export.onnx"})
+    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config", "onnx.., export.onnx",
+        "io.airlift.., data.zarr"})
     void aLibraryHasOneHome(String library, String home) {
         check(noClasses().that().resideOutsideOfPackage(ROOT + home + "..")
             .should().dependOnClassesThat().resideInAPackage(library));

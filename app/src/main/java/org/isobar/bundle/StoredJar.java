@@ -22,12 +22,17 @@ import java.util.zip.ZipOutputStream;
 /**
  * Copies jars without compression. The archive compresses all of them together, which saves a third of its size. Native
  * libraries are taken out of the jars into a directory on the class path, from where JavaCPP loads them directly;
- * libraries in jars it would first unpack in the cache of each user.
+ * libraries in jars it would first unpack in the cache of each user. Libraries that other jars have for other
+ * platforms, or that the program does not use, are left out.
  */
 final class StoredJar {
     /** The directory of native libraries, relative to the program's jar. */
     static final String NATIVE = "native/";
     private static final Pattern LIBRARY = Pattern.compile("org/bytedeco/.*\\.so(\\.\\d+)*");
+    /** Libraries of lz4-java and aircompressor, which load them from their jars. */
+    private static final Pattern KEPT_IN_JAR = Pattern.compile("(net/jpountz|aircompressor)/.*\\.(so|dylib|dll)");
+    private static final Pattern USED = Pattern.compile("net/jpountz/util/linux/" + System.getProperty("os.arch")
+        + "/.*|aircompressor/linux-" + System.getProperty("os.arch") + "/lib(lz4|snappy|zstd)\\.so");
 
     private StoredJar() { }
 
@@ -50,7 +55,9 @@ final class StoredJar {
     static void copyLibrary(Path from, Path to, Path directory) throws IOException {
         copy(from, to, (entry, content) -> {
             if (!LIBRARY.matcher(entry.getName()).matches()) {
-                return Optional.of(content);
+                boolean isUnused = KEPT_IN_JAR.matcher(entry.getName()).matches()
+                    && !USED.matcher(entry.getName()).matches();
+                return isUnused ? Optional.empty() : Optional.of(content);
             }
             Path library = directory.resolve(entry.getName());
             Files.createDirectories(library.getParent());

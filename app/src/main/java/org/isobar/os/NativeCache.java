@@ -7,13 +7,15 @@ import java.util.Map;
 import org.isobar.fault.UserException;
 
 /**
- * Chooses the directory into which JavaCPP unpacks native libraries. By default JavaCPP takes a directory of a
- * predictable name below that of temporary files if the home cannot be written, and loads what it finds there if size
- * and time agree, so that another user could prepare libraries.
+ * Chooses the directory into which JavaCPP and aircompressor unpack native libraries. By default JavaCPP takes a
+ * directory of a predictable name below that of temporary files if the home cannot be written, and loads what it finds
+ * there if size and time agree, so that another user could prepare libraries. Aircompressor unpacks its libraries anew
+ * in each process, and deletes them when the JVM exits.
  */
 public final class NativeCache {
     /** JavaCPP reads this property once, when it first unpacks a library. */
     private static final String PROPERTY = "org.bytedeco.javacpp.cachedir";
+    private static final String AIRCOMPRESSOR = "aircompressor.tmpdir";
 
     private NativeCache() { }
 
@@ -32,6 +34,7 @@ public final class NativeCache {
             ? CacheDirectory.open(environment, "native").orElseGet(NativeCache::temporary)
             : open(Path.of(set), "-D" + PROPERTY);
         System.setProperty(PROPERTY, directory.toString());
+        System.setProperty(AIRCOMPRESSOR, directory.toString());
         return directory;
     }
 

@@ -1,0 +1,151 @@
+package org.isobar.data.zarr;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+import org.isobar.data.source.ArrayAttributes;
+import org.isobar.data.source.NumberType;
+import org.isobar.data.source.StoredArray;
+import org.isobar.data.zarr.Scratch.Use;
+import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+
+/** An array of a Zarr store. */
+final class ZarrArray implements StoredArray {
+    private final String title;
+    private final Path directory;
+    private final ArrayMetadata metadata;
+    private final ScratchPool pool;
+    private final CodecChain codecs; // null if the array cannot be read
+
+    /**
+     * @param title     title of the store
+     * @param directory directory of the array
+     */
+    ZarrArray(String title, Path directory, ArrayMetadata metadata, ScratchPool pool) {
+        this.title = title;
+        this.directory = directory;
+        this.metadata = metadata;
+        this.pool = pool;
+        codecs = metadata.encoding().refusal() == null && chunkBytes() <= Integer.MAX_VALUE
+            ? new CodecChain(metadata.encoding().codecs(), chunkBytes()) : null;
+    }
+
+    @Override
+    public String name() {
+        return metadata.name();
+    }
+
+    @Override
+    public List<String> dims() {
+        return metadata.dims();
+    }
+
+    @Override
+    public int[] shape() {
+        return metadata.shape().clone();
+    }
+
+    @Override
+    public NumberType type() {
+        return metadata.type();
+    }
+
+    @Override
+    public ArrayAttributes attributes() {
+        return metadata.attributes();
+    }
+
+    @Override
+    public int[] chunk() {
+        return metadata.decoded().clone();
+    }
+
+    /** Number of bytes of a decoded chunk; {@code Long.MAX_VALUE} if it is larger. */
+    private long chunkBytes() {
+        double bytes = type().bytes();
+        for (int extent : metadata.decoded()) {
+            bytes *= extent;
+        }
+        return (long) bytes; // exact where it matters, and never wraps round
+    }
+
+    @Override
+    public void read(int[] start, int[] count, MemorySegment target) {
+        long elements = StoredArray.elements(count);
+        if (elements == 0) {
+            return;
+        }
+        if (metadata.encoding().refusal() != null) {
+            throw new UserException(title + ": '" + name() + "' cannot be read: " + metadata.encoding().refusal());
+        }
+        if (codecs == null) {
+            throw new UserException(title + ": '" + name() + "' has chunks of " + Arrays.toString(chunk())
+                + ", which have more than 2 GiB. Write it again with smaller chunks.");
+        }
+        Scratch scratch = pool.take();
+        try {
+            walk(new ChunkPart(start, count, metadata), 0, target, scratch);
+        } finally {
+            pool.give(scratch);
+        }
+        type().toNative(target, elements, metadata.byteOrder());
+    }
+
+    /** Visits the chunks of the dimensions from {@code dim} on. */
+    private void walk(ChunkPart part, int dim, MemorySegment target, Scratch scratch) {
+        if (dim == metadata.shape().length) {
+            copy(part, target, scratch);
+            return;
+        }
+        for (int i = part.first(dim); i <= part.last(dim); i++) {
+            part.select(dim, i);
+            walk(part, dim + 1, target, scratch);
+        }
+    }
+
+    private void copy(ChunkPart part, MemorySegment target, Scratch scratch) {
+        Path file = directory.resolve(metadata.keys().of(part.file()));
+        try {
+            Optional<MemorySegment> encoded = metadata.encoding().inner() == null
+                ? ChunkFile.read(file, codecs.mostBytes(), scratch)
+                : ChunkFile.read(file, metadata.encoding(), part.numberInFile(), part.chunksOfFile(),
+                    codecs.mostBytes(), scratch);
+            if (encoded.isEmpty()) {
+                part.fill(fill(file), target);
+            } else if (codecs.isDivisible()) {
+                MemorySegment whole = part.contiguousIn(target);
+                MemorySegment decoded = whole != null ? whole : scratch.take(Use.DECODED, part.byteSize());
+                codecs.decode(encoded.get(), part.byteOffset(), decoded, scratch);
+                if (whole == null) {
+                    part.copy(decoded, part.byteOffset(), target);
+                }
+            } else {
+                MemorySegment decoded = scratch.take(Use.DECODED, chunkBytes());
+                codecs.decode(encoded.get(), 0, decoded, scratch);
+                part.copy(decoded, 0, target);
+            }
+        } catch (DamagedChunk damaged) {
+            throw new UserException(title + ": a chunk of '" + name() + "', " + file + ", cannot be decoded: "
+                + damaged.getMessage() + ". Copy this file again.", damaged);
+        } catch (IOException failure) {
+            throw FileFault.unreadable("a chunk of '" + name() + "' in " + title + ", " + file, failure);
+        }
+    }
+
+    private byte[] fill(Path file) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            throw new UserException(title + ": '" + name() + "' has lost its directory while it was read.");
+        }
+        if (metadata.fill() == null) {
+            throw new UserException(title + ": a chunk of '" + name() + "', " + file + ", does not exist, and the "
+                + "array has no fill_value for its elements. Copy this file, too.");
+        }
+        return metadata.fill();
+    }
+}
