@@ -9,6 +9,8 @@
 #   source export_DDP_vars.sh
 #   srun --kill-on-bad-exit=1 bash -c 'source export_DDP_vars.sh && ./isobar train --config=mp --tensor_parallel=4'
 
+isobar_tutorial_data=/pscratch/sd/s/shas1693/data/dl-at-scale-training-data
+
 # Sets the rendezvous address and the secret by which tasks authenticate each other. The secret is a variable because
 # other users can see the options of a process but not its environment. The port depends on the job and is below the
 # range of ports that the system assigns itself.
@@ -34,11 +36,11 @@ isobar_rank() {
 }
 
 # Sets `container` to the command prefix that runs a command in a container with image ISOBAR_IMAGE, by shifter or
-# podman-hpc. It is empty if the machine has neither, or if ISOBAR_IMAGE=none. The container mounts the data as /data
-# and LOGDIR as /logs, which are the paths in the tutorial's presets.
+# podman-hpc. It is empty without ISOBAR_IMAGE, or if that is none. The container mounts the data as /data and LOGDIR as
+# /logs, which are the paths in the tutorial's presets. There is no default image: it would need CUDA 13.
 isobar_container() {
-    local item image=${ISOBAR_IMAGE:-nersc/pytorch:24.08.01}
-    local data=${DATADIR:-/pscratch/sd/s/shas1693/data/dl-at-scale-training-data}
+    local item image=${ISOBAR_IMAGE:-none}
+    local data=${DATADIR:-$isobar_tutorial_data}
     container=()
     if [ "$image" = none ]; then
         return
@@ -57,6 +59,9 @@ isobar_container() {
             container+=(-e "$item")
         done
         container+=("$image")
+    else
+        echo "ISOBAR_IMAGE=$image, but there is neither shifter nor podman-hpc on $(hostname). Unset it to run on the node." >&2
+        return 2
     fi
 }
 
@@ -80,9 +85,12 @@ isobar_job() {
         if [[ " $*" != *" --resume"[=\ ]* ]]; then set -- "$@" --resume=auto; fi
     fi
 
-    # If the program must be built, build it here, once, and not in the first task while the others wait.
-    isobar_container
-    "${container[@]}" "$ISOBAR_HOME/isobar" --version || exit
+    isobar_container || exit
+    # Outside a container, the tutorial's directory replaces /data of the presets.
+    if [ ${#container[@]} -eq 0 ] && [ -z "${DATADIR:-}" ] && [ -d "$isobar_tutorial_data" ]; then
+        export DATADIR=$isobar_tutorial_data
+    fi
+    isobar_check "$@" || exit
 
     # Ignore SIGTERM here: when a job is cancelled, its tasks end first and this shell cleans up.
     trap : TERM
@@ -97,6 +105,20 @@ isobar_job() {
     fi
     if [ "$code" -eq 75 ]; then isobar_requeue; fi
     exit "$code"
+}
+
+# isobar_check COMMAND...: before the tasks start, says in one line what COMMAND will compute on, or fails if its options
+# are wrong or it cannot use the GPUs that were asked for. If the program must be built, this builds it, once. A shell of
+# salloc may be on a machine without GPUs; then the check runs on a node of the job.
+isobar_check() {
+    local node=()
+    if [ -z "${SLURMD_NODENAME:-}" ]; then node=(srun --nodes=1 --ntasks=1); fi
+    RANK=0 LOCAL_RANK=0 WORLD_SIZE=${SLURM_NTASKS:-1} "${node[@]}" "${container[@]}" "$(isobar_program)" doctor "$@"
+}
+
+# The program in the tasks: ISOBAR_PROGRAM, for example that of an image, or the one in ISOBAR_HOME.
+isobar_program() {
+    echo "${ISOBAR_PROGRAM:-$ISOBAR_HOME/isobar}"
 }
 
 # Sets `words` to its arguments without --resume=X and --resume X.
@@ -127,11 +149,11 @@ isobar_requeue() {
 # isobar_task COMMAND...: one task of isobar_job.
 isobar_task() {
     local code=0 container profiler=()
-    isobar_container
+    isobar_container || exit
     if [ "${ENABLE_PROFILING:-0}" = 1 ]; then isobar_profiler; fi
     # Slurm signals this shell as well as the program. The shell ignores it, to get the exit code of the program.
     trap : TERM HUP INT USR1 USR2
-    "${container[@]}" "${profiler[@]}" "$ISOBAR_HOME/isobar" "$@" || code=$?
+    "${container[@]}" "${profiler[@]}" "$(isobar_program)" "$@" || code=$?
     if [ "$code" -ne 0 ]; then
         # With noclobber, only the first task that fails can create the file.
         (set -o noclobber && echo "$RANK $code" >"$ISOBAR_FAILURE") 2>/dev/null

@@ -17,7 +17,7 @@
 #   sbatch -n 1 -t 20 ./submit_pm.sh --config=short
 #
 # Submit from this directory, or set ISOBAR_HOME to it. Options of sbatch, or variables such as SBATCH_ACCOUNT, override
-# the #SBATCH lines above. DATADIR, LOGDIR and ISOBAR_IMAGE ("none" for no container) set the rest.
+# the #SBATCH lines above. DATADIR, LOGDIR and ISOBAR_IMAGE (a container image) set the rest.
 # Two minutes before its time limit, the job saves a checkpoint. Then it is requeued and resumes from the checkpoint.
 ISOBAR_HOME=${ISOBAR_HOME:-${SLURM_SUBMIT_DIR:-.}}
 source "$ISOBAR_HOME/export_DDP_vars.sh" || exit 2

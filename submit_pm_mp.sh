@@ -18,7 +18,7 @@
 #   sbatch --nodes 4 submit_pm_mp.sh --config=mp --context_parallel=2 --tensor_parallel=2 --parallel_order=cp-tp-dp
 #
 # Submit from this directory, or set ISOBAR_HOME to it. Options of sbatch, or variables such as SBATCH_ACCOUNT, override
-# the #SBATCH lines above. DATADIR, LOGDIR and ISOBAR_IMAGE ("none" for no container) set the rest.
+# the #SBATCH lines above. DATADIR, LOGDIR and ISOBAR_IMAGE (a container image) set the rest.
 # Two minutes before its time limit, the job saves a checkpoint. Then it is requeued and resumes from the checkpoint.
 ISOBAR_HOME=${ISOBAR_HOME:-${SLURM_SUBMIT_DIR:-.}}
 source "$ISOBAR_HOME/export_DDP_vars.sh" || exit 2

@@ -47,9 +47,26 @@ public enum Backend {
             return cpu(options, log, "");
         }
         GpuFindings found = GpuFindings.of(options);
-        if (found.obstacles().isEmpty()) {
+        if (choose(found) == CUDA) {
             return gpu(found.report().gpus().size(), options, log,
                 this == AUTO ? " (chosen by auto: there is a GPU)" : "");
+        }
+        found.warning().forEach(warn);
+        return cpu(options, log, " (chosen by auto: " + found.obstacles().getFirst().what() + ")");
+    }
+
+    /**
+     * What {@link #open} would open: {@link #CPU} or {@link #CUDA}.
+     *
+     * @throws UserException if this is {@link #CUDA} and no GPU can be used, or if this is {@link #AUTO}, no GPU can be
+     *                       used, and Slurm has given this process GPUs
+     */
+    public Backend choose(GpuFindings found) {
+        if (this == CPU) {
+            return CPU;
+        }
+        if (found.obstacles().isEmpty()) {
+            return CUDA;
         }
         if (this == CUDA) {
             throw new UserException("--device cuda: " + found.reasons());
@@ -57,8 +74,7 @@ public enum Backend {
         found.refusal().ifPresent(refusal -> {
             throw new UserException(refusal);
         });
-        found.warning().forEach(warn);
-        return cpu(options, log, " (chosen by auto: " + found.obstacles().getFirst().what() + ")");
+        return CPU;
     }
 
     /**

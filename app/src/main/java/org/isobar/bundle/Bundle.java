@@ -36,7 +36,7 @@ import org.isobar.os.FileFault;
 public record Bundle(Path home, Path jar, String name) {
     /** Files that are copied from the source tree: directories, and a pattern of the files of each. */
     private static final Map<String, String> FILES = Map.of(
-        "", "{isobar,submit_pm*.sh,export_DDP_vars.sh,README.md,LICENSE}",
+        "", "{isobar,submit_pm*.sh,export_DDP_vars.sh,Containerfile,README.md,CHANGELOG.md,LICENSE}",
         "config", "*.yaml",
         "bench", "*.{sh,py}",
         "app", "jvm.options",

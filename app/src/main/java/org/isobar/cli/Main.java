@@ -64,7 +64,7 @@ public final class Main implements Runnable {
             .addSubcommand(new SynthesizeCommand())
             .addSubcommand(DataCommand.commandLine(context))
             .addSubcommand(new VerifyCommand(context))
-            .addSubcommand(new DoctorCommand(context))
+            .addSubcommand(DoctorCommand.commandLine(context))
             .addSubcommand(BenchCommand.commandLine(context))
             .addSubcommand(new BundleCommand(context))
             .addSubcommand(new GroupsCommand())

@@ -188,6 +188,31 @@ class SlurmTest {
         assertTrue(job.output().contains("has no preset 'tinny'. Did you mean 'tiny'?"), job.output());
     }
 
+    /** The GPUs of this cluster are files only. */
+    @Test
+    void theScriptsStopBeforeTheTasksWhereTheGpusCannotBeUsed() throws Exception {
+        SlurmCluster.Job job = submit("unusable", "--nodes 1 --ntasks-per-node 2 submit_pm_dp.sh --config=tiny");
+        assertEquals("FAILED 2", job.end(), job::output);
+        assertEquals(1, job.count("--device auto: Slurm has given this process GPUs (SLURM_GPUS_ON_NODE=4, "),
+            job.output());
+        assertEquals(0, job.count("srun "), job.output());
+    }
+
+    /** Two tasks on each of two nodes, which the table names. */
+    @Tag("slow")
+    @Test
+    void theDoctorExaminesEveryTask() throws Exception {
+        SlurmCluster.Job job = cluster.submit(Map.of("JAVA_FLAGS", ChildJava.QUICK_COMPILER), List.of("--nodes", "2",
+            "--ntasks-per-node", "2", "--gpus-per-node=2", "-o", "doctor-%j.out", "--wrap",
+            "srun ./isobar doctor --job"));
+        assertEquals("COMPLETED 0", job.end(), job::output);
+        for (int rank = 0; rank < 4; rank++) {
+            String row = " +" + rank + " +node" + (1 + rank / 2) + " +\\w+_GPUS\\w*=\\S+ +none .* code 2";
+            assertEquals(1, job.output().lines().filter(line -> line.matches(row)).count(), row + job.output());
+        }
+        assertEquals(1, job.count("ranks 0-3 cannot train on a GPU: no NVIDIA driver"), job.output());
+    }
+
     @Test
     void withoutSrunTheProgramSaysSo() throws Exception {
         SlurmCluster.Job job = cluster.submit(Map.of(), List.of("-n", "4", "-o", "shell-%j.out", "--wrap",
@@ -204,7 +229,7 @@ class SlurmTest {
         say shell ./isobar $train --run_num=$SLURM_JOB_ID-shell
         say task srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-task
         say launched ./isobar launch --nproc_per_node=2 $train --run_num=$SLURM_JOB_ID-launched
-        say bench srun -n 1 ./isobar bench ceilings --rehearse --json=ways-$SLURM_JOB_ID.json
+        if [ -n "$SLURM_GPUS_ON_NODE" ]; then say bench srun -n 1 ./isobar bench ceilings --json=ways.json; fi
         say cpu srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-cpu --device=cpu
         say cuda srun -n 1 ./isobar $train --run_num=$SLURM_JOB_ID-cuda --device=cuda
         """;
@@ -222,7 +247,8 @@ class SlurmTest {
         SlurmCluster.Job job = cluster.submit(Map.of("JAVA_FLAGS", ChildJava.QUICK_COMPILER), arguments);
         assertEquals("COMPLETED 0", job.end(), job::output);
         int auto = asked.isEmpty() || asked.endsWith("=0") ? 0 : 2;
-        for (String way : List.of("shell", "task", "launched", "bench")) {
+        for (String way : auto == 0 ? List.of("shell", "task", "launched")
+                : List.of("shell", "task", "launched", "bench")) {
             assertEquals(1, job.count(way + " ends with " + auto), asked + ": " + job.output());
         }
         assertEquals(1, job.count("cpu ends with 0"), asked + ": " + job.output());

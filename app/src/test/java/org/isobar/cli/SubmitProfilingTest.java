@@ -43,9 +43,9 @@ class SubmitProfilingTest {
             done
             exit $code""");
         environment.put("PATH", directory.resolve("bin") + ":" + System.getenv("PATH"));
-        environment.putAll(Map.of("SLURM_JOB_ID", "7", "SLURM_JOB_NODELIST", "here", "SLURM_NTASKS", "1",
-            "SLURM_SUBMIT_DIR", directory.toString(), "LOGDIR", directory.resolve("logs").toString(), "ISOBAR_IMAGE",
-            "none", "ENABLE_PROFILING", "1"));
+        environment.putAll(Map.of("SLURM_JOB_ID", "7", "SLURM_JOB_NODELIST", "here", "SLURMD_NODENAME", "here",
+            "SLURM_NTASKS", "1", "SLURM_SUBMIT_DIR", directory.toString(), "LOGDIR",
+            directory.resolve("logs").toString(), "ISOBAR_IMAGE", "none", "ENABLE_PROFILING", "1"));
     }
 
     @ParameterizedTest
@@ -73,7 +73,7 @@ class SubmitProfilingTest {
     @Test
     void theProgramsCodePassesThroughNsys() throws Exception {
         profiler();
-        script("isobar", "[ \"$1\" = --version ] || exit 5");
+        script("isobar", "[ \"$1\" = doctor ] || exit 5");
         assertTrue(run(5, "submit_pm.sh").contains("Rank 0 failed first, with code 5."));
     }
 

@@ -21,7 +21,7 @@ final class CudaFacts {
     private CudaFacts() { }
 
     static void print(CudaReport report, Map<String, String> environment, FactTable facts) {
-        facts.line("NVIDIA driver", report.driver().map(CudaFacts::driver).orElse("none"));
+        facts.line("NVIDIA driver", driver(report));
         int number = 0;
         for (GpuInfo gpu : report.gpus()) {
             facts.line("GPU " + number++, gpu.name() + ", compute capability " + gpu.computeCapability() + ", "
@@ -47,6 +47,11 @@ final class CudaFacts {
         } catch (UserException unsafe) {
             return unsafe.getMessage();
         }
+    }
+
+    /** Release and CUDA version of the driver, or "none". */
+    static String driver(CudaReport report) {
+        return report.driver().map(CudaFacts::driver).orElse("none");
     }
 
     private static String driver(DriverInfo driver) {

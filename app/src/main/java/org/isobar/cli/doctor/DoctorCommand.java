@@ -1,5 +1,6 @@
 package org.isobar.cli.doctor;
 
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,19 +26,22 @@ import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.os.CacheDirectory;
 import org.isobar.os.HostMachine;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /**
  * {@code isobar doctor}: prints the hardware and software of this machine, whether training works on its CPU and GPUs
  * and, if not, why and what to do. It needs nothing but Java, and every query has a time limit.
  */
-@Command(name = "doctor", mixinStandardHelpOptions = true,
-    description = "Print what this machine has, whether training works on its CPU and GPUs, and what to do if not.")
+@Command(name = "doctor", mixinStandardHelpOptions = true, sortOptions = false,
+    description = "Print what this machine has, whether training works on its CPU and GPUs, and what to do if not.",
+    footer = "Example for a job: srun ./isobar doctor --job")
 public final class DoctorCommand implements Callable<Integer> {
     private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);
-    private static final Duration DRIVER_LIMIT = Duration.ofSeconds(30);
     private static final Duration DEVICE_LIMIT = Duration.ofSeconds(60);
     private static final RankEnvironment SINGLE_PROCESS = RankEnvironment.of(Map.of());
     /** Processor features that speed up training, by their names in /proc/cpuinfo. */
@@ -51,14 +55,38 @@ public final class DoctorCommand implements Callable<Integer> {
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;
+    @Option(names = "--job", description = "Print one table of what each task of this job has on its node.")
+    private boolean job;
+    @Parameters(arity = "0..*", paramLabel = "COMMAND", description = "An isobar command with its options: print in "
+        + "one line what it would compute on here, or end with code 2 if it cannot use the GPUs that it asks for or "
+        + "that Slurm has given.")
+    private List<String> command = List.of();
 
-    public DoctorCommand(ProgramContext context) {
+    private DoctorCommand(ProgramContext context) {
         this.context = context;
+    }
+
+    /** The parsed command line. Options after COMMAND belong to COMMAND. */
+    public static CommandLine commandLine(ProgramContext context) {
+        return new CommandLine(new DoctorCommand(context)).setStopAtPositional(true);
     }
 
     @Override
     public Integer call() {
-        FactTable facts = new FactTable(spec.commandLine().getOut());
+        PrintWriter out = spec.commandLine().getOut();
+        if (!command.isEmpty()) {
+            out.println(new CommandCheck(context, spec.root().commandLine()).verdict(command));
+        } else if (job) {
+            new JobSurvey(context.environment(), JobSurvey.LIMIT).run(out);
+        } else {
+            examine(out);
+        }
+        out.flush();
+        return 0;
+    }
+
+    private void examine(PrintWriter out) {
+        FactTable facts = new FactTable(out);
         program(facts);
         machine(facts);
         facts.line("Native libraries", nativeCache());
@@ -66,8 +94,6 @@ public final class DoctorCommand implements Callable<Integer> {
         tools(facts);
         variables(facts);
         summary(facts, obstacles);
-        spec.commandLine().getOut().flush();
-        return 0;
     }
 
     private static void program(FactTable facts) {
@@ -121,7 +147,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private Obstacles gpus(FactTable facts) {
         CudaReport report;
         try {
-            report = TimeLimited.call("querying NVIDIA's libraries", DRIVER_LIMIT, CudaReport::make);
+            report = TimeLimited.cudaReport();
         } catch (UserException failure) {
             facts.line("NVIDIA driver", failure.getMessage());
             return new Obstacles(List.of(failure.getMessage()), List.of());

@@ -8,10 +8,13 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import org.isobar.backend.cuda.driver.CudaReport;
 import org.isobar.fault.UserException;
 
 /** Runs work that may hang, such as calls of a driver, within a time limit. */
 final class TimeLimited {
+    private static final Duration DRIVER_LIMIT = Duration.ofSeconds(30);
+
     private TimeLimited() { }
 
     /**
@@ -36,6 +39,15 @@ final class TimeLimited {
             Thread.currentThread().interrupt();
             throw new UserException(what + " was interrupted", interrupted);
         }
+    }
+
+    /**
+     * What this machine has of CUDA.
+     *
+     * @throws UserException if NVIDIA's libraries do not answer in time
+     */
+    static CudaReport cudaReport() {
+        return call("querying NVIDIA's libraries", DRIVER_LIMIT, CudaReport::make);
     }
 
     /** The first line that a command prints, or a text that says why there is none. */
