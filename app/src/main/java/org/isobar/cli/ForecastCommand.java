@@ -13,6 +13,8 @@ import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.forecast.ForecastModel;
 import org.isobar.forecast.ForecastRun;
+import org.isobar.forecast.PictureRequest;
+import org.isobar.forecast.PlacePoint;
 import org.isobar.forecast.StartTime;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.RunContext;
@@ -52,6 +54,16 @@ final class ForecastCommand implements Callable<Integer> {
         description = "The Zarr store. It must not exist; an unfinished one of the same forecasts is continued.")
     private Path out;
 
+    @Option(names = "--points", paramLabel = "NAME:LAT,LON;...", description = "Also write FILE.points.csv: time "
+        + "series of all variables at places, such as \"Oslo:59.9,10.7;Quito:-0.2,-78.5\".")
+    private String points;
+    @Option(names = "--pictures", paramLabel = "NAME,...", split = ",", description = "Also draw maps of these "
+        + "variables beside the data of the same time, to directory FILE.pictures.")
+    private List<String> pictures = List.of();
+    @Option(names = "--picture_steps", paramLabel = "N,...", split = ",",
+        description = "Steps of the maps (default: the last).")
+    private List<Integer> pictureSteps = List.of();
+
     private ForecastCommand(ProgramContext context) {
         this.context = context;
     }
@@ -65,10 +77,15 @@ final class ForecastCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (pictures.isEmpty() && !pictureSteps.isEmpty()) {
+            throw new UserException("--picture_steps is given without --pictures; name the variables to draw");
+        }
         ForecastModel opened = ForecastModel.open(model,
             ConfigOptions.settings(spec.commandLine().getParseResult()), context.environment());
         ForecastRun.Request request = new ForecastRun.Request(data(), StartTime.parse(starts,
-            Era5Frames.hoursPerFrame(data(), opened.hoursPerFrame())), steps, out);
+            Era5Frames.hoursPerFrame(data(), opened.hoursPerFrame())), steps, out,
+            points == null ? List.of() : PlacePoint.parse(points),
+            new PictureRequest(pictures, pictureSteps.isEmpty() ? List.of(steps) : pictureSteps));
         return ForecastRun.run(opened, request, new RunContext(JobSecret.of(context.environment()),
             context.environment(), Screen.standard(context.environment()), StopRequest.NONE));
     }

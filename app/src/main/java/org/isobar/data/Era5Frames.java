@@ -101,6 +101,15 @@ public final class Era5Frames implements AutoCloseable {
     }
 
     /**
+     * Whether there is a frame.
+     *
+     * @throws UserException if the file of its year cannot be read or is smaller than the window
+     */
+    public boolean has(int year, int frame) {
+        return paths.containsKey(year) && frame >= 0 && frame < count(year);
+    }
+
+    /**
      * Reads the window of a frame into memory, (channels, height, width) in single precision and native byte order.
      *
      * @param normalization applied to each channel; {@link Normalization#none} reads the stored values

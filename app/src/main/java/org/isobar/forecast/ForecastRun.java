@@ -12,8 +12,8 @@ import java.util.zip.CRC32C;
 import org.isobar.data.Era5Frames;
 import org.isobar.os.FileFault;
 import org.isobar.os.RegularFile;
+import org.isobar.telemetry.CountProgress;
 import org.isobar.telemetry.RunLog;
-import org.isobar.telemetry.Screen;
 import org.isobar.train.RankProcess;
 import org.isobar.train.RunContext;
 
@@ -34,8 +34,16 @@ public final class ForecastRun {
      * @param starts  initial times
      * @param steps   number of model steps from each
      * @param out     the Zarr store that is written
+     * @param points  places whose time series are written as CSV beside it; may be empty
+     * @param pictures what is drawn beside it
      */
-    public record Request(Path dataDir, List<StartTime> starts, int steps, Path out) { }
+    public record Request(Path dataDir, List<StartTime> starts, int steps, Path out, List<PlacePoint> points,
+        PictureRequest pictures) {
+        /** Forecasts without time series and pictures. */
+        public Request(Path dataDir, List<StartTime> starts, int steps, Path out) {
+            this(dataDir, starts, steps, out, List.of(), PictureRequest.NONE);
+        }
+    }
 
     private ForecastRun(ForecastModel model, Request request, RunContext context, RunLog log) {
         this.model = model;
@@ -54,10 +62,20 @@ public final class ForecastRun {
     private int run() {
         RollOut.requireSteps(model.run().model(), request.steps);
         ForecastStore store = new ForecastStore(request.out, model, starts, request.steps);
+        request.pictures.require(model.config().forecastNames(), request.steps);
+        request.points.forEach(point -> new PointWeights(point, model.config().grid())); // each lies on the grid
+        Path series = store.beside(".points.csv", !request.points.isEmpty());
+        Path pictures = store.beside(".pictures", !request.pictures.variables().isEmpty());
         try (Era5Frames frames = Era5Frames.of(request.dataDir, model.input(), model.hoursPerFrame())) {
             starts.forEach(start -> frames.require(start.year(), start.frame()));
             ForecastSession.run(model, context, log::info, session -> {
                 forecast(session, frames, store);
+                if (model.run().ranks().rank() == 0) {
+                    ForecastProducts products = new ForecastProducts(store, model.config(), starts, request.steps);
+                    products.writeSeries(request.points, series);
+                    products.writePictures(request.pictures, pictures, frames);
+                    store.complete();
+                }
                 return null;
             });
         }
@@ -65,7 +83,7 @@ public final class ForecastRun {
         return 0;
     }
 
-    /** Between the barriers, the store is prepared, then listed by all ranks, then written, then complete. */
+    /** Between the barriers, the store is prepared, then listed by all ranks, then written. */
     private void forecast(ForecastSession session, Era5Frames frames, ForecastStore store) {
         boolean first = model.run().ranks().rank() == 0;
         if (first) {
@@ -78,20 +96,17 @@ public final class ForecastRun {
             log.info("Continuing: the forecasts from %d of %d starts are there already".formatted(
                 starts.size() - missing.size(), starts.size()));
         }
-        Screen screen = context.screen();
-        session.rollOut().run(missing, request.steps, InitialFields.of(frames, model.normalization()),
-            (start, step, fields) -> {
-                store.accept(start, step, fields);
-                if (first) {
-                    screen.status("forecast from %s (%d starts): step %d/%d".formatted(start, missing.size(), step,
-                        request.steps));
-                }
-            });
-        screen.status("");
-        session.consensus().barrier();
-        if (first) {
-            store.complete();
+        long own = (long) session.rollOut().share(missing).size() * request.steps;
+        try (CountProgress progress = new CountProgress(context.screen(), "step", own)) {
+            session.rollOut().run(missing, request.steps, InitialFields.of(frames, model.normalization()),
+                (start, step, fields) -> {
+                    store.accept(start, step, fields);
+                    if (first) {
+                        progress.one(start.toString());
+                    }
+                });
         }
+        session.consensus().barrier();
     }
 
     /** Text that differs if model, data directory, starts or number of steps do. */

@@ -1,10 +1,12 @@
 package org.isobar.forecast;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,6 +22,7 @@ import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 import org.isobar.os.ProgramVersion;
+import org.isobar.os.RegularFile;
 import org.isobar.pretrained.Channel;
 import org.isobar.pretrained.ModelConfig;
 
@@ -29,7 +32,9 @@ import org.isobar.pretrained.ModelConfig;
  * name {@code OUT.partial} and renamed when it is complete. An unfinished store of the same forecasts is continued.
  */
 final class ForecastStore implements LeadConsumer {
-    private static final String OPTION = "--out";
+    /** The option that names the store. */
+    static final String OPTION = "--out";
+    private static final String PARTIAL = ".partial";
     private static final String IDENTITY = ".forecast";
     private static final int SECONDS_PER_HOUR = 3600;
 
@@ -55,7 +60,7 @@ final class ForecastStore implements LeadConsumer {
         if (Files.exists(out) || out.getFileName() == null) {
             throw new UserException(OPTION + " " + out + " exists already; delete it, or give another name");
         }
-        partial = out.resolveSibling(out.getFileName() + ".partial");
+        partial = out.resolveSibling(out.getFileName() + PARTIAL);
         group = new ZarrGroup(partial);
     }
 
@@ -158,6 +163,45 @@ final class ForecastStore implements LeadConsumer {
                     model.channels().get(channel).name(), starts.indexOf(start), step - 1, 0, 0);
             }
         });
+    }
+
+    /**
+     * Reads a forecast that is written, before the store is complete.
+     *
+     * @return (H, W)
+     * @throws UserException if it cannot be read
+     */
+    float[] read(String variable, StartTime start, int step) {
+        Path chunk = group.chunk(variable, starts.indexOf(start), step - 1, 0, 0);
+        try (FileChannel file = RegularFile.open(chunk)) {
+            ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(window.bytes() / window.channels()))
+                .order(ByteOrder.nativeOrder());
+            while (bytes.hasRemaining()) {
+                if (file.read(bytes) < 0) {
+                    throw new EOFException("it has become shorter");
+                }
+            }
+            float[] values = new float[bytes.capacity() / Float.BYTES];
+            bytes.flip().asFloatBuffer().get(values);
+            return values;
+        } catch (IOException failure) {
+            throw FileFault.unreadable("forecast " + chunk, failure);
+        }
+    }
+
+    /**
+     * The path of a product beside the store: that of the store, with another ending.
+     *
+     * @param wanted whether it will be written
+     * @throws UserException if it will be written, but exists and is not of this unfinished store
+     */
+    Path beside(String ending, boolean wanted) {
+        String name = out.getFileName().toString().replaceFirst("\\.zarr$", "");
+        Path path = out.resolveSibling(name + ending);
+        if (wanted && Files.exists(path) && !Files.exists(partial)) {
+            throw new UserException(path + " exists already; delete it, or give another " + OPTION);
+        }
+        return path;
     }
 
     /** Gives the store its name, on one rank, when all ranks have written their forecasts. */

@@ -21,6 +21,8 @@ import org.isobar.train.step.Predictor;
  * depend on the number of steps or starts. Not thread-safe.
  */
 public final class RollOut implements AutoCloseable {
+    private static final int MOST_STEPS = 100_000; // 68 years of six hours
+
     private final Predictor predictor;
     private final Communicators communicators;
     private final ForecastModel model;
@@ -64,8 +66,8 @@ public final class RollOut implements AutoCloseable {
      * @throws UserException if it cannot
      */
     public static void requireSteps(ModelSpec spec, int steps) {
-        if (steps < 1) {
-            throw new UserException("--lead_steps " + steps + ": a forecast has at least one step");
+        if (steps < 1 || steps > MOST_STEPS) {
+            throw new UserException("--lead_steps " + steps + ": a forecast has 1 to " + MOST_STEPS + " steps");
         }
         if (steps > 1 && spec.outChannels() < spec.inChannels()) {
             throw new UserException("--lead_steps " + steps + ": the model reads " + spec.inChannels()
@@ -75,7 +77,7 @@ public final class RollOut implements AutoCloseable {
     }
 
     /** The starts of this rank's replica. Starts are dealt out in turn, so that replicas have equally many. */
-    private List<StartTime> share(List<StartTime> starts) {
+    List<StartTime> share(List<StartTime> starts) {
         int replicas = communicators.grid().size(Axis.DP);
         int replica = communicators.coordinate(Axis.DP);
         return IntStream.range(0, starts.size()).filter(i -> i % replicas == replica).mapToObj(starts::get).toList();

@@ -7,6 +7,7 @@ import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
@@ -50,13 +51,17 @@ public record StartTime(int year, int frame, int hoursPerFrame) {
             throw new UserException(PlainText.of("--start " + text + " is not a time; give a date, such as "
                 + "2018-01-03T00, or a year and a frame, such as 2018:8"), malformed);
         }
+        return at(time, hoursPerFrame).orElseThrow(() -> new UserException("--start " + text + ": frames are "
+            + hoursPerFrame + " hours apart, from 00 UTC on; give a time of a frame"));
+    }
+
+    /** The frame of a time in UTC; empty if there is none at this time. */
+    static Optional<StartTime> at(LocalDateTime time, int hoursPerFrame) {
         Duration since = Duration.between(LocalDate.of(time.getYear(), 1, 1).atStartOfDay(), time);
         Duration step = Duration.ofHours(hoursPerFrame);
-        if (!step.multipliedBy(since.dividedBy(step)).equals(since)) {
-            throw new UserException("--start " + text + ": frames are " + hoursPerFrame
-                + " hours apart, from 00 UTC on; give a time of a frame");
-        }
-        return new StartTime(time.getYear(), (int) since.dividedBy(step), hoursPerFrame);
+        return step.multipliedBy(since.dividedBy(step)).equals(since)
+            ? Optional.of(new StartTime(time.getYear(), (int) since.dividedBy(step), hoursPerFrame))
+            : Optional.empty();
     }
 
     /** The time in UTC. */

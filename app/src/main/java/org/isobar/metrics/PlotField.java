@@ -45,11 +45,6 @@ final class PlotField {
         return max;
     }
 
-    /** Scales a value linearly from {@link #min} (0) to {@link #max} (1); 0 if both are equal. */
-    double unit(double value) {
-        return max > min ? (value - min) / (max - min) : 0;
-    }
-
     /**
      * Mean of the finite values in a rectangle given in fractions of the field. Each grid cell is weighted by the area
      * that it shares with the rectangle, so that fields may be enlarged or reduced.

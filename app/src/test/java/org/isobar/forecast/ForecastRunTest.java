@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -18,8 +17,6 @@ import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -70,24 +67,9 @@ class ForecastRunTest {
     }
 
     private int forecast(Path years, Path out) {
-        ByteArrayOutputStream lines = new ByteArrayOutputStream();
-        int code = ForecastRun.run(ForecastModel.open(run, Map.of(), Map.of()),
-            new ForecastRun.Request(years, STARTS, STEPS, out),
-            new RunContext(JobSecret.none(), Map.of(), Screen.plain(lines), StopRequest.NONE));
-        screen = lines.toString(StandardCharsets.UTF_8);
-        return code;
-    }
-
-    /** Every file below a directory by its path. */
-    private static Map<String, String> files(Path root) throws IOException {
-        Map<String, String> files = new TreeMap<>();
-        try (Stream<Path> tree = Files.walk(root)) {
-            for (Path file : tree.filter(Files::isRegularFile).toList()) {
-                files.put(root.relativize(file).toString(),
-                    new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1));
-            }
-        }
-        return files;
+        TinyForecast ended = TinyForecast.of(run, Map.of(), new ForecastRun.Request(years, STARTS, STEPS, out));
+        screen = ended.screen();
+        return ended.code();
     }
 
     private static float value(String chunk, int row, int column) throws IOException {
@@ -123,7 +105,7 @@ class ForecastRunTest {
     void theMetadataAreConsolidated() throws IOException {
         ObjectMapper json = new ObjectMapper();
         JsonNode all = json.readTree(store.resolve(".zmetadata").toFile()).path("metadata");
-        Map<String, String> files = files(store);
+        Map<String, String> files = TinyForecast.files(store);
         for (String name : files.keySet()) {
             if (name.endsWith(".zarray") || name.endsWith(".zattrs") || name.endsWith(".zgroup")) {
                 assertEquals(json.readTree(files.get(name)), all.path(name), name);
@@ -173,7 +155,7 @@ class ForecastRunTest {
         assertEquals(0, forecast(years, out), screen);
         assertTrue(screen.contains("Continuing: the forecasts from 1 of 2 starts are there already"), screen);
         assertEquals(written, Files.getLastModifiedTime(out.resolve("u10/0.0.0.0")).toMillis());
-        assertEquals(files(store), files(out));
+        assertEquals(TinyForecast.files(store), TinyForecast.files(out));
         assertFalse(Files.exists(partial));
     }
 
@@ -186,6 +168,6 @@ class ForecastRunTest {
         Files.writeString(mine.resolve("mine"), "mine");
         assertEquals(2, forecast(data, here.resolve("other.zarr")), screen);
         assertTrue(screen.contains("is not an unfinished forecast"), screen);
-        assertEquals(Map.of("mine", "mine"), files(mine));
+        assertEquals(Map.of("mine", "mine"), TinyForecast.files(mine));
     }
 }
