@@ -44,6 +44,20 @@ def write_links():
         file.create_dataset("fields", shape=shape, dtype="<f4", external=[("fields.raw", 0, h5py.h5f.UNLIMITED)])
 
 
+def write_named():
+    """A compressed year with names, units, coordinates and times, as Makani lays it out."""
+    with h5py.File(OUT / "named_1979.h5", "w") as file:
+        file.create_dataset("fields", data=fields("<f4"), chunks=(1, 2, 3, 4), compression="gzip")
+        file["channel"] = ["u10", "t2m", "q700"]
+        file["units"] = np.array([b"m/s", b"K", b"kg/kg"])
+        file["lat"] = np.linspace(90, -90, HEIGHT)
+        file["lon"] = np.arange(WIDTH) * 360 / WIDTH
+        file["timestamp"] = 283996800.0 + 3600 * np.arange(TIMES)
+        for dim, name in enumerate(["timestamp", "channel", "lat", "lon"]):
+            file[name].make_scale(name)
+            file["fields"].dims[dim].attach_scale(file[name])
+
+
 def write_shapes():
     """Data sets without elements, or with more than a file can hold."""
     shapes = {
@@ -83,6 +97,7 @@ def main():
     with h5py.File(OUT / "type.h5", "w") as file:
         file["fields"] = np.dtype("<f4")
     write_links()
+    write_named()
     write_shapes()
     with h5py.File(OUT / "unwritten.h5", "w") as file:
         file.create_dataset("fields", shape=(TIMES, CHANNELS, HEIGHT, WIDTH), dtype="<f4")

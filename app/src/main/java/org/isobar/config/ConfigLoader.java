@@ -43,7 +43,7 @@ public final class ConfigLoader {
 
     private ConfigLoader(ConfigRequest request, Map<String, Setting> overridden) {
         this.request = request;
-        Settings given = new Settings(request.yamlFile(), request.preset(), overridden);
+        Settings given = ChannelKeys.derive(new Settings(request.yamlFile(), request.preset(), overridden));
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);

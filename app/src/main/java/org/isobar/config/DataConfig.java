@@ -9,6 +9,7 @@ import java.util.OptionalLong;
 
 import org.isobar.config.keys.DataLoaderConfig;
 import org.isobar.config.keys.Settings;
+import org.isobar.data.channels.ChannelChoice;
 
 /**
  * Where the data are and how to read them.
@@ -22,6 +23,7 @@ import org.isobar.config.keys.Settings;
  * @param numDataWorkers threads that prefetch; 0 reads in the training thread
  * @param limitSamples cap on the training samples
  * @param limitSamplesValid cap on the validation samples
+ * @param channels the model's channels by name
  * @param synthetic the data set to make on first use if the data are missing
  */
 public record DataConfig(
@@ -37,6 +39,7 @@ public record DataConfig(
     DataLoaderConfig dataLoaderConfig,
     OptionalLong limitSamples,
     OptionalLong limitSamplesValid,
+    ChannelChoice channels,
     Optional<SyntheticData> synthetic) {
 
     /** Hours from one time step to the next, if neither the preset nor the data say. */
@@ -48,7 +51,7 @@ public record DataConfig(
             settings.get(DATA.timeMeansPath), settings.get(TRAINING.dt),
             settings.get(DATA.hoursPerFrame).orElse(HOURS_PER_FRAME), settings.get(DATA.numDataWorkers),
             settings.get(DATA.dataLoaderConfig), optional(settings.get(DATA.limitNsamples)),
-            optional(settings.get(DATA.limitNsamplesVal)), SyntheticData.of(settings));
+            optional(settings.get(DATA.limitNsamplesVal)), ChannelKeys.of(settings), SyntheticData.of(settings));
     }
 
     private static OptionalLong optional(Optional<Long> limit) {

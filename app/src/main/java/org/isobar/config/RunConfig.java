@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.ops.CudaOptions;
+import org.isobar.data.DatasetConfig;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.model.ModelSpec;
@@ -61,6 +63,22 @@ public record RunConfig(
      */
     public List<String> changesSince(Map<String, String> earlier) {
         return ConfigChanges.between(earlier, entries);
+    }
+
+    /** How the training data are read. */
+    public DatasetConfig trainingData() {
+        return dataset(data.trainPath(), data.limitSamples());
+    }
+
+    /** How the validation data are read. */
+    public DatasetConfig validationData() {
+        return dataset(data.validPath(), data.limitSamplesValid());
+    }
+
+    private DatasetConfig dataset(Path directory, OptionalLong limit) {
+        return new DatasetConfig(directory, data.globalMeansPath(), data.globalStdsPath(), model.height(),
+            model.width(), model.inChannels(), model.outChannels(), data.dt(), data.hoursPerFrame(), limit,
+            data.channels());
     }
 
     /** The options to open the device with. */

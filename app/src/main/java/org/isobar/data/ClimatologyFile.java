@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
 
+import org.isobar.data.channels.ChosenChannels;
 import org.isobar.fault.UserException;
 
 /**
@@ -23,12 +24,16 @@ public final class ClimatologyFile implements AutoCloseable {
     private static final String REMEDY = " Make it again with `isobar data climatology`.";
 
     private final Hdf5Fields fields;
+    private final ChosenChannels choice;
     private final CropWindow stored;
     private final Normalization none;
 
-    private ClimatologyFile(Hdf5Fields fields) {
+    private ClimatologyFile(Hdf5Fields fields, List<String> names) {
         this.fields = fields;
-        stored = new CropWindow(fields.extent(2), fields.extent(3), fields.extent(4));
+        List<String> own = fields.companions().texts(fields.extent(2), "channel", "channels");
+        choice = names.isEmpty() ? ChosenChannels.all(own, fields.extent(2))
+            : ChosenChannels.of(fields.path(), names, own, fields.extent(2));
+        stored = new CropWindow(choice.count(), fields.extent(3), fields.extent(4));
         if (fields.extent(1) != DAYS || HOURS % fields.extent(0) != 0) {
             throw new UserException("Climatology " + fields.path() + " has " + fields.extent(0) + " hours of "
                 + fields.extent(1) + " days, expected a divisor of " + HOURS + " hours, and " + DAYS + " days."
@@ -47,9 +52,19 @@ public final class ClimatologyFile implements AutoCloseable {
      * @throws UserException if it cannot be read, or has another form
      */
     public static ClimatologyFile open(Path path) {
+        return open(path, List.of());
+    }
+
+    /**
+     * Opens some channels of a file and checks that it is a climatology.
+     *
+     * @param names names of the channels, in the order in which they are numbered here; empty for all, as stored
+     * @throws UserException if it cannot be read, has another form, or does not have these channels
+     */
+    public static ClimatologyFile open(Path path, List<String> names) {
         Hdf5Fields fields = Hdf5Fields.open(path, FORM);
         try {
-            return new ClimatologyFile(fields);
+            return new ClimatologyFile(fields, names);
         } catch (UserException other) {
             fields.close();
             throw other;
@@ -61,14 +76,14 @@ public final class ClimatologyFile implements AutoCloseable {
         return HOURS / fields.extent(0);
     }
 
-    /** Extents of the field of one time. */
+    /** Extents of the field of one time, with the open channels. */
     public CropWindow stored() {
         return stored;
     }
 
     /** Names of the channels; empty if the file has none. */
     public List<String> channels() {
-        return fields.companions().texts(stored.channels(), "channel", "channels");
+        return choice.names();
     }
 
     /**
@@ -95,7 +110,8 @@ public final class ClimatologyFile implements AutoCloseable {
                 + " Make it with the --hours_per_frame of these data.");
         }
         try {
-            fields.readMapped((long) hour / hoursPerFrame() * DAYS + day, window, none, target, offset);
+            fields.readMapped((long) hour / hoursPerFrame() * DAYS + day, window, choice.indices(), none, target,
+                offset);
             fields.checkLength(day);
         } catch (InternalError fault) { // a mapped page could not be read
             throw fields.unreadable(day, fault);

@@ -13,16 +13,17 @@ public final class DatasetFingerprint {
 
     /**
      * The fingerprint as text: {@code 5824 samples, 1456 a year, of 20 x 360 x 720 to 20 channels, dt 1:} and four
-     * checksums. If years differ, it says {@code 1460 to 1464 a year}. Copies of a data set have the same fingerprint,
-     * whatever their path. The checksums cover the statistics and the first, the middle and the last sample; no other
-     * sample is read.
+     * checksums. If years differ, it says {@code 1460 to 1464 a year}. Channels that are chosen by name are
+     * named. Copies of a data set have the same fingerprint, whatever their path. The checksums cover the statistics
+     * and the first, the middle and the last sample; no other sample is read.
      *
      * @throws org.isobar.fault.UserException if one of these samples cannot be read
      */
     public static String of(Era5Dataset data) {
         DatasetConfig config = data.config();
-        return "%d samples, %s a year, of %s to %d channels, dt %d: %08x %08x %08x %08x".formatted(data.size(),
-            data.years().lengths(), config.input(), config.outChannels(), config.dt(),
+        String names = config.channels().isNamed() ? " (" + String.join(", ", config.channels().inputs()) + ")" : "";
+        return "%d samples, %s a year, of %s%s to %d channels, dt %d: %08x %08x %08x %08x".formatted(data.size(),
+            data.years().lengths(), config.input(), names, config.outChannels(), config.dt(),
             checksum(data.normalization()), checksum(data, 0), checksum(data, data.size() / 2),
             checksum(data, data.size() - 1)); // in a data set of one year this equals the first sample
     }

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
@@ -19,18 +20,20 @@ import org.isobar.os.FileFault;
  */
 public final class Era5Dataset implements AutoCloseable {
     private final DatasetConfig config;
-    private final CropWindow input;
+    private final CropWindow variables;
     private final CropWindow target;
+    private final InputDescription inputs;
     private final Normalization normalization;
     private final Normalization raw;
     private final List<Era5File> files;
     private final YearIndex years;
 
-    private Era5Dataset(DatasetConfig config, Normalization normalization, List<Era5File> files) {
+    private Era5Dataset(DatasetConfig config, InputDescription inputs, List<Era5File> files) {
         this.config = config;
-        input = config.input();
+        variables = config.variables();
         target = config.target();
-        this.normalization = normalization;
+        this.inputs = inputs;
+        normalization = inputs.normalization();
         raw = Normalization.none(normalization.means().length);
         this.files = files;
         checkLimit();
@@ -42,19 +45,46 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     /**
-     * Opens all files of the configured directory and checks that every sample exists.
+     * Opens training data: all files of the configured directory. Checks that every sample exists.
      *
      * @throws UserException if the files or the statistics do not match the configuration
      */
     public static Era5Dataset open(DatasetConfig config) {
+        return open(config, first -> InputDescription.of(config, first));
+    }
+
+    /**
+     * Opens other data of the same model, as {@link #open(DatasetConfig)} does.
+     *
+     * @param inputs the model's channels, as its training data describe them
+     */
+    public static Era5Dataset open(DatasetConfig config, InputDescription inputs) {
+        return open(config, _ -> inputs);
+    }
+
+    /**
+     * Describes the channels of a model that is trained on these data. The statistics have the channels of the first
+     * file.
+     *
+     * @param config training data; if channels are chosen by name, the directory must exist
+     * @throws UserException if the first file, the statistics or the constant fields do not match the configuration
+     */
+    public static InputDescription describe(DatasetConfig config) {
+        if (!config.channels().isNamed() && !Files.isDirectory(config.directory())) {
+            return InputDescription.ofStatistics(config);
+        }
+        try (Era5File first = Era5File.open(yearFiles(config.directory()).getFirst(), config.channels().variables())) {
+            return InputDescription.of(config, first);
+        }
+    }
+
+    private static Era5Dataset open(DatasetConfig config, Function<Era5File, InputDescription> inputs) {
         List<Era5File> files = new ArrayList<>();
         try {
             for (Path path : yearFiles(config.directory())) {
-                files.add(Era5File.open(path));
+                files.add(Era5File.open(path, config.channels().variables()));
             }
-            Normalization normalization = Normalization.load(config.meansFile(), config.stdsFile(),
-                Math.max(config.inChannels(), config.outChannels()));
-            return new Era5Dataset(config, normalization, files);
+            return new Era5Dataset(config, inputs.apply(files.getFirst()), files);
         } catch (RuntimeException failure) {
             files.forEach(Era5File::close);
             throw failure;
@@ -94,6 +124,11 @@ public final class Era5Dataset implements AutoCloseable {
         return files.stream().map(Era5File::path).toList();
     }
 
+    /** What the training data say about the model's channels. */
+    public InputDescription inputs() {
+        return inputs;
+    }
+
     /** Statistics of all channels of input and target. */
     Normalization normalization() {
         return normalization;
@@ -121,7 +156,7 @@ public final class Era5Dataset implements AutoCloseable {
     void willNeed(long sample) {
         Era5File file = files.get(years.yearOf(sample));
         int time = years.timeOf(sample);
-        file.willNeed(time, input);
+        file.willNeed(time, variables);
         file.willNeed(time + config.dt(), target);
     }
 
@@ -129,13 +164,17 @@ public final class Era5Dataset implements AutoCloseable {
         long targetOffset) {
         Era5File file = files.get(years.yearOf(sample));
         int time = years.timeOf(sample);
-        file.read(time, this.input, applied, input, inputOffset);
+        file.read(time, variables, applied, input, inputOffset);
+        if (inputs.extra().count() > 0) {
+            inputs.extra().write(file.time(time, config.hoursPerFrame()), applied.means(), applied.spreads(),
+                variables.channels(), input, inputOffset);
+        }
         file.read(time + config.dt(), this.target, applied, target, targetOffset);
     }
 
     /** The first NaN or infinity in a sample, input before target; empty if all values are finite. */
     public Optional<NonFiniteValue> firstNonFinite(long sample) {
-        return firstNonFinite(sample, years.timeOf(sample), input)
+        return firstNonFinite(sample, years.timeOf(sample), variables)
             .or(() -> firstNonFinite(sample, years.timeOf(sample) + config.dt(), target));
     }
 
@@ -144,7 +183,7 @@ public final class Era5Dataset implements AutoCloseable {
         MemorySegment values = MemorySegment.ofArray(new float[Math.toIntExact(window.elements())]);
         file.read(time, window, normalization, values, 0);
         return NonFiniteValue.find(values, window).map(place -> new NonFiniteValue(sample, file.path(), time,
-            place.channel(), place.row(), place.column(), place.value()));
+            file.channelText(place.channel()), place.row(), place.column(), place.value()));
     }
 
     /** Unmaps and closes the files. No read may be in progress. */
@@ -190,16 +229,12 @@ public final class Era5Dataset implements AutoCloseable {
 
     private void checkExtents(Era5File file) {
         CropWindow stored = file.stored();
-        int channels = Math.max(config.inChannels(), config.outChannels());
+        int channels = Math.max(variables.channels(), config.outChannels());
         if (stored.channels() < channels) {
             throw new UserException("Data file " + file.path() + " has " + stored.channels() + " channels, "
                 + channels + " are configured. Lower n_in_channels and n_out_channels, or use other data.");
         }
-        if (stored.height() < config.height() || stored.width() < config.width()) {
-            throw new UserException("Data file " + file.path() + " holds images of " + stored.height() + " x "
-                + stored.width() + ", smaller than the configured img_size of " + config.height() + " x "
-                + config.width() + ". Lower img_size, or use other data.");
-        }
+        file.requireHolds(variables);
     }
 
     private void checkLimit() {

@@ -2,11 +2,13 @@ package org.isobar.data;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
+import org.isobar.data.channels.ChosenChannels;
 import org.isobar.fault.UserException;
 import org.isobar.os.PageCache;
 
@@ -28,13 +30,17 @@ public final class Era5File implements AutoCloseable {
     private final Hdf5Fields fields;
     private final FloatEncoding encoding;
     private final int times;
+    private final ChosenChannels choice;
     private final CropWindow stored;
 
-    private Era5File(Hdf5Fields fields) {
+    private Era5File(Hdf5Fields fields, List<String> names) {
         this.fields = fields;
         encoding = fields.encoding();
         times = fields.extent(0);
-        stored = new CropWindow(fields.extent(1), fields.extent(2), fields.extent(3));
+        List<String> own = fields.companions().texts(fields.extent(1), "channel", "channels");
+        choice = names.isEmpty() ? ChosenChannels.all(own, fields.extent(1)) : ChosenChannels.of(fields.path(), names,
+            own.isEmpty() ? Era5Variable.names(fields.extent(1)) : own, fields.extent(1));
+        stored = new CropWindow(choice.count(), fields.extent(2), fields.extent(3));
     }
 
     /**
@@ -43,7 +49,24 @@ public final class Era5File implements AutoCloseable {
      * @throws UserException if the file or the data set cannot be read
      */
     public static Era5File open(Path path) {
-        return new Era5File(Hdf5Fields.open(path, FORM));
+        return open(path, List.of());
+    }
+
+    /**
+     * Opens some channels of a file. A file without names that has as many channels as the tutorial's has the
+     * tutorial's.
+     *
+     * @param names names of the channels, in the order in which they are numbered here; empty for all, as stored
+     * @throws UserException if the file or the data set cannot be read, or does not have these channels
+     */
+    public static Era5File open(Path path, List<String> names) {
+        Hdf5Fields fields = Hdf5Fields.open(path, FORM);
+        try {
+            return new Era5File(fields, names);
+        } catch (UserException missing) {
+            fields.close();
+            throw missing;
+        }
     }
 
     /** Path of the file. */
@@ -58,12 +81,23 @@ public final class Era5File implements AutoCloseable {
 
     /** Names of the channels; empty if the file has no name for each. */
     public List<String> channels() {
-        return fields.companions().texts(stored.channels(), "channel", "channels");
+        return choice.names();
+    }
+
+    /** The channels of the file that are open. */
+    public ChosenChannels choice() {
+        return choice;
+    }
+
+    /** A channel's place in the file, and its name. */
+    String channelText(int channel) {
+        return choice.names().isEmpty() ? NonFiniteValue.channelName(channel) : choice.text(channel);
     }
 
     /** Units of the channels; empty if the file has no unit for each. */
     public List<String> units() {
-        return fields.companions().texts(stored.channels(), "units");
+        List<String> all = fields.companions().texts(choice.stored(), "units");
+        return all.isEmpty() ? all : IntStream.of(choice.indices()).mapToObj(all::get).toList();
     }
 
     /** Degrees north of the rows, if the file has them. */
@@ -85,6 +119,11 @@ public final class Era5File implements AutoCloseable {
         return YearTimes.hours(path(), fields.companions(), times);
     }
 
+    /** The time of a frame of the year in the file's name. */
+    LocalDateTime time(int frame, int hoursPerFrame) {
+        return YearTimes.time(YearTimes.year(path()).orElseThrow(), frame, hoursPerFrame);
+    }
+
     /**
      * Checks that the file has a time step every {@code hours} hours, if it has times.
      *
@@ -98,7 +137,20 @@ public final class Era5File implements AutoCloseable {
         }
     }
 
-    /** Extents of one stored frame. */
+    /**
+     * Checks that each frame holds a window.
+     *
+     * @throws UserException if it is smaller
+     */
+    void requireHolds(CropWindow window) {
+        if (stored.height() < window.height() || stored.width() < window.width()) {
+            throw new UserException("Data file " + path() + " holds images of " + stored.height() + " x "
+                + stored.width() + ", smaller than the configured img_size of " + window.height() + " x "
+                + window.width() + ". Lower img_size, or use other data.");
+        }
+    }
+
+    /** Extents of one frame of the open channels. */
     public CropWindow stored() {
         return stored;
     }
@@ -114,7 +166,7 @@ public final class Era5File implements AutoCloseable {
     public void read(int time, CropWindow window, Normalization normalization, MemorySegment target, long offset) {
         try {
             if (fields.isMapped()) {
-                fields.readMapped(time, window, normalization, target, offset);
+                fields.readMapped(time, window, choice.indices(), normalization, target, offset);
             } else {
                 readChunks(time, window, normalization, target, offset);
             }
@@ -126,13 +178,15 @@ public final class Era5File implements AutoCloseable {
 
     /**
      * Reads consecutive rows of the frame at {@code time} as they are stored, in single precision and native byte
-     * order. Rows are counted over all channels: row j of channel c has the number {@code c * height + j}.
+     * order. Rows are counted over all channels, which must all be open: row j of channel c has the number
+     * {@code c * height + j}.
      *
      * @param target receives (rows, width)
      * @param offset byte offset in {@code target}
      * @throws UserException as {@link #read} does
      */
     public void readRows(int time, int firstRow, int rows, MemorySegment target, long offset) {
+        assert choice.count() == choice.stored() : "channels were chosen";
         try {
             if (fields.isMapped()) {
                 long from = ((long) time * stored.channels() * stored.height() + firstRow) * stored.width();
@@ -161,11 +215,18 @@ public final class Era5File implements AutoCloseable {
             return;
         }
         long rowBytes = (long) stored.width() * encoding.bytes();
-        long first = (long) time * stored.channels() * stored.height();
+        long first = (long) time * choice.stored() * stored.height();
+        int[] indices = choice.indices();
         boolean wholeChannels = window.height() == stored.height();
-        long run = wholeChannels ? (long) window.channels() * stored.height() : window.height();
-        for (int c = 0; c < (wholeChannels ? 1 : window.channels()); c++) {
-            PageCache.willNeed(fields.mapped(), (first + (long) c * stored.height()) * rowBytes, run * rowBytes);
+        int next;
+        for (int c = 0; c < window.channels(); c = next) { // whole channels that follow each other are one run
+            next = c + 1;
+            while (wholeChannels && next < window.channels() && indices[next] == indices[next - 1] + 1) {
+                next++;
+            }
+            long run = (long) (next - c - 1) * stored.height() + window.height();
+            PageCache.willNeed(fields.mapped(), (first + (long) indices[c] * stored.height()) * rowBytes,
+                run * rowBytes);
         }
     }
 
@@ -177,7 +238,9 @@ public final class Era5File implements AutoCloseable {
         long offset) {
         int[] size = fields.chunkExtents(); // (time, channel, row, column)
         int firstTime = time / size[0] * size[0];
-        for (int c = 0; c < window.channels(); c += size[1]) {
+        int[] firstChannels = IntStream.of(choice.indices()).limit(window.channels()).map(c -> c / size[1] * size[1])
+            .distinct().toArray();
+        for (int c : firstChannels) {
             for (int j = 0; j < window.height(); j += size[2]) {
                 for (int i = 0; i < window.width(); i += size[3]) {
                     int[] start = {firstTime, c, j, i};
@@ -191,9 +254,11 @@ public final class Era5File implements AutoCloseable {
                            Normalization normalization, MemorySegment target, long offset) {
         int[] size = fields.chunkExtents();
         long run = Math.min(size[3], window.width() - start[3]);
-        for (int c = start[1]; c < Math.min(start[1] + size[1], window.channels()); c++) {
-            for (int j = start[2]; j < Math.min(start[2] + size[2], window.height()); j++) {
-                long from = (((long) (time - start[0]) * size[1] + c - start[1]) * size[2] + j - start[2]) * size[3];
+        for (int c = 0; c < window.channels(); c++) {
+            int inChunk = choice.indices()[c] - start[1];
+            boolean here = inChunk >= 0 && inChunk < size[1];
+            for (int j = start[2]; here && j < Math.min(start[2] + size[2], window.height()); j++) {
+                long from = (((long) (time - start[0]) * size[1] + inChunk) * size[2] + j - start[2]) * size[3];
                 long to = offset + (((long) c * window.height() + j) * window.width() + start[3]) * Float.BYTES;
                 decode(chunk, from, run, normalization.means()[c], normalization.spreads()[c], target, to);
             }

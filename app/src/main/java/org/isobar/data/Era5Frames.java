@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
+import org.isobar.data.channels.ChosenChannels;
 import org.isobar.fault.UserException;
 
 /**
@@ -24,8 +25,10 @@ public final class Era5Frames implements AutoCloseable {
     private final Map<Integer, Era5File> open = new HashMap<>();
     private final CropWindow window;
     private final int hours;
+    private final List<String> names; // of the window's channels; empty for the first ones
 
-    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window, int hours) {
+    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window, int hours, List<String> names) {
+        this.names = names;
         this.paths = paths;
         this.window = window;
         this.hours = hours;
@@ -40,8 +43,18 @@ public final class Era5Frames implements AutoCloseable {
      *     first cannot be read
      */
     public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame) {
+        return of(directory, window, hoursPerFrame, List.of());
+    }
+
+    /**
+     * Finds the year files of a directory, as {@link #of(Path, CropWindow, int)} does, to read channels by name.
+     *
+     * @param names names of the window's channels; empty for the first channels of each file
+     * @throws UserException if the files cannot be used; each file must have all of these channels when it is read
+     */
+    public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame, List<String> names) {
         SortedMap<Integer, Path> paths = paths(directory);
-        return new Era5Frames(paths, window, hoursPerFrame(paths, hoursPerFrame));
+        return new Era5Frames(paths, window, hoursPerFrame(paths, hoursPerFrame), names);
     }
 
     /**
@@ -89,6 +102,15 @@ public final class Era5Frames implements AutoCloseable {
     /** Hours between two frames. Frame i of a year lies i times as many hours after the beginning of 1 January. */
     public int hoursPerFrame() {
         return hours;
+    }
+
+    /**
+     * The places of the window's channels in the first file.
+     *
+     * @throws UserException if it cannot be read, or does not have them
+     */
+    public ChosenChannels channels() {
+        return file(paths.firstKey()).choice();
     }
 
     /**
@@ -141,7 +163,7 @@ public final class Era5Frames implements AutoCloseable {
      */
     public Optional<String> firstNonFinite(int year, int frame, MemorySegment values) {
         return NonFiniteValue.find(values, window).map(place -> place.value() + " in " + file(year).path()
-            + ", time step " + frame + ", " + NonFiniteValue.channelName(place.channel()) + ", row " + place.row()
+            + ", time step " + frame + ", " + file(year).channelText(place.channel()) + ", row " + place.row()
             + ", column " + place.column());
     }
 
@@ -153,7 +175,7 @@ public final class Era5Frames implements AutoCloseable {
         }
         Era5File file = open.get(year);
         if (file == null) {
-            file = Era5File.open(path);
+            file = Era5File.open(path, names);
             open.put(year, file);
             file.requireHours(hours);
             CropWindow stored = file.stored();

@@ -1,6 +1,8 @@
 package org.isobar.data;
 
+import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /**
  * The twenty variables of the tutorial's data set, in channel order. Names are ERA5's, with the pressure level in hPa:
@@ -62,6 +64,11 @@ public enum Era5Variable {
     /** Name as in the tutorial, for example {@code u10} or {@code z500}. */
     public String label() {
         return name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The names of the tutorial's channels, if {@code channels} is their number; else empty. */
+    static List<String> names(int channels) {
+        return channels == COUNT ? Stream.of(values()).map(Era5Variable::label).toList() : List.of();
     }
 
     /** Unit of the values. */

@@ -133,8 +133,11 @@ final class Hdf5Fields implements AutoCloseable {
     /**
      * Reads a normalized window of a frame of mapped data. The last three dimensions are (channel, latitude,
      * longitude); the frames are counted over the dimensions before them.
+     *
+     * @param channels places of the channels in the file; the first of them are read
      */
-    void readMapped(long frame, CropWindow window, Normalization normalization, MemorySegment target, long offset) {
+    void readMapped(long frame, CropWindow window, int[] channels, Normalization normalization, MemorySegment target,
+        long offset) {
         int dims = extents.length;
         long width = extents[dims - 1];
         long height = extents[dims - 2];
@@ -143,7 +146,7 @@ final class Hdf5Fields implements AutoCloseable {
         int runs = wholeRows ? 1 : window.height();
         long to = offset;
         for (int c = 0; c < window.channels(); c++) {
-            long from = (frame * extents[dims - 3] + c) * height * width;
+            long from = (frame * extents[dims - 3] + channels[c]) * height * width;
             for (int j = 0; j < runs; j++) {
                 encoding.normalizeMapped(mapped, (from + j * width) * encoding.bytes(), run,
                     normalization.means()[c], normalization.spreads()[c], target, to);

@@ -11,12 +11,12 @@ import java.util.Optional;
  * @param sample  number of the sample in the data set
  * @param file    file that holds the value
  * @param time    index in the file's first dimension
- * @param channel index in the file's second dimension
+ * @param channel index in the file's second dimension, and the channel's name
  * @param row     latitude index
  * @param column  longitude index
  * @param value   the value: NaN or an infinity
  */
-public record NonFiniteValue(long sample, Path file, long time, int channel, int row, int column, float value) {
+public record NonFiniteValue(long sample, Path file, long time, String channel, int row, int column, float value) {
     /**
      * A NaN or an infinity in a frame.
      *
@@ -53,7 +53,7 @@ public record NonFiniteValue(long sample, Path file, long time, int channel, int
     /** The value and its position as text. */
     @Override
     public String toString() {
-        return value + " in sample " + sample + ": " + file + ", time step " + time + ", " + channelName(channel)
-            + ", row " + row + ", column " + column;
+        return value + " in sample " + sample + ": " + file + ", time step " + time + ", " + channel + ", row " + row
+            + ", column " + column;
     }
 }

@@ -6,10 +6,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
+import java.util.List;
 
 import org.isobar.data.ClimatologyFile;
 import org.isobar.data.CropWindow;
 import org.isobar.data.NpyFile;
+import org.isobar.data.channels.ChosenChannels;
 import org.isobar.fault.UserException;
 
 /** Supplies the climatology of a time. Thread-safe. */
@@ -35,11 +37,23 @@ public interface ClimatologyFields extends AutoCloseable {
      * @throws UserException if the file cannot be read, is no climatology, or is smaller than the window
      */
     static ClimatologyFields open(Path path, CropWindow window) {
-        return path.toString().endsWith(".npy") ? timeMeans(path, window) : byDay(path, window);
+        return path.toString().endsWith(".npy") ? timeMeans(path, window) : byDay(path, window, List.of());
     }
 
-    private static ClimatologyFields byDay(Path path, CropWindow window) {
-        ClimatologyFile file = ClimatologyFile.open(path);
+    /**
+     * Opens a file as {@link #open(Path, CropWindow)} does, for channels that are chosen by name. A NumPy array has
+     * all channels of the data, in their order.
+     *
+     * @param channels the window's channels in the data
+     * @throws UserException as the other method does, or if the climatology does not have these channels
+     */
+    static ClimatologyFields open(Path path, CropWindow window, ChosenChannels channels) {
+        return path.toString().endsWith(".npy") ? timeMeans(path, window, channels)
+            : byDay(path, window, channels.names());
+    }
+
+    private static ClimatologyFields byDay(Path path, CropWindow window, List<String> names) {
+        ClimatologyFile file = ClimatologyFile.open(path, names);
         return new ClimatologyFields() {
             @Override
             public void read(LocalDateTime time, MemorySegment target) {
@@ -67,18 +81,22 @@ public interface ClimatologyFields extends AutoCloseable {
      * @throws UserException if the file cannot be read, or is smaller than the window
      */
     static ClimatologyFields timeMeans(Path path, CropWindow window) {
+        return timeMeans(path, window, ChosenChannels.all(List.of(), window.channels()));
+    }
+
+    private static ClimatologyFields timeMeans(Path path, CropWindow window, ChosenChannels channels) {
         NpyFile file = NpyFile.read(path);
         long[] extents = file.shape().extents();
-        if (extents.length != 4 || extents[1] < window.channels() || extents[2] < window.height()
+        if (extents.length != 4 || extents[1] < channels.stored() || extents[2] < window.height()
                 || extents[3] < window.width()) {
             throw new UserException("Climatology " + path + " has shape " + file.shape() + ", expected [1, C, H, W] "
-                + "with at least " + window + " (channels x latitudes x longitudes). Give another one with "
-                + "--climatology.");
+                + "with at least " + new CropWindow(channels.stored(), window.height(), window.width())
+                + " (channels x latitudes x longitudes). Give another one with --climatology.");
         }
         float[] means = new float[Math.toIntExact(window.bytes() / Float.BYTES)];
         int width = window.width();
         for (int row = 0; row < means.length / width; row++) {
-            long channel = row / window.height();
+            long channel = channels.indices()[row / window.height()];
             long from = (channel * extents[2] + row % window.height()) * extents[3];
             for (int column = 0; column < width; column++) {
                 means[row * width + column] = (float) file.values()[(int) from + column];

@@ -64,12 +64,12 @@ public final class ModelEvaluation {
     }
 
     private void evaluate() {
-        RollOut.requireSteps(model.run().model(), plan.leadSteps());
+        RollOut.requireSteps(model, plan.leadSteps());
         requireNames();
         double[] latitudes = model.config().grid().latitudes().stream().mapToDouble(Double::doubleValue).toArray();
-        try (Era5Frames inputs = Era5Frames.of(plan.years(), model.input(), model.hoursPerFrame());
-                Era5Frames outputs = Era5Frames.of(plan.years(), model.output(), model.hoursPerFrame());
-                ClimatologyFields climatology = ClimatologyFields.open(plan.climatology(), model.output())) {
+        try (Era5Frames inputs = model.inputs(plan.years());
+                Era5Frames outputs = model.outputs(plan.years());
+                ClimatologyFields climatology = climatology(outputs)) {
             int framesPerStep = model.framesPerStep(inputs);
             List<StartTime> starts = plan.starts(inputs, framesPerStep);
             log.info("Evaluating forecasts of " + plan.leadSteps() + " steps from " + starts.size() + " initial times, "
@@ -77,7 +77,7 @@ public final class ModelEvaluation {
             ForecastSession.run(model, context, log::info, session -> {
                 try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes, starts,
                         plan.leadSteps())) {
-                    session.rollOut().run(starts, plan.leadSteps(), InitialFields.of(inputs, model.normalization()),
+                    session.rollOut().run(starts, plan.leadSteps(), InitialFields.of(inputs, model),
                         scorer);
                     FieldScorer.KINDS.forEach(kind -> sum(scorer.table().values(kind), session));
                     sum(scorer.spectra().sums(), session);
@@ -89,6 +89,13 @@ public final class ModelEvaluation {
                 return null;
             });
         }
+    }
+
+    /** The climatology of the frames' channels. */
+    private ClimatologyFields climatology(Era5Frames outputs) {
+        return model.run().data().channels().isNamed()
+            ? ClimatologyFields.open(plan.climatology(), model.output(), outputs.channels())
+            : ClimatologyFields.open(plan.climatology(), model.output());
     }
 
     private void requireNames() {

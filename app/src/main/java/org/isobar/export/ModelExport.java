@@ -23,7 +23,10 @@ import org.isobar.checkpoint.safetensors.StoredTensors;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
+import org.isobar.data.Era5Dataset;
+import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
+import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.distributed.Communicators;
 import org.isobar.export.onnx.OnnxModel;
 import org.isobar.fault.UserException;
@@ -58,6 +61,14 @@ public final class ModelExport {
      * @param path its directory or file
      */
     public record Exported(Path path, ModelConfig config) { }
+
+    /** What is written beside the weights. */
+    private record Description(ModelConfig config, Normalization normalization, InputOnlyChannels extra) {
+        static Description of(RunConfig run) {
+            InputDescription inputs = Era5Dataset.describe(run.trainingData());
+            return new Description(ModelConfig.of(run, inputs), inputs.normalization(), inputs.extra());
+        }
+    }
 
     /** The export of a run's directory, a checkpoint or a safetensors file to the directory {@code out}. */
     public ModelExport(Path source, Path out, Format format) {
@@ -104,12 +115,13 @@ public final class ModelExport {
         if (described) {
             refuse(preset);
             ModelDirectory model = ModelDirectory.open(directory);
-            return ofWeights(Files.isDirectory(source) ? model.weights() : source, model.config(),
-                model.normalization(), model.configuration(Map.of(), Map.of()).model());
+            return ofWeights(Files.isDirectory(source) ? model.weights() : source,
+                new Description(model.config(), model.normalization(), model.extra()),
+                model.configuration(Map.of(), Map.of()).model());
         }
         RunConfig run = preset.orElseThrow(() -> new UserException("there is no " + ModelDirectory.CONFIG + " beside "
             + source + "; name the preset of the weights with --config")).get();
-        return ofWeights(source, ModelConfig.of(run), statistics(run), run.model());
+        return ofWeights(source, Description.of(run), run.model());
     }
 
     private void refuse(Optional<Supplier<RunConfig>> preset) {
@@ -122,7 +134,7 @@ public final class ModelExport {
         Consumer<String> skipped) {
         try (Checkpoint checkpoint = new CheckpointPath(source).open(IntegrityCheck.CHECKSUMS, skipped)) {
             RunConfig run = configuration(checkpoint, dataDir, environment);
-            return of("checkpoint " + checkpoint.path(), checkpoint, ModelConfig.of(run), statistics(run), run.model());
+            return of("checkpoint " + checkpoint.path(), checkpoint, Description.of(run), run.model());
         }
     }
 
@@ -141,48 +153,43 @@ public final class ModelExport {
         return ConfigLoader.restore(checkpoint.configuration(), request);
     }
 
-    private static Normalization statistics(RunConfig run) {
-        return Normalization.load(run.data().globalMeansPath(), run.data().globalStdsPath(), run.model().inChannels());
-    }
-
-    private Exported ofWeights(Path weights, ModelConfig config, Normalization normalization, ModelSpec spec) {
+    private Exported ofWeights(Path weights, Description model, ModelSpec spec) {
         try (SafeTensorsFile file = SafeTensorsFile.open(weights)) {
-            return of("weights file " + weights, file, config, normalization, spec);
+            return of("weights file " + weights, file, model, spec);
         }
     }
 
     /** Writes the model whose weights are {@code stored}; {@code what} names them in messages. */
-    private Exported of(String what, StoredTensors stored, ModelConfig config, Normalization normalization,
-        ModelSpec spec) {
+    private Exported of(String what, StoredTensors stored, Description model, ModelSpec spec) {
         List<String> weights = stored.names().stream().filter(TensorSlice::isWeight).toList();
         if (format == Format.ONNX && spec.forwardGraph().isEmpty()) {
-            throw new UserException("architecture " + config.architecture() + " cannot be exported to ONNX; leave out "
-                + "--format");
+            throw new UserException("architecture " + model.config.architecture() + " cannot be exported to ONNX; "
+                + "leave out --format");
         }
         requireFit(what, weights, stored, spec);
         return switch (format) {
             case DIRECTORY -> {
-                writeDirectory(weights, stored, config, normalization);
-                yield new Exported(out, config);
+                writeDirectory(weights, stored, model);
+                yield new Exported(out, model.config);
             }
             case ONNX -> {
                 Path file = out.resolve(ONNX_FILE);
-                new OnnxModel(spec, spec.forwardGraph().orElseThrow(), normalization, config.fields())
+                new OnnxModel(spec, spec.forwardGraph().orElseThrow(), model.normalization,
+                    model.config.fields())
                     .write(file, stored, OPTION);
-                yield new Exported(file, config);
+                yield new Exported(file, model.config);
             }
         };
     }
 
-    private void writeDirectory(List<String> weights, StoredTensors stored, ModelConfig config,
-        Normalization normalization) {
+    private void writeDirectory(List<String> weights, StoredTensors stored, Description model) {
         ModelDirectory.begin(out, OPTION);
         List<SafeTensorsWriter.NamedTensor> tensors = weights.stream()
             .map(name -> new SafeTensorsWriter.NamedTensor(name, stored.shape(name),
                 memory -> stored.read(name, memory))).toList();
         new AtomicFile("weights", out.resolve(ModelDirectory.WEIGHTS), OPTION)
             .write(file -> SafeTensorsWriter.write(file, tensors, Map.of("format", "pt")));
-        ModelDirectory.complete(out, config, normalization, OPTION);
+        ModelDirectory.complete(out, model.config, model.normalization, model.extra, OPTION);
         ModelDirectory.open(out);
     }
 

@@ -1,12 +1,16 @@
 package org.isobar.forecast;
 
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
+import org.isobar.data.Era5Dataset;
 import org.isobar.data.Era5Frames;
+import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
+import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.fault.UserException;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
@@ -16,10 +20,12 @@ import org.isobar.pretrained.ModelDirectory;
  *
  * @param config        names, units, coordinates and lead
  * @param normalization mean and standard deviation of each channel
+ * @param extra         the input channels that are no variables of the data
  * @param weights       the weights, safetensors
  * @param run           sizes of the model; device, parallel layout and local batch size of the process
  */
-public record ForecastModel(ModelConfig config, Normalization normalization, Path weights, RunConfig run) {
+public record ForecastModel(ModelConfig config, Normalization normalization, InputOnlyChannels extra, Path weights,
+    RunConfig run) {
 
     /**
      * The model of a directory.
@@ -30,7 +36,7 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Pat
      */
     public static ForecastModel open(Path directory, Map<String, String> settings, Map<String, String> environment) {
         ModelDirectory model = ModelDirectory.open(directory);
-        return new ForecastModel(model.config(), model.normalization(), model.weights(),
+        return new ForecastModel(model.config(), model.normalization(), model.extra(), model.weights(),
             model.configuration(settings, environment));
     }
 
@@ -40,8 +46,8 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Pat
      * @throws UserException if the statistics that the preset names cannot be read
      */
     public static ForecastModel of(RunConfig run, Path weights) {
-        return new ForecastModel(ModelConfig.of(run), Normalization.load(run.data().globalMeansPath(),
-            run.data().globalStdsPath(), run.model().inChannels()), weights, run);
+        InputDescription inputs = Era5Dataset.describe(run.trainingData());
+        return new ForecastModel(ModelConfig.of(run, inputs), inputs.normalization(), inputs.extra(), weights, run);
     }
 
     /** Hours from one frame of the data to the next, if the data do not say. */
@@ -62,9 +68,21 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Pat
         return config.leadStepHours() / frames.hoursPerFrame();
     }
 
-    /** The part of a frame of the data that the model reads. */
+    /** The part of a frame of the data that the model reads. Its input has the {@link #extra} channels, too. */
     public CropWindow input() {
-        return new CropWindow(run.model().inChannels(), run.model().height(), run.model().width());
+        return new CropWindow(run.model().inChannels() - extra.count(), run.model().height(), run.model().width());
+    }
+
+    /** The frames of a directory, with the channels and the window that the model reads. */
+    public Era5Frames inputs(Path directory) {
+        return Era5Frames.of(directory, input(), hoursPerFrame(), run.data().channels().variables());
+    }
+
+    /** The frames of a directory, with the channels and the window that the model forecasts. */
+    public Era5Frames outputs(Path directory) {
+        List<String> names = run.data().channels().variables();
+        return Era5Frames.of(directory, output(), hoursPerFrame(),
+            names.isEmpty() ? names : names.subList(0, run.model().outChannels()));
     }
 
     /** The part of a frame of the data that the model forecasts. */

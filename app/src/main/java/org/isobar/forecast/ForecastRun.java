@@ -60,13 +60,13 @@ public final class ForecastRun {
     }
 
     private int run() {
-        RollOut.requireSteps(model.run().model(), request.steps);
+        RollOut.requireSteps(model, request.steps);
         ForecastStore store = new ForecastStore(request.out, model, starts, request.steps);
         request.pictures.require(model.config().forecastNames(), request.steps);
         request.points.forEach(point -> new PointWeights(point, model.config().grid())); // each lies on the grid
         Path series = store.beside(".points.csv", !request.points.isEmpty());
         Path pictures = store.beside(".pictures", !request.pictures.variables().isEmpty());
-        try (Era5Frames frames = Era5Frames.of(request.dataDir, model.input(), model.hoursPerFrame())) {
+        try (Era5Frames frames = model.inputs(request.dataDir)) {
             starts.forEach(start -> frames.require(start.year(), start.frame()));
             ForecastSession.run(model, context, log::info, session -> {
                 forecast(session, frames, store);
@@ -98,7 +98,7 @@ public final class ForecastRun {
         }
         long own = (long) session.rollOut().share(missing).size() * request.steps;
         try (CountProgress progress = new CountProgress(context.screen(), "step", own)) {
-            session.rollOut().run(missing, request.steps, InitialFields.of(frames, model.normalization()),
+            session.rollOut().run(missing, request.steps, InitialFields.of(frames, model),
                 (start, step, fields) -> {
                     store.accept(start, step, fields);
                     if (first) {

@@ -114,6 +114,10 @@ public final class Forecaster implements AutoCloseable {
 
     @SuppressWarnings("resource") // closed here on failure, otherwise by the new object
     private static Forecaster open(ForecastModel model) {
+        if (model.extra().count() > 0) {
+            throw new UserException("the model reads constant fields or the time, which a forecaster does not supply; "
+                + "use `isobar forecast`");
+        }
         RunConfig run = model.run();
         DeviceOptions options = run.deviceOptions(System.getenv());
         JobDevice device = run.device().open(options, _ -> { });
@@ -169,7 +173,7 @@ public final class Forecaster implements AutoCloseable {
             throw new IllegalArgumentException(fields.length + " values and " + steps + " steps; the model reads "
                 + model.input() + " values (channels x latitudes x longitudes) and makes 1 step or more");
         }
-        RollOut.requireSteps(model.run().model(), steps);
+        RollOut.requireSteps(model, steps);
         normalize(fields);
         Device on = predictor.device();
         on.upload(predictor.input(), input);

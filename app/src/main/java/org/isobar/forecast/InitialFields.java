@@ -15,10 +15,13 @@ public interface InitialFields {
      */
     void read(StartTime start, MemorySegment target, long offset);
 
-    /** The fields of a data set, whose window has the shape of the model's input. */
-    static InitialFields of(Era5Frames frames, Normalization normalization) {
+    /** The fields of {@link ForecastModel#inputs}, followed by the model's extra channels. */
+    static InitialFields of(Era5Frames frames, ForecastModel model) {
+        Normalization normalization = model.normalization();
         return (start, target, offset) -> {
             frames.read(start.year(), start.frame(), normalization, target, offset);
+            model.extra().write(start.time(), normalization.means(), normalization.spreads(),
+                frames.window().channels(), target, offset);
             frames.firstNonFinite(start.year(), start.frame(), target.asSlice(offset, frames.window().bytes()))
                 .ifPresent(place -> {
                     throw new UserException("the initial field of " + start + " is not finite: " + place

@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.NonFiniteValue;
+import org.isobar.data.channels.TimeChannels;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
@@ -31,6 +32,7 @@ public final class RollOut implements AutoCloseable {
     private final Arena arena = Arena.ofShared(); // a device may copy on its own threads
     private final MemorySegment inputs; // (B, Cin, H, W)
     private final MemorySegment outputs; // (B, Cout, H, W)
+    private final MemorySegment times; // (4, H, W)
 
     /** A roll-out of {@code predictor}, which has the weights of {@code model} and computes batches of that size. */
     RollOut(Predictor predictor, Communicators communicators, ForecastModel model, int batch) {
@@ -42,6 +44,7 @@ public final class RollOut implements AutoCloseable {
         output = new CropWindow(spec.outChannels(), spec.height(), spec.width());
         inputs = arena.allocate(predictor.input().bytes(), Float.BYTES);
         outputs = arena.allocate(batch * output.bytes(), Float.BYTES);
+        times = arena.allocate(TimeChannels.NAMES.size() * output.bytes() / output.channels(), Float.BYTES);
     }
 
     /**
@@ -53,7 +56,7 @@ public final class RollOut implements AutoCloseable {
      *                       the model does not forecast all variables that it reads
      */
     public void run(List<StartTime> starts, int steps, InitialFields initial, LeadConsumer consumer) {
-        requireSteps(model.run().model(), steps);
+        requireSteps(model, steps);
         List<StartTime> own = share(starts);
         for (int first = 0; first < own.size(); first += batch) {
             runBatch(own.subList(first, Math.min(first + batch, own.size())), steps, initial, consumer);
@@ -65,13 +68,15 @@ public final class RollOut implements AutoCloseable {
      *
      * @throws UserException if it cannot
      */
-    public static void requireSteps(ModelSpec spec, int steps) {
+    public static void requireSteps(ForecastModel model, int steps) {
         if (steps < 1 || steps > MOST_STEPS) {
             throw new UserException("--lead_steps " + steps + ": a forecast has 1 to " + MOST_STEPS + " steps");
         }
-        if (steps > 1 && spec.outChannels() < spec.inChannels()) {
-            throw new UserException("--lead_steps " + steps + ": the model reads " + spec.inChannels()
-                + " variables and forecasts " + spec.outChannels() + " of them, which is not enough for the input of "
+        int reads = model.input().channels();
+        int forecasts = model.output().channels();
+        if (steps > 1 && forecasts < reads) {
+            throw new UserException("--lead_steps " + steps + ": the model reads " + reads
+                + " variables and forecasts " + forecasts + " of them, which is not enough for the input of "
                 + "a second step; give --lead_steps=1");
         }
     }
@@ -95,6 +100,7 @@ public final class RollOut implements AutoCloseable {
             }
             if (step < steps) { // a GPU computes the next step while the host delivers this one
                 predictor.advance();
+                advanceTime(starts, step);
                 prediction = predictor.predict();
             }
             if (delivers) {
@@ -102,6 +108,22 @@ public final class RollOut implements AutoCloseable {
                     deliver(starts.get(i), step, outputs.asSlice(i * output.bytes(), output.bytes()), consumer);
                 }
             }
+        }
+    }
+
+    /** Writes the time of the next input to the time channels, which are the last ones. Constant fields stay. */
+    private void advanceTime(List<StartTime> starts, int step) {
+        if (!model.extra().time()) {
+            return;
+        }
+        Tensor input = predictor.input(); // (B, Cin, H, W)
+        long channels = input.shape().extent(1);
+        int written = TimeChannels.NAMES.size();
+        for (int i = 0; i < batch; i++) {
+            StartTime start = starts.get(i < starts.size() ? i : 0);
+            model.extra().writeTime(start.time().plusHours((long) step * model.config().leadStepHours()), times, 0);
+            predictor.device().upload(input.slice(i, 1).reshape(channels, output.height(), output.width())
+                .slice(channels - written, written), times);
         }
     }
 

@@ -2,6 +2,7 @@ package org.isobar.pretrained;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 import org.isobar.data.Era5Variable;
 
@@ -12,6 +13,12 @@ import org.isobar.data.Era5Variable;
  * @param unit of the values in the data, as UDUNITS reads it; empty if unknown
  */
 public record Channel(String name, String unit) {
+
+    /** Channels with these names; those after the units have none. */
+    static List<Channel> of(List<String> names, List<String> units) {
+        return IntStream.range(0, names.size())
+            .mapToObj(c -> new Channel(names.get(c), c < units.size() ? units.get(c) : "")).toList();
+    }
 
     /**
      * The first {@code count} channels of the tutorial's data. Further channels have no known names; theirs are unique

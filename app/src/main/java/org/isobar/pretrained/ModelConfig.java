@@ -22,7 +22,10 @@ import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
+import org.isobar.config.keys.ValueType;
+import org.isobar.data.InputDescription;
 import org.isobar.data.NonFiniteValue;
+import org.isobar.data.channels.ChannelChoice;
 import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
@@ -49,14 +52,19 @@ public record ModelConfig(String format, int version, String program, String arc
     private static final int MAX_BYTES = 1 << 22;
     private static final String HOURS = Keys.DATA.hoursPerFrame.name();
     private static final int MAX_HOURS = 24 * 366;
-    private static final String NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}";
+    private static final String NAME = ValueType.CHANNEL;
     private static final String UNIT = "[ -~]{0,100}"; // printable ASCII
     private static final JsonMapper JSON = StrictJson.mapperWithoutNull();
     /** Names of the coordinates of a forecast, which no channel can have. */
     private static final Set<String> COORDINATES = Set.of("time", "prediction_timedelta", "latitude", "longitude");
 
-    /** The configuration of a run's model. Names and units are the tutorial's, coordinates follow its rule. */
-    public static ModelConfig of(RunConfig run) {
+    /**
+     * The configuration of a run's model. What the data do not say is the tutorial's: names and units of the first
+     * channels, and coordinates by its rule.
+     *
+     * @param inputs what the run's training data say about its channels
+     */
+    public static ModelConfig of(RunConfig run, InputDescription inputs) {
         Map<String, JsonNode> sizes = new LinkedHashMap<>();
         for (Key<?> key : sizeKeys()) {
             sizes.put(key.name(), json(run.entries().get(key.name())));
@@ -64,10 +72,34 @@ public record ModelConfig(String format, int version, String program, String arc
         if (run.data().hoursPerFrame() != DataConfig.HOURS_PER_FRAME) {
             sizes.put(HOURS, json(run.entries().get(HOURS)));
         }
+        ChannelChoice choice = run.data().channels();
+        if (choice.isNamed()) {
+            sizes.put(Keys.DATA.channels.name(), JSON.valueToTree(choice.variables()));
+            sizes.put(Keys.DATA.outChannels.name(),
+                JSON.valueToTree(choice.variables().subList(0, run.model().outChannels())));
+        }
+        if (!choice.constants().isEmpty()) {
+            sizes.put(Keys.DATA.constants.name(), JSON.valueToTree(choice.constants()));
+        }
+        if (choice.time()) {
+            sizes.put(Keys.DATA.timeChannels.name(), JSON.valueToTree(true));
+        }
         return new ModelConfig(FORMAT, VERSION, ProgramVersion.text(),
-            run.entries().get(Keys.RUN.architecture.name()), sizes, Channel.ofTutorial(run.model().inChannels()),
-            ModelGrid.ofTutorial(run.model().height(), run.model().width()),
+            run.entries().get(Keys.RUN.architecture.name()), sizes, channels(run, inputs), ModelGrid.of(
+            inputs.latitudes(), inputs.longitudes(), run.model().height(), run.model().width()),
             run.data().dt() * run.data().hoursPerFrame());
+    }
+
+    /** The channels as the data name them; those of the tutorial if the data do not, or not in a way that is usable. */
+    private static List<Channel> channels(RunConfig run, InputDescription inputs) {
+        List<Channel> named = Channel.of(inputs.names(), inputs.units());
+        boolean usable = named.size() == run.model().inChannels() && named.stream().allMatch(ModelConfig::isUsable)
+            && named.stream().map(Channel::name).distinct().count() == named.size();
+        return usable || run.data().channels().isNamed() ? named : Channel.ofTutorial(run.model().inChannels());
+    }
+
+    private static boolean isUsable(Channel channel) {
+        return channel.name().matches(NAME) && channel.unit().matches(UNIT) && !COORDINATES.contains(channel.name());
     }
 
     /** Keys of {@link #hyperparameters}. */
@@ -164,7 +196,8 @@ public record ModelConfig(String format, int version, String program, String arc
     private void check(Path file) {
         Set<String> unknown = new TreeSet<>(hyperparameters.keySet());
         sizeKeys().forEach(key -> unknown.remove(key.name()));
-        unknown.remove(HOURS);
+        List.of(Keys.DATA.hoursPerFrame, Keys.DATA.channels, Keys.DATA.outChannels, Keys.DATA.constants,
+            Keys.DATA.timeChannels).forEach(key -> unknown.remove(key.name()));
         require(unknown.isEmpty(), file, "it has the unknown hyperparameters " + unknown);
         require(hyperparameters.containsKey(Keys.MODEL.imgSize.name()), file, "it has no img_size");
         JsonNode image = JSON.createArrayNode().add(grid.latitudes().size()).add(grid.longitudes().size());
@@ -186,8 +219,7 @@ public record ModelConfig(String format, int version, String program, String arc
             && forecast.intValue() <= channels.size(), file, "its n_out_channels is " + forecast);
         require(channels.stream().map(Channel::name).distinct().count() == channels.size(), file,
             "two channels have the same name");
-        String misnamed = channels.stream().filter(channel -> !channel.name().matches(NAME)
-            || !channel.unit().matches(UNIT) || COORDINATES.contains(channel.name()))
+        String misnamed = channels.stream().filter(channel -> !isUsable(channel))
             .map(Channel::toString).collect(Collectors.joining(", "));
         require(misnamed.isEmpty(), file, "names or units cannot be used: " + misnamed);
     }

@@ -11,8 +11,10 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
+import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
 import org.isobar.data.NpyFile;
+import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
@@ -27,14 +29,16 @@ import org.isobar.tensor.Shape;
  * @param path          the directory
  * @param config        its {@code config.json}
  * @param normalization mean and standard deviation of each channel, in its unit
+ * @param extra         the input channels that are no variables of the data
  */
-public record ModelDirectory(Path path, ModelConfig config, Normalization normalization) {
+public record ModelDirectory(Path path, ModelConfig config, Normalization normalization, InputOnlyChannels extra) {
     /** Name of the configuration. */
     public static final String CONFIG = "config.json";
     /** Name of the weights, under PyTorch's names. */
     public static final String WEIGHTS = "model.safetensors";
     private static final Path MEANS = Path.of("stats", "global_means.npy");
     private static final Path STDS = Path.of("stats", "global_stds.npy");
+    private static final Path CONSTANTS = Path.of("stats", "constants.npy");
 
     /**
      * Opens a directory. The weights are not read.
@@ -53,10 +57,10 @@ public record ModelDirectory(Path path, ModelConfig config, Normalization normal
             }
         }
         ModelConfig config = ModelConfig.read(path.resolve(CONFIG));
-        ModelDirectory model = new ModelDirectory(path, config,
-            Normalization.load(path.resolve(MEANS), path.resolve(STDS), config.channels().size()));
-        model.configuration(Map.of(), Map.of()); // rejects sizes that no model can have
-        return model;
+        ModelDirectory model = new ModelDirectory(path, config, Normalization.load(path.resolve(MEANS),
+            path.resolve(STDS), config.channels().size()), InputOnlyChannels.NONE);
+        RunConfig run = model.configuration(Map.of(), Map.of()); // rejects sizes that no model can have
+        return new ModelDirectory(path, config, model.normalization, InputDescription.extra(run.trainingData(), path));
     }
 
     /** Path of the weights. */
@@ -80,6 +84,7 @@ public record ModelDirectory(Path path, ModelConfig config, Normalization normal
         put(entries, Keys.TRAINING.expdir, path);
         put(entries, Keys.DATA.trainDataPath, "/data/train");
         put(entries, Keys.DATA.validDataPath, "/data/valid");
+        put(entries, Keys.DATA.constantsPath, path.resolve(CONSTANTS).toAbsolutePath());
         put(entries, Keys.DATA.globalMeansPath, path.resolve(MEANS).toAbsolutePath());
         put(entries, Keys.DATA.globalStdsPath, path.resolve(STDS).toAbsolutePath());
         ConfigRequest request = new ConfigRequest(path.resolve(CONFIG), "model", environment)
@@ -110,22 +115,29 @@ public record ModelDirectory(Path path, ModelConfig config, Normalization normal
     }
 
     /**
-     * Writes the statistics and then the configuration, beside the weights, which must be there.
+     * Writes the statistics, the constant fields if there are any, and then the configuration, beside the weights,
+     * which must be there.
      *
      * @param option the command-line option that selects another directory, for error messages
      * @throws UserException if a file cannot be written
      */
-    public static void complete(Path directory, ModelConfig config, Normalization normalization, String option) {
-        write(directory.resolve(MEANS), normalization.means(), option);
-        write(directory.resolve(STDS), normalization.spreads(), option);
+    public static void complete(Path directory, ModelConfig config, Normalization normalization,
+        InputOnlyChannels extra, String option) {
+        int channels = normalization.means().length;
+        write(directory.resolve(MEANS), normalization.means(), Shape.of(1, channels, 1, 1), option);
+        write(directory.resolve(STDS), normalization.spreads(), Shape.of(1, channels, 1, 1), option);
+        if (extra.constantFields() > 0) {
+            write(directory.resolve(CONSTANTS), extra.constants(), Shape.of(1, extra.constantFields(),
+                config.grid().latitudes().size(), config.grid().longitudes().size()), option);
+        }
         new AtomicFile("model configuration", directory.resolve(CONFIG), option).write(config.toBytes());
     }
 
-    private static void write(Path file, float[] values, String option) {
+    private static void write(Path file, float[] values, Shape shape, String option) {
         double[] wide = new double[values.length];
         for (int i = 0; i < values.length; i++) {
             wide[i] = values[i];
         }
-        new NpyFile(DType.F32, Shape.of(1, values.length, 1, 1), wide).write(file, option);
+        new NpyFile(DType.F32, shape, wide).write(file, option);
     }
 }

@@ -1,6 +1,8 @@
 package org.isobar.pretrained;
 
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
 /**
@@ -21,6 +23,18 @@ public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
         return new ModelGrid(
             IntStream.range(0, rows).mapToObj(j -> rows == 1 ? 0 : POLE - 2 * POLE * j / (rows - 1)).toList(),
             IntStream.range(0, columns).mapToObj(i -> CIRCLE * i / columns).toList());
+    }
+
+    /** The places that the data give; those of the tutorial's rule where they give none. */
+    static ModelGrid of(Optional<double[]> latitudes, Optional<double[]> longitudes, int rows, int columns) {
+        ModelGrid tutorial = ofTutorial(rows, columns);
+        ModelGrid given = new ModelGrid(latitudes.map(ModelGrid::list).orElse(tutorial.latitudes),
+            longitudes.map(ModelGrid::list).orElse(tutorial.longitudes));
+        return given.fault().isEmpty() ? given : tutorial;
+    }
+
+    private static List<Double> list(double[] degrees) {
+        return DoubleStream.of(degrees).boxed().toList();
     }
 
     /** What is wrong with the coordinates; empty if nothing is. */

@@ -22,12 +22,11 @@ import org.isobar.train.step.ValidationScores;
 
 /** Writes the log lines, TensorBoard events and forecast pictures of a run. */
 final class RunReport {
-    private static final int FIGURE_CHANNEL = 2; // t2m
-
     private final Screen screen;
     private final RunLog log;
     private final Optional<TensorBoardWriter> board;
     private final int globalBatchSize;
+    private final ChannelTags tags;
     private final Path picture;
     private final FieldPlot plot = new FieldPlot();
 
@@ -36,7 +35,9 @@ final class RunReport {
      *
      * @param board present on rank 0 only; the other ranks write no events and no pictures
      */
-    RunReport(Screen screen, RunLog log, Optional<TensorBoardWriter> board, Path directory, int globalBatchSize) {
+    RunReport(Screen screen, RunLog log, Optional<TensorBoardWriter> board, Path directory, int globalBatchSize,
+        ChannelTags tags) {
+        this.tags = tags;
         this.globalBatchSize = globalBatchSize;
         this.screen = screen;
         this.log = log;
@@ -61,7 +62,7 @@ final class RunReport {
     void scoredBeforeTraining(Evaluation training, Evaluation validation) {
         scalar("Loss/train", training.loss(), 0);
         scalar("Loss/valid", validation.loss(), 0);
-        scalar("RMSE(u10m)/valid", validation.rmse()[0], 0);
+        rmse(validation.rmse(), 0);
     }
 
     /** Reports device memory after the second step of an epoch, when all memory of a step has been used. */
@@ -91,7 +92,7 @@ final class RunReport {
         log.info(TutorialLines.validationLoss((float) scores.loss()));
         log.info(TutorialLines.validationTime(seconds));
         scalar("Loss/valid", scores.loss(), step);
-        scalar("RMSE(u10m)/valid", scores.rmse()[0], step);
+        rmse(scores.rmse(), step);
         flush();
     }
 
@@ -103,6 +104,12 @@ final class RunReport {
     /** Logs a warning. */
     void warn(String line) {
         log.warn(line);
+    }
+
+    private void rmse(double[] channels, long step) {
+        for (int i = 0; i < tags.scored().length; i++) {
+            scalar(tags.rmse(i), channels[tags.scored()[i]], step);
+        }
     }
 
     /** Writes a scalar to TensorBoard. */
@@ -131,26 +138,25 @@ final class RunReport {
         return new ProgressBar(screen, plan);
     }
 
-    /** Writes a picture of t2m of a batch's first sample, target beside prediction, to TensorBoard and to a file. */
+    /** Writes a picture of a channel of a batch's first sample, target beside prediction, to TensorBoard and a file. */
     void figure(Device device, Tensor target, Tensor prediction, long step) {
         if (board.isEmpty()) {
             return;
         }
         int height = Math.toIntExact(target.shape().extent(2));
         int width = Math.toIntExact(target.shape().extent(3));
-        byte[] png = plot.png("2m temperature", field(device, target), field(device, prediction), height, width);
-        board.get().image("Visualization, t2m", png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
+        byte[] png = plot.png(tags.heading(), field(device, target), field(device, prediction), height, width);
+        board.get().image(tags.pictures(), png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
         new AtomicFile("picture", picture, "--expdir").write(png);
     }
 
-    /** One channel of the first sample of images (B, C, H, W): t2m, or the last channel if there are fewer. */
-    private static float[] field(Device device, Tensor images) {
+    /** The pictured channel of the first sample of images (B, C, H, W). */
+    private float[] field(Device device, Tensor images) {
         Shape shape = images.shape();
         long pixels = shape.extent(2) * shape.extent(3);
-        long channel = Math.min(FIGURE_CHANNEL, shape.extent(1) - 1);
         float[] values = new float[Math.toIntExact(pixels)];
         device.download(MemorySegment.ofArray(values),
-            images.reshape(shape.extent(0) * shape.extent(1), pixels).slice(channel, 1));
+            images.reshape(shape.extent(0) * shape.extent(1), pixels).slice(tags.picture(), 1));
         return values;
     }
 }

@@ -115,7 +115,7 @@ public final class TrainingRun {
         log.info(TutorialLines.loaderBegins(rank));
         RunInputs inputs = new RunInputs(config, device);
         try (Era5Dataset training = inputs.training(log);
-            Era5Dataset validation = inputs.validation(log);
+            Era5Dataset validation = inputs.validation(training.inputs(), log);
             DataLoader trainingLoader = inputs.loader(training, true, communicators);
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));

@@ -8,7 +8,7 @@ import org.isobar.checkpoint.Checkpoint;
 import org.isobar.checkpoint.CheckpointDirectory;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.config.RunConfig;
-import org.isobar.data.Normalization;
+import org.isobar.data.InputDescription;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
@@ -65,7 +65,7 @@ final class TrainingSession {
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
             try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), directory,
-                    config.training().globalBatchSize());
+                    config.training().globalBatchSize(), tags());
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
             }
         }
@@ -151,8 +151,8 @@ final class TrainingSession {
         }
         weights.save(directory.resolve(ModelDirectory.WEIGHTS));
         if (rank == 0) {
-            ModelDirectory.complete(directory, ModelConfig.of(config), Normalization.load(
-                config.data().globalMeansPath(), config.data().globalStdsPath(), config.model().inChannels()),
+            InputDescription inputs = data.training().dataset().inputs();
+            ModelDirectory.complete(directory, ModelConfig.of(config, inputs), inputs.normalization(), inputs.extra(),
                 "--expdir");
         }
     }
@@ -185,17 +185,25 @@ final class TrainingSession {
             trainsReplicasIndependently(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }
 
+    private ChannelTags tags() {
+        return ChannelTags.of(config.data().channels(), config.model().outChannels());
+    }
+
     private void conclude(ValidationScores scores, Path weights, RunReport report) {
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
             TutorialLines.gigabytes(HostMachine.anonymousMemory()),
             TutorialLines.gigabytes(HostMachine.mappedFilePages())));
         if (scores.persistence() != null) {
-            double score = scores.rmse()[0];
-            double persistence = scores.persistence()[0];
-            String floor = DemoData.noiseFloor(config).stream()
-                .mapToObj(value -> String.format(Locale.ROOT, ", noise floor %.4f", value)).findAny().orElse("");
-            log.info(String.format(Locale.ROOT, "RMSE(u10m)/valid: model %.4f, persistence %.4f, ratio %.3f%s", score,
-                persistence, score / persistence, floor));
+            ChannelTags tags = tags();
+            for (int i = 0; i < tags.scored().length; i++) {
+                int channel = tags.scored()[i];
+                double score = scores.rmse()[channel];
+                double persistence = scores.persistence()[channel];
+                String floor = DemoData.noiseFloor(config, channel).stream()
+                    .mapToObj(value -> String.format(Locale.ROOT, ", noise floor %.4f", value)).findAny().orElse("");
+                log.info(String.format(Locale.ROOT, "%s: model %.4f, persistence %.4f, ratio %.3f%s", tags.rmse(i),
+                    score, persistence, score / persistence, floor));
+            }
         }
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());

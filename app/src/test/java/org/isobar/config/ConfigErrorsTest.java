@@ -71,6 +71,15 @@ class ConfigErrorsTest {
         context_parallel=4      | world size 1 is not divisible by tp x cp x pp = 1 x 4 x 1 = 4; choose a multiple
         context_parallel=129    | context_parallel is '129' (--set), but an image has 128 tokens; it can be at most
         pipeline_parallel=2     | pipeline_parallel is '2' (--set), but pipeline stages are not supported yet
+        hours_per_frame=5       | hours_per_frame is '5' (--set), but it takes one of: 1, 2, 3, 4, 6, 8, 12, 24
+        channels=u10            | channels is 'u10' (--set), but it takes a list of distinct names, such as [u10, t2m]
+        channels=[]             | channels is '[]' (--set), but it takes a list of distinct names
+        channels=[u10, u10]     | channels is '[u10, u10]' (--set), but it takes a list of distinct names
+        channels=[u 10]         | channels is '[u 10]' (--set), but it takes a list of distinct names
+        channels=[sin_day]      | there are two input channels sin_day; name each once
+        constants=[lsm]         | constants is '[lsm]' (--set), but the preset has no channels: list the variables
+        time_channels=true      | time_channels is 'true' (--set), but the preset has no channels: list the variables
+        out_channels=[u10]      | out_channels is '[u10]' (--set), but the preset has no channels: list the variables
         numheads=6              | there is no key 'numheads' (--set). Did you mean 'num_heads'?
         zebra=6                 | there is no key 'zebra' (--set).
         synthetic.sed=1         | there is no key 'synthetic.sed' (--set). Did you mean 'synthetic.seed'?
@@ -78,6 +87,16 @@ class ConfigErrorsTest {
     void wrongSettings(String assignment, String expected) {
         String message = message(request(PRESETS, "demo").set(assignment));
         assertTrue(message.startsWith(PRESETS + ", preset 'demo': "), message);
+        assertTrue(message.contains(expected), message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "out_channels=[t2m] | out_channels is '[t2m]' (--set), but channels is '[u10, t2m]' (--set), and a model",
+        "out_channels=[u10, t2m, v10] | put these first in channels, in the same order",
+        "constants=[t2m] | there are two input channels t2m; name each once"})
+    void namesThatContradictEachOther(String assignment, String expected) {
+        String message = message(request(PRESETS, "demo").set("channels=[u10, t2m]").set(assignment));
         assertTrue(message.contains(expected), message);
     }
 

@@ -21,6 +21,7 @@ import org.isobar.config.keys.Key;
 import org.isobar.config.keys.Keys;
 import org.isobar.config.keys.LrSchedule;
 import org.isobar.config.keys.OnNan;
+import org.isobar.data.channels.ChannelChoice;
 import org.isobar.os.HostMachine;
 import org.isobar.tensor.DType;
 import org.isobar.vit.VitConfig;
@@ -70,7 +71,7 @@ class ConfigLoaderTest {
             assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),
                 Path.of("/data/stats/global_means.npy"), Path.of("/data/stats/global_stds.npy"),
                 Path.of("/data/stats/time_means.npy"), 1, 6, row.getInteger(6), row.get(7, DataLoaderConfig.class),
-                limit(row.getLong(11)), limit(row.getLong(12)), Optional.empty()), config.data());
+                limit(row.getLong(11)), limit(row.getLong(12)), ChannelChoice.FIRST, Optional.empty()), config.data());
             assertEquals(Path.of("/logs", preset, "1GPU", "00"), config.output().experimentDirectory());
         }
     }

@@ -92,8 +92,8 @@ class Era5DatasetTest {
             assertTrue(data.firstNonFinite(1).isEmpty());
             NonFiniteValue inTarget = data.firstNonFinite(2).orElseThrow();
             NonFiniteValue inInput = data.firstNonFinite(3).orElseThrow();
-            assertEquals(new NonFiniteValue(2, path, 3, 1, 2, 5, Float.NaN), inTarget);
-            assertEquals(new NonFiniteValue(3, path, 3, 1, 2, 5, Float.NaN), inInput);
+            assertEquals(new NonFiniteValue(2, path, 3, "channel 1 (v10)", 2, 5, Float.NaN), inTarget);
+            assertEquals(new NonFiniteValue(3, path, 3, "channel 1 (v10)", 2, 5, Float.NaN), inInput);
             assertEquals("NaN in sample 3: " + path + ", time step 3, channel 1 (v10), row 2, column 5",
                 inInput.toString());
         }

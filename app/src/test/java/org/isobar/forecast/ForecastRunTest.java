@@ -84,7 +84,7 @@ class ForecastRunTest {
         ForecastSession.run(model, new RunContext(JobSecret.none(), Map.of(), Screen.plain(System.err),
             StopRequest.NONE), _ -> { }, session -> {
                 try (Era5Frames frames = Era5Frames.of(data, model.input(), 6)) {
-                    session.rollOut().run(STARTS.subList(0, 1), STEPS, InitialFields.of(frames, model.normalization()),
+                    session.rollOut().run(STARTS.subList(0, 1), STEPS, InitialFields.of(frames, model),
                         (start, step, fields) -> expected[step] =
                             fields.toArray(ValueLayout.JAVA_FLOAT));
                 }

@@ -69,7 +69,7 @@ class ForecasterTest {
             StopRequest.NONE), _ -> { }, session -> {
                 try (Era5Frames frames = Era5Frames.of(directory.resolve("tiny"), model.input(), 6)) {
                     session.rollOut().run(StartTime.parse("1981:4", 6), STEPS,
-                        InitialFields.of(frames, model.normalization()),
+                        InitialFields.of(frames, model),
                         (start, step, fields) -> leads.add(fields.toArray(ValueLayout.JAVA_FLOAT)));
                 }
                 return null;

@@ -123,7 +123,7 @@ class RollOutTest {
                 StopRequest.NONE);
             work.add(() -> ForecastSession.run(model, context, _ -> { }, session -> {
                 try (Era5Frames frames = Era5Frames.of(years, model.input(), 6)) {
-                    session.rollOut().run(starts, steps, InitialFields.of(frames, model.normalization()),
+                    session.rollOut().run(starts, steps, InitialFields.of(frames, model),
                         (start, step, values) -> {
                             float[] before = fields.put(start + " " + step, values.toArray(ValueLayout.JAVA_FLOAT));
                             assertTrue(before == null, () -> start + " was delivered twice");
@@ -197,7 +197,7 @@ class RollOutTest {
                     }
                 })).toList(), Map.of());
         }
-        ModelDirectory.complete(diverging, model.config(), model.normalization(), "");
+        ModelDirectory.complete(diverging, model.config(), model.normalization(), model.extra(), "");
         String refusal = refusal(diverging, data, STARTS, 1);
         assertTrue(refusal.matches("the forecast from 1981-01-01T00 is not finite at step 1 \\(6 h\\): NaN in "
             + "u10, row \\d+, column \\d+; .*"), refusal);

@@ -17,6 +17,7 @@ import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
+import org.isobar.data.channels.ChannelChoice;
 import org.isobar.device.Device;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.distributed.Communicators;
@@ -75,7 +76,8 @@ class ProfilerRangesTest {
                 new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops().memory()::copy),
                 GradientSync.Options.DEFAULT);
             replica.model().initialize(1);
-            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2);
+            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2,
+                ChannelTags.of(ChannelChoice.FIRST, 3));
             new Trainer(config, replica, LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
                 Optional.empty()).run();
         }

@@ -6,6 +6,7 @@ import java.util.List;
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5File;
+import org.isobar.data.channels.ChannelChoice;
 import org.isobar.data.survey.YearFiles;
 
 /** Compares what a preset reads with what files have. */
@@ -16,9 +17,18 @@ final class PresetFit {
     static List<String> missing(RunConfig preset, YearFiles years) {
         List<String> missing = new ArrayList<>();
         CropWindow stored = years.stored();
+        ChannelChoice choice = preset.data().channels();
         int channels = Math.max(preset.model().inChannels(), preset.model().outChannels());
-        if (stored.channels() < channels) {
+        if (!choice.isNamed() && stored.channels() < channels) {
             missing.add("it has " + channels + " channels, the files " + stored.channels());
+        }
+        List<String> absent = new ArrayList<>(choice.variables());
+        if (choice.constantsFile().isEmpty()) {
+            absent.addAll(choice.constants());
+        }
+        absent.removeAll(years.channels());
+        if (!absent.isEmpty()) {
+            missing.add("the files have no " + String.join(", ", absent));
         }
         if (stored.height() < preset.model().height() || stored.width() < preset.model().width()) {
             missing.add("its img_size is " + preset.model().height() + " x " + preset.model().width()
@@ -37,8 +47,7 @@ final class PresetFit {
     /** What the preset leaves out of the files, as text: the first channels, latitudes and longitudes are read. */
     static String cropping(RunConfig preset, YearFiles years) {
         CropWindow stored = years.stored();
-        CropWindow read = new CropWindow(Math.max(preset.model().inChannels(), preset.model().outChannels()),
-            preset.model().height(), preset.model().width());
+        CropWindow read = preset.trainingData().variables();
         return read.equals(stored) ? "fits" : "fits; it reads " + read + " of " + stored;
     }
 }

@@ -1,6 +1,8 @@
 package org.isobar.config.keys;
 
 import static org.isobar.config.keys.NoEffect.Where.ON_CPU;
+import static org.isobar.config.keys.ValueType.FLAG;
+import static org.isobar.config.keys.ValueType.NAMES;
 import static org.isobar.config.keys.ValueType.PATH;
 import static org.isobar.config.keys.ValueType.TEXT;
 import static org.isobar.config.keys.ValueType.count;
@@ -28,9 +30,23 @@ public final class DataKeys extends KeyGroup {
     public final Key<Integer> numDataWorkers = add(Key.freeOnResume("num_data_workers", count(0),
         "Threads that prefetch batches; 0 reads in the training thread.").defaultsTo(0).asOption());
     public final Key<Integer> nInChannels = add(Key.fixedOnResume("n_in_channels", count(1, MOST_CHANNELS),
-        "Variables that the model reads, the first of the file."));
+        "Variables that the model reads, the first of the file, unless channels names them."));
     public final Key<Integer> nOutChannels = add(Key.fixedOnResume("n_out_channels", count(1, MOST_CHANNELS),
         "Variables that the model forecasts, the first of those that it reads."));
+    public final Key<Optional<List<String>>> channels = add(Key.fixedOnResume("channels", NAMES,
+        "Variables that the model reads, by name, in any order; n_in_channels and n_out_channels follow. Default: the "
+            + "first n_in_channels of the file.").optional());
+    public final Key<Optional<List<String>>> outChannels = add(Key.fixedOnResume("out_channels", NAMES,
+        "Variables that the model forecasts, the first of channels. Default: all of them.").optional());
+    public final Key<Optional<List<String>>> constants = add(Key.fixedOnResume("constants", NAMES,
+        "Fields that do not change with time, such as [lsm, z_sfc], which the model reads after channels.")
+        .optional());
+    public final Key<Optional<Path>> constantsPath = add(Key.freeOnResume("constants_path", PATH,
+        "File of the constants: HDF5, of which the first time step is read, or npy of [1, constants, rows, columns]. "
+            + "Default: the first training year.").optional());
+    public final Key<Optional<Boolean>> timeChannels = add(Key.fixedOnResume("time_channels", FLAG,
+        "Let the model read sine and cosine of the time of day and of the year, after channels and constants.")
+        .optional());
     public final Key<Optional<Integer>> hoursPerFrame = add(Key.fixedOnResume("hours_per_frame", HOURS,
         "Hours from one time step of the data to the next; files that have times must agree. Default: 6.").optional()
         .asOption("N"));

@@ -27,6 +27,8 @@ import org.isobar.telemetry.PythonFormat;
 public record ValueType<T>(String label, String expected, Function<Object, Optional<T>> reader) {
     /** Most rows or columns of an image, so that the number of its tokens has 32 bits. */
     static final int MOST_PIXELS = 1 << 15;
+    /** The name of a channel. */
+    public static final String CHANNEL = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}";
     static final ValueType<Boolean> FLAG = scalar("true|false", "true or false",
         text -> switch (text.toLowerCase(Locale.ROOT)) {
             case "true" -> Optional.of(true);
@@ -53,6 +55,9 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
     static final ValueType<List<Integer>> IMAGE_SIZE =
         new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers from 1 to " + MOST_PIXELS,
             ValueType::imageSize);
+    /** Names of channels, each once. */
+    static final ValueType<List<String>> NAMES = new ValueType<>("LIST",
+        "a list of distinct names, such as [u10, t2m], each of letters, digits, '_', '.' and '-'", ValueType::names);
 
     /** Possessive: other quantifiers would take quadratic time for a long row of digits that ends with a letter. */
     private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d++(\\.\\d*+)?|\\.\\d++)([eE][+-]?\\d++)?");
@@ -151,6 +156,15 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         List<String> axes = List.of(text.split("-", -1));
         boolean distinct = Set.copyOf(axes).size() == axes.size();
         return distinct && Set.of("tp", "cp", "dp", "pp").containsAll(axes) ? Optional.of(text) : Optional.empty();
+    }
+
+    private static Optional<List<String>> names(Object raw) {
+        if (!(raw instanceof List<?> texts) || texts.isEmpty() || Set.copyOf(texts).size() < texts.size()) {
+            return Optional.empty();
+        }
+        List<String> names = texts.stream().filter(text -> text instanceof String name && name.matches(CHANNEL))
+            .map(String.class::cast).toList();
+        return names.size() == texts.size() ? Optional.of(names) : Optional.empty();
     }
 
     private static Optional<List<Integer>> imageSize(Object raw) {

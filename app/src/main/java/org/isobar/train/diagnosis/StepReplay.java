@@ -86,7 +86,7 @@ public final class StepReplay {
 
     private int run(Device device) {
         TrainingState state = SavedState.read(checkpoint);
-        try (Era5Dataset dataset = Era5Dataset.open(new RunInputs(config, device).training())) {
+        try (Era5Dataset dataset = Era5Dataset.open(config.trainingData())) {
             dataset.requireBatch(config.training().globalBatchSize());
             if (!state.data().startsWith("training " + DatasetFingerprint.of(dataset) + ";")) {
                 out.accept("The data differ from those of the run: " + dataset.config().directory());

@@ -2,6 +2,7 @@ package org.isobar.train.input;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Consumer;
@@ -43,11 +44,17 @@ public final class DemoData {
         return path.toAbsolutePath().normalize().equals(place);
     }
 
-    /** Lower bound of the normalized RMSE of u10 for any forecast of synthetic data; empty for other data. */
-    public static OptionalDouble noiseFloor(RunConfig config) {
-        return SyntheticManifest.read(directory(config))
-            .map(manifest -> OptionalDouble.of(manifest.variables().get(Era5Variable.U10.ordinal()).noiseFloor()))
-            .orElse(OptionalDouble.empty());
+    /**
+     * Lower bound of the normalized RMSE of a channel for any forecast of synthetic data; empty for other data.
+     *
+     * @param channel number of the channel in the model's output
+     */
+    public static OptionalDouble noiseFloor(RunConfig config, int channel) {
+        List<String> names = config.data().channels().variables();
+        String name = names.isEmpty() ? Era5Variable.values()[channel].label() : names.get(channel);
+        return SyntheticManifest.read(directory(config)).stream().flatMap(manifest -> manifest.variables().stream())
+            .filter(variable -> variable.name().equals(name)).mapToDouble(SyntheticManifest.Channel::noiseFloor)
+            .findFirst();
     }
 
     /** The data directory: the parent of {@code train}. */

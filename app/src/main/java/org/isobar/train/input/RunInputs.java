@@ -4,13 +4,13 @@ import java.nio.file.Path;
 import java.util.OptionalLong;
 
 import org.isobar.backend.Backend;
-import org.isobar.config.DataConfig;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.DataLoaderConfig;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetConfig;
 import org.isobar.data.DistributedSampler;
 import org.isobar.data.Era5Dataset;
+import org.isobar.data.InputDescription;
 import org.isobar.data.NormalizationPlace;
 import org.isobar.data.YearIndex;
 import org.isobar.device.Device;
@@ -26,7 +26,7 @@ public record RunInputs(RunConfig config, Device device) {
 
     /** Memory of the training and validation loaders. */
     public MemoryCheck.Inputs memory() {
-        DatasetConfig data = training();
+        DatasetConfig data = config.trainingData();
         ModelSpec model = config.model();
         int loaders = 2;
         return new MemoryCheck.Inputs(data.input().bytes() + data.target().bytes(),
@@ -34,23 +34,23 @@ public record RunInputs(RunConfig config, Device device) {
             loaders * DataLoader.statisticsBytes(normalizing(), Math.max(model.inChannels(), model.outChannels())));
     }
 
-    /** Configuration of the training data. */
-    public DatasetConfig training() {
-        return dataset(config.data().trainPath(), config.data().limitSamples());
-    }
-
     /** Opens the training data and logs their size. */
     public Era5Dataset training(RunLog log) {
-        return open(config.data().trainPath(), config.data().limitSamples(), log);
+        return logged(Era5Dataset.open(config.trainingData()), log);
     }
 
-    /** Opens the validation data and logs their size. */
-    public Era5Dataset validation(RunLog log) {
-        return open(config.data().validPath(), config.data().limitSamplesValid(), log);
+    /**
+     * Opens the validation data and logs their size.
+     *
+     * @param inputs the model's channels, as the training data describe them
+     */
+    public Era5Dataset validation(InputDescription inputs, RunLog log) {
+        return logged(Era5Dataset.open(config.validationData(), inputs), log);
     }
 
-    private Era5Dataset open(Path path, OptionalLong limit, RunLog log) {
-        Era5Dataset dataset = Era5Dataset.open(dataset(path, limit));
+    private Era5Dataset logged(Era5Dataset dataset, RunLog log) {
+        OptionalLong limit = dataset.config().limit();
+        Path path = dataset.config().directory();
         log.info(TutorialLines.fileStats(dataset.files().getFirst()));
         limit.ifPresent(most -> log.info(TutorialLines.samplesLimited(dataset.size())));
         YearIndex years = dataset.years();
@@ -62,13 +62,6 @@ public record RunInputs(RunConfig config, Device device) {
             config.model().width(), config.model().inChannels()));
         dataset.requireBatch(config.training().globalBatchSize());
         return dataset;
-    }
-
-    private DatasetConfig dataset(Path path, OptionalLong limit) {
-        DataConfig data = config.data();
-        ModelSpec model = config.model();
-        return new DatasetConfig(path, data.globalMeansPath(), data.globalStdsPath(), model.height(), model.width(),
-            model.inChannels(), model.outChannels(), data.dt(), data.hoursPerFrame(), limit);
     }
 
     /** A loader of this rank's batches of a dataset. All ranks of one model replica read the same samples. */
