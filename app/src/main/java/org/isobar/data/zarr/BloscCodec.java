@@ -1,9 +1,13 @@
 package org.isobar.data.zarr;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.OptionalInt;
+import java.util.stream.LongStream;
 
 import org.isobar.data.zarr.Scratch.Format;
 import org.isobar.data.zarr.Scratch.Use;
@@ -25,49 +29,57 @@ record BloscCodec() implements ByteCodec {
 
     @Override
     public void decode(MemorySegment encoded, MemorySegment decoded, Scratch scratch) throws DamagedChunk {
-        decode(encoded, decoded.byteSize(), 0, decoded, scratch);
+        try {
+            decode(ChunkBytes.of(encoded), decoded.byteSize(), 0, decoded, scratch);
+        } catch (IOException impossible) {
+            throw new UncheckedIOException(impossible); // memory is read without errors
+        }
     }
 
     /**
-     * Decodes a part of a chunk: the blocks that have bytes of it.
+     * Decodes a part of a chunk: the blocks that have bytes of it. Only these are read.
      *
      * @param size    number of bytes of the decoded chunk
      * @param from    offset of the part in it
      * @param decoded receives the part
      * @throws DamagedChunk if the encoded bytes are damaged, or are those of more or fewer bytes
      */
-    void decode(MemorySegment encoded, long size, long from, MemorySegment decoded, Scratch scratch)
-        throws DamagedChunk {
+    void decode(ChunkBytes encoded, long size, long from, MemorySegment decoded, Scratch scratch)
+        throws IOException, DamagedChunk {
         Header header = Header.read(encoded, size);
         if (header.isCopy()) {
-            require(encoded.byteSize() >= HEADER_BYTES + size, "it is cut off");
-            MemorySegment.copy(encoded, HEADER_BYTES + from, decoded, 0, decoded.byteSize());
+            require(encoded.size() >= HEADER_BYTES + size, "it is cut off");
+            encoded.read(HEADER_BYTES + from, decoded);
             return;
         }
+        long[] starts = header.starts(encoded, size);
+        long[] sorted = Arrays.stream(starts).sorted().toArray(); // threads may have written blocks in any order
         long end = from + decoded.byteSize();
-        for (long b = from / header.blockBytes; b * header.blockBytes < end; b++) {
-            long start = b * header.blockBytes;
+        for (int b = (int) (from / header.blockBytes); (long) b * header.blockBytes < end; b++) {
+            long start = (long) b * header.blockBytes;
             long bytes = Math.min(header.blockBytes, size - start);
-            if (start >= from && start + bytes <= end) {
-                block(header, encoded, b, decoded.asSlice(start - from, bytes), scratch);
-            } else {
-                MemorySegment whole = scratch.take(Use.BLOCK, bytes);
-                block(header, encoded, b, whole, scratch);
+            boolean isWhole = start >= from && start + bytes <= end;
+            MemorySegment block = isWhole ? decoded.asSlice(start - from, bytes) : scratch.take(Use.BLOCK, bytes);
+            int next = Arrays.binarySearch(sorted, starts[b] + 1);
+            next = next < 0 ? -next - 1 : next;
+            long stop = next == sorted.length ? encoded.size() : sorted[next];
+            block(header, encoded.at(starts[b], stop - starts[b]), block, scratch);
+            if (!isWhole) {
                 long first = Math.max(start, from);
-                MemorySegment.copy(whole, first - start, decoded, first - from, Math.min(start + bytes, end) - first);
+                MemorySegment.copy(block, first - start, decoded, first - from, Math.min(start + bytes, end) - first);
             }
         }
     }
 
-    private static void block(Header header, MemorySegment encoded, long number, MemorySegment decoded,
-                              Scratch scratch) throws DamagedChunk {
+    private static void block(Header header, MemorySegment encoded, MemorySegment decoded, Scratch scratch)
+        throws DamagedChunk {
         long bytes = decoded.byteSize();
         boolean isFiltered = header.isShuffled() || header.isBitShuffled(bytes);
         MemorySegment filtered = isFiltered ? scratch.take(Use.FILTERED, bytes) : decoded;
         int parts = header.parts(bytes);
         long partBytes = bytes / parts;
         require(partBytes * parts == bytes, "its header is damaged");
-        long at = encoded.get(INT, HEADER_BYTES + number * Integer.BYTES) & 0xFFFFFFFFL;
+        long at = 0;
         for (int p = 0; p < parts; p++) {
             require(at <= encoded.byteSize() - Integer.BYTES, "it is cut off");
             long length = encoded.get(INT, at);
@@ -116,21 +128,29 @@ record BloscCodec() implements ByteCodec {
         private static final int MOST_PARTS = 16;
         private static final int SMALLEST_PART = 128;
 
-        static Header read(MemorySegment encoded, long size) throws DamagedChunk {
-            require(encoded.byteSize() >= HEADER_BYTES, "it is cut off in its header");
-            int version = encoded.get(BYTE, 0);
+        static Header read(ChunkBytes encoded, long size) throws IOException, DamagedChunk {
+            require(encoded.size() >= HEADER_BYTES, "it is cut off in its header");
+            MemorySegment bytes = encoded.at(0, HEADER_BYTES);
+            int version = bytes.get(BYTE, 0);
             require(version >= 1 && version <= NEWEST_VERSION, "its header has the version " + version);
-            long bytes = encoded.get(INT, BYTES);
-            require(bytes == size, "its header says " + bytes + " bytes, the array's chunks have " + size);
-            long encodedBytes = encoded.get(INT, ENCODED_BYTES);
-            require(encodedBytes == encoded.byteSize(), "its header says " + encodedBytes + " encoded bytes, it has "
-                + encoded.byteSize());
-            Header header = new Header(encoded.get(BYTE, FLAGS) & 0xFF, encoded.get(BYTE, ELEMENT_BYTES) & 0xFF,
-                encoded.get(INT, BLOCK_BYTES));
+            long decodedBytes = bytes.get(INT, BYTES);
+            require(decodedBytes == size, "its header says " + decodedBytes + " bytes, the array's chunks have "
+                + size);
+            long encodedBytes = bytes.get(INT, ENCODED_BYTES);
+            require(encodedBytes == encoded.size(), "its header says " + encodedBytes + " encoded bytes, it has "
+                + encoded.size());
+            Header header = new Header(bytes.get(BYTE, FLAGS) & 0xFF, bytes.get(BYTE, ELEMENT_BYTES) & 0xFF,
+                bytes.get(INT, BLOCK_BYTES));
             require(header.elementBytes > 0 && header.blockBytes > 0, "its header has sizes of zero");
-            long blocks = (size + header.blockBytes - 1) / header.blockBytes;
-            require(header.isCopy() || HEADER_BYTES + blocks * Integer.BYTES <= encoded.byteSize(), "it is cut off");
             return header;
+        }
+
+        /** Offsets of the blocks. */
+        long[] starts(ChunkBytes encoded, long size) throws IOException, DamagedChunk {
+            long blocks = (size + blockBytes - 1) / blockBytes;
+            require(HEADER_BYTES + blocks * Integer.BYTES <= encoded.size(), "it is cut off");
+            MemorySegment starts = encoded.at(HEADER_BYTES, blocks * Integer.BYTES);
+            return LongStream.range(0, blocks).map(b -> starts.get(INT, b * Integer.BYTES) & 0xFFFFFFFFL).toArray();
         }
 
         boolean isShuffled() {

@@ -1,5 +1,6 @@
 package org.isobar.data.zarr;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
@@ -33,20 +34,21 @@ final class CodecChain {
     /**
      * Decodes a part of a chunk.
      *
-     * @param encoded the bytes of the whole chunk
+     * @param encoded the whole chunk, of which only what is needed is read
      * @param from    offset of the part in the decoded chunk; 0 if the chain is not divisible
      * @param decoded receives the part; the whole chunk if the chain is not divisible
      */
-    void decode(MemorySegment encoded, long from, MemorySegment decoded, Scratch scratch) throws DamagedChunk {
-        if (compressor == codecs.size() && encoded.byteSize() != decodedBytes + added(0)) {
-            throw new DamagedChunk("it has " + encoded.byteSize() + " bytes instead of " + (decodedBytes + added(0)));
+    void decode(ChunkBytes encoded, long from, MemorySegment decoded, Scratch scratch)
+        throws IOException, DamagedChunk {
+        if (compressor == codecs.size() && encoded.size() != decodedBytes + added(0)) {
+            throw new DamagedChunk("it has " + encoded.size() + " bytes instead of " + (decodedBytes + added(0)));
         }
         if (codecs.isEmpty()) {
-            decoded.copyFrom(encoded.asSlice(from, decoded.byteSize()));
+            encoded.read(from, decoded);
         } else if (codecs.size() == 1 && codecs.getFirst() instanceof BloscCodec blosc) {
             blosc.decode(encoded, decodedBytes, from, decoded, scratch);
         } else {
-            decode(encoded, decoded, scratch);
+            decode(encoded.all(), decoded, scratch);
         }
     }
 

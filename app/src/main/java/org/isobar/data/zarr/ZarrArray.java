@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 import org.isobar.data.source.ArrayAttributes;
 import org.isobar.data.source.NumberType;
@@ -17,6 +18,8 @@ import org.isobar.os.FileFault;
 
 /** An array of a Zarr store. */
 final class ZarrArray implements StoredArray {
+    private static final long SMALLEST_PART = 2 << 20; // bytes; a few blocks of Blosc
+
     private final String title;
     private final Path directory;
     private final ArrayMetadata metadata;
@@ -61,9 +64,22 @@ final class ZarrArray implements StoredArray {
         return metadata.attributes();
     }
 
+    /** The part of a chunk that can be decoded without the rest, and is not too small: chunks may have many levels. */
     @Override
     public int[] chunk() {
-        return metadata.decoded().clone();
+        int[] part = metadata.decoded().clone();
+        long bytes = chunkBytes();
+        for (int d = 0; isRowMajor() && codecs != null && codecs.isDivisible() && d < part.length
+            && bytes / part[d] >= SMALLEST_PART; d++) {
+            bytes /= part[d];
+            part[d] = 1;
+        }
+        return part;
+    }
+
+    private boolean isRowMajor() {
+        int[] order = metadata.dimOrder();
+        return IntStream.range(0, order.length).allMatch(d -> order[d] == d);
     }
 
     /** Number of bytes of a decoded chunk; {@code Long.MAX_VALUE} if it is larger. */
@@ -85,7 +101,7 @@ final class ZarrArray implements StoredArray {
             throw new UserException(title + ": '" + name() + "' cannot be read: " + metadata.encoding().refusal());
         }
         if (codecs == null) {
-            throw new UserException(title + ": '" + name() + "' has chunks of " + Arrays.toString(chunk())
+            throw new UserException(title + ": '" + name() + "' has chunks of " + Arrays.toString(metadata.decoded())
                 + ", which have more than 2 GiB. Write it again with smaller chunks.");
         }
         Scratch scratch = pool.take();
@@ -111,30 +127,33 @@ final class ZarrArray implements StoredArray {
 
     private void copy(ChunkPart part, MemorySegment target, Scratch scratch) {
         Path file = directory.resolve(metadata.keys().of(part.file()));
-        try {
-            Optional<MemorySegment> encoded = metadata.encoding().inner() == null
-                ? ChunkFile.read(file, codecs.mostBytes(), scratch)
-                : ChunkFile.read(file, metadata.encoding(), part.numberInFile(), part.chunksOfFile(),
-                    codecs.mostBytes(), scratch);
+        try (ChunkFile opened = ChunkFile.open(file, codecs.mostBytes()).orElse(null)) { // null is not closed
+            Optional<ChunkBytes> encoded = opened == null ? Optional.empty()
+                : metadata.encoding().inner() == null ? Optional.of(opened.only(scratch))
+                : opened.inner(metadata.encoding(), part.numberInFile(), part.chunksOfFile(), scratch);
             if (encoded.isEmpty()) {
                 part.fill(fill(file), target);
-            } else if (codecs.isDivisible()) {
-                MemorySegment whole = part.contiguousIn(target);
-                MemorySegment decoded = whole != null ? whole : scratch.take(Use.DECODED, part.byteSize());
-                codecs.decode(encoded.get(), part.byteOffset(), decoded, scratch);
-                if (whole == null) {
-                    part.copy(decoded, part.byteOffset(), target);
-                }
             } else {
-                MemorySegment decoded = scratch.take(Use.DECODED, chunkBytes());
-                codecs.decode(encoded.get(), 0, decoded, scratch);
-                part.copy(decoded, 0, target);
+                decode(encoded.get(), part, target, scratch);
             }
         } catch (DamagedChunk damaged) {
             throw new UserException(title + ": a chunk of '" + name() + "', " + file + ", cannot be decoded: "
                 + damaged.getMessage() + ". Copy this file again.", damaged);
         } catch (IOException failure) {
             throw FileFault.unreadable("a chunk of '" + name() + "' in " + title + ", " + file, failure);
+        }
+    }
+
+    private void decode(ChunkBytes encoded, ChunkPart part, MemorySegment target, Scratch scratch)
+        throws IOException, DamagedChunk {
+        boolean isDivisible = codecs.isDivisible();
+        MemorySegment place = isDivisible || part.byteSize() == chunkBytes() ? part.contiguousIn(target) : null;
+        long offset = isDivisible ? part.byteOffset() : 0;
+        MemorySegment decoded = place != null ? place
+            : scratch.take(Use.DECODED, isDivisible ? part.byteSize() : chunkBytes());
+        codecs.decode(encoded, offset, decoded, scratch);
+        if (place == null) {
+            part.copy(decoded, offset, target);
         }
     }
 

@@ -208,6 +208,22 @@ class ZarrStoreTest {
         }
     }
 
+    /** Planes of large chunks, which Blosc can decode one by one, are the parts that a reader should ask for. */
+    @Test
+    void largeChunksAreReadInParts() throws IOException {
+        Path large = stores.resolve("large");
+        unpack("small", large, "marked", "nested");
+        for (String array : List.of("marked", "nested")) {
+            Path metadata = large.resolve(array).resolve(".zarray");
+            Files.writeString(metadata, Files.readString(metadata).replaceAll("\\s", "")
+                .replaceAll("\"chunks\":\\[[^]]*", "\"chunks\":[4,3,800,1440"));
+        }
+        try (ZarrStore store = ZarrStore.open(large)) {
+            assertArrayEquals(new int[] {1, 1, 800, 1440}, array(store, "marked").chunk());
+            assertArrayEquals(new int[] {4, 3, 800, 1440}, array(store, "nested").chunk()); // of zlib
+        }
+    }
+
     @Test
     void severalThreadsReadAtOnce() {
         try (ZarrStore store = ZarrStore.open(stores.resolve("blosc"))) {
