@@ -10,7 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 
 import io.jhdf.HdfFile;
 import io.jhdf.api.Dataset;
@@ -55,6 +57,33 @@ class Hdf5HeaderTest {
             assertEquals(bytes, fields.getSizeInBytes());
             assertEquals(Hdf5Header.DATA_ADDRESS,
                 assertInstanceOf(ContiguousDataset.class, fields).getDataAddress());
+        }
+    }
+
+    @Test
+    void smallDataSetsStandBesideTheLargeOne() throws IOException {
+        long[] seconds = new long[3000]; // more than the first page holds
+        Arrays.setAll(seconds, i -> 3600L * i - (1L << 40));
+        ByteBuffer header = Hdf5Header.of("fields", new long[] {2, 3}, List.of(), List.of(
+            new Hdf5Header.Companion("time", seconds, "seconds since 1970-01-01 00:00:00"),
+            new Hdf5Header.Companion("channel", new String[] {"t2m", "a_long_name_of_a_variable", "°"}, ""),
+            new Hdf5Header.Companion("lat", new double[] {90, -89.75}, "degrees_north")));
+        assertEquals(0, header.capacity() % Hdf5Header.DATA_ADDRESS);
+        ByteBuffer file = ByteBuffer.allocate(header.capacity() + 24).order(ByteOrder.LITTLE_ENDIAN).put(header);
+        for (int i = 0; i < 6; i++) {
+            file.putFloat(i - 0.5f);
+        }
+        Path path = Files.write(directory.resolve("made.h5"), file.array());
+        try (HdfFile hdf = new HdfFile(path)) {
+            assertEquals(Set.of("channel", "fields", "lat", "time"), hdf.getChildren().keySet());
+            assertArrayEquals(seconds, (long[]) hdf.getDatasetByPath("time").getData());
+            assertEquals("seconds since 1970-01-01 00:00:00",
+                hdf.getDatasetByPath("time").getAttribute("units").getData());
+            assertArrayEquals(new String[] {"t2m", "a_long_name_of_a_variable", "°"},
+                (String[]) hdf.getDatasetByPath("channel").getData());
+            assertArrayEquals(new double[] {90, -89.75}, (double[]) hdf.getDatasetByPath("lat").getData());
+            assertArrayEquals(new float[][] {{-0.5f, 0.5f, 1.5f}, {2.5f, 3.5f, 4.5f}},
+                (float[][]) hdf.getDatasetByPath("fields").getData());
         }
     }
 }
