@@ -38,7 +38,7 @@ class ArchitectureTest {
         "backend.cpu.parallel", "backend.cpu.vector", "backend.cpu.onednn", "backend.cpu.attention", "backend.cpu.ops",
         "backend.cpu", "backend.cuda.driver", "backend.cuda.kernels", "backend.cuda.ops", "backend.cuda.nccl",
         "backend.cuda.staged", "backend.cuda", "backend", "nn", "model", "vit", "optim", "data.channels", "data",
-        "data.source", "data.zarr", "data.survey", "data.synthetic", "metrics", "scores",
+        "data.source", "data.zarr", "data.survey", "data.convert", "data.synthetic", "metrics", "scores",
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.input",

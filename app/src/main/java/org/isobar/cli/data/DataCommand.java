@@ -10,7 +10,7 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar data}: prepares weather files for training and evaluation. */
 @Command(name = "data", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
-    description = "Look into weather files, and compute their statistics and climatology.")
+    description = "Convert weather files, look into them, and compute their statistics and climatology.")
 public final class DataCommand implements Runnable {
     @Spec
     private CommandSpec spec;
@@ -22,7 +22,8 @@ public final class DataCommand implements Runnable {
         CommandLine climatology = new CommandLine(new ClimatologyCommand(context));
         ConfigOptions.declareFor(climatology.getCommandSpec(), ClimatologyCommand.KEYS);
         return new CommandLine(new DataCommand()).addSubcommand(new InspectCommand(context))
-            .addSubcommand(new StatsCommand(context)).addSubcommand(climatology);
+            .addSubcommand(new StatsCommand(context)).addSubcommand(climatology)
+            .addSubcommand(new ConvertCommand(context));
     }
 
     @Override

@@ -62,11 +62,12 @@ public enum NumberType {
      * Widens elements in native byte order to double precision. Integers of more than 53 bits are rounded.
      *
      * @param index  number of the first element in {@code source}
+     * @param stride elements from one to the next
      * @param target receives {@code count} elements from its first on
      */
-    public void widen(MemorySegment source, long index, int count, double[] target) {
+    public void widen(MemorySegment source, long index, int stride, int count, double[] target) {
         long at = index * bytes;
-        for (int i = 0; i < count; i++, at += bytes) {
+        for (int i = 0; i < count; i++, at += (long) stride * bytes) {
             target[i] = switch (this) {
                 case I8 -> source.get(ValueLayout.JAVA_BYTE, at);
                 case U8 -> source.get(ValueLayout.JAVA_BYTE, at) & 0xFF;

@@ -1,0 +1,210 @@
+package org.isobar.data.convert;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.isobar.data.source.ArrayStore;
+import org.isobar.data.survey.ChannelStatistics;
+import org.isobar.data.survey.ScanObserver;
+import org.isobar.data.survey.YearFiles;
+import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+
+/**
+ * Converts weather data to the tutorial's year files, and computes their statistics. Year files are written one after
+ * another; one that is there already, from a conversion with the same settings that was interrupted, is kept.
+ */
+public final class Conversion implements AutoCloseable {
+    private static final double GIGABYTE = 1e9;
+
+    private final ConversionRequest request;
+    private final List<ArrayStore> stores;
+    private final List<ChannelSource> channels;
+    private final TargetGrid grid;
+    private final TimePlan plan;
+    private final YearConverter converter;
+    private final ConversionManifest manifest;
+
+    /** A file that is to be written. */
+    private record Target(TimePlan.Year year, Path path) { }
+
+    private Conversion(ConversionRequest request, List<ArrayStore> stores) {
+        this.request = request;
+        this.stores = stores;
+        GridRequest part = GridRequest.of(request.crop(), request.coarsen());
+        NanFill fill = NanFill.of(request.fillNaN(), request.variables());
+        VariableTable table = VariableTable.of(request.names());
+        channels = new Catalog(stores).find(request.variables().stream().map(table::channel).toList());
+        Grids grids = new Grids(channels, part);
+        grid = grids.common();
+        SortedSet<Integer> asked = new TreeSet<>(request.years());
+        if (!asked.isEmpty()) {
+            asked.addAll(request.valid());
+        }
+        plan = TimePlan.of(channels, asked, request.hoursPerFrame(), request.partial());
+        converter = new YearConverter(channels, grids, fill);
+        manifest = new ConversionManifest(request.from(), channels.stream().map(ChannelSource::name).toList(),
+            channels.stream().map(ChannelSource::unit).toList(),
+            channels.stream().map(channel -> channel.segments().getFirst().array().name()).toList(), grid.height(),
+            grid.width(), part.toString(), plan.hours(), request.fillNaN());
+        checkValid();
+    }
+
+    /**
+     * Opens the sources and plans the conversion. Writes nothing.
+     *
+     * @throws UserException if the data cannot be converted as is asked
+     */
+    public static Conversion plan(ConversionRequest request) {
+        List<ArrayStore> stores = SourceOpener.open(request.from());
+        try {
+            return new Conversion(request, stores);
+        } catch (RuntimeException failure) {
+            stores.forEach(ArrayStore::close);
+            throw failure;
+        }
+    }
+
+    private void checkValid() {
+        SortedSet<Integer> years = new TreeSet<>(plan.years().stream().map(TimePlan.Year::year).toList());
+        for (int year : request.valid()) {
+            if (!years.contains(year)) {
+                throw new UserException("--valid has the year " + year + ", and the data have the years " + years
+                    + ". Leave it out.");
+            }
+        }
+        if (years.equals(request.valid())) {
+            throw new UserException("--valid has all years " + years + ", and none is left for training. Leave some "
+                + "out, or convert without --valid.");
+        }
+    }
+
+    /** Number of channels, latitudes and longitudes of a frame, as text. */
+    public String frame() {
+        return channels.size() + " x " + grid.height() + " x " + grid.width();
+    }
+
+    /** Hours from one time step to the next. */
+    public int hoursPerFrame() {
+        return plan.hours();
+    }
+
+    /** For each channel, its name, its unit, and what it is called in the first store that has it. */
+    public List<List<String>> variables() {
+        return channels.stream().map(channel -> List.of(channel.name(), channel.unit(),
+            channel.segments().getFirst().array().name(),
+            channel.segments().getFirst().array().store().path().toString()
+                + (channel.segments().size() > 1 ? " and " + (channel.segments().size() - 1) + " more" : ""))).toList();
+    }
+
+    /** Writes the year files that are not there yet. */
+    public interface YearObserver {
+        /**
+         * A year file is complete.
+         *
+         * @param kept whether it was there already
+         */
+        void done(Path path, int frames, long bytes, boolean kept);
+    }
+
+    /**
+     * Writes all year files that are missing, and then the statistics of the training years.
+     *
+     * @param progress receives the bytes that are written; is called by several threads
+     * @return the statistics
+     * @throws UserException if the directory has other data, the disk is too small, or the data cannot be read or
+     *     written; year files that are complete remain
+     */
+    public ChannelStatistics run(ScanObserver progress, YearObserver observer) {
+        boolean continued = checkDirectory();
+        List<Target> targets = plan.years().stream().map(year -> new Target(year, path(year.year()))).toList();
+        List<Target> missing = targets.stream().filter(target -> !continued || !isWhole(target)).toList();
+        long total = missing.stream().mapToLong(target -> converter.bytes(target.year)).sum();
+        requireSpace(total);
+        manifest.write(request.to());
+        AtomicLong written = new AtomicLong();
+        for (Target target : targets) {
+            boolean kept = !missing.contains(target);
+            if (!kept) {
+                converter.write(target.year, target.path,
+                    bytes -> progress.done(written.addAndGet(bytes), total));
+            }
+            observer.done(target.path, target.year.frames(), converter.bytes(target.year), kept);
+        }
+        try (YearFiles training = YearFiles.open(List.of(directory(false)))) {
+            ChannelStatistics statistics = ChannelStatistics.of(training, progress);
+            statistics.write(request.to().resolve("stats"));
+            return statistics;
+        }
+    }
+
+    /** Whether the directory has a conversion with the same settings, which is continued. */
+    private boolean checkDirectory() {
+        if (request.force()) {
+            return false;
+        }
+        Optional<ConversionManifest> other = ConversionManifest.read(request.to());
+        if (other.isPresent() && !manifest.fits(other.get())) {
+            throw new UserException("Directory " + request.to() + " has a conversion with other settings ("
+                + other.get().channels() + ", " + other.get().height() + " x " + other.get().width() + ", "
+                + other.get().grid() + ", " + other.get().hoursPerFrame() + " hours). Replace it with --force, or name "
+                + "another directory with --to.");
+        }
+        for (TimePlan.Year year : plan.years()) {
+            for (Path path : List.of(path(year.year()), other(year.year()))) {
+                boolean expected = other.isPresent() && path.equals(path(year.year()));
+                if (!expected && Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+                    throw new UserException("There is a data file " + path + " already, which is not of this "
+                        + "conversion. Replace it with --force, or name another directory with --to.");
+                }
+            }
+        }
+        return other.isPresent();
+    }
+
+    private boolean isWhole(Target target) {
+        return Files.isRegularFile(target.path) && target.path.toFile().length() == converter.bytes(target.year);
+    }
+
+    private Path directory(boolean valid) {
+        return request.valid().isEmpty() ? request.to() : request.to().resolve(valid ? "valid" : "train");
+    }
+
+    private Path path(int year) {
+        return directory(request.valid().contains(year)).resolve(year + ".h5");
+    }
+
+    /** Where the year is if it belongs to the other part. */
+    private Path other(int year) {
+        return request.valid().isEmpty() ? request.to().resolve("train").resolve(year + ".h5")
+            : directory(!request.valid().contains(year)).resolve(year + ".h5");
+    }
+
+    private void requireSpace(long bytes) {
+        try {
+            Files.createDirectories(request.to());
+            long free = Files.getFileStore(request.to()).getUsableSpace();
+            if (free < bytes) {
+                throw new UserException(String.format(Locale.ROOT, "The year files below %s need %.1f GB, but the disk "
+                    + "has %.1f GB free. Free space, convert fewer years or variables, or choose another disk with "
+                    + "--to.", request.to(), bytes / GIGABYTE, free / GIGABYTE));
+            }
+        } catch (IOException failure) {
+            throw FileFault.unwritable("directory " + request.to(), "--to", failure);
+        }
+    }
+
+    /** Closes the sources. */
+    @Override
+    public void close() {
+        stores.forEach(ArrayStore::close);
+    }
+}
