@@ -1,7 +1,6 @@
 package org.isobar.distributed;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Locale;
 
@@ -17,9 +16,9 @@ import org.isobar.tensor.DType;
  * @param dtype     type of the elements
  * @param reduction how values are combined; {@link Reduction#SUM} for operations that do not reduce
  * @param root      index in the group of the rank whose tensor is broadcast, or of the peer; otherwise 0
- * @param sizes     number of elements of each rank's part, in group order; for a broadcast, send or receive, one entry
+ * @param parts     number of elements of each rank's part, in group order; for a broadcast, send or receive, one entry
  */
-public record CollectiveCall(Kind kind, long number, DType dtype, Reduction reduction, int root, long[] sizes) {
+public record CollectiveCall(Kind kind, long number, DType dtype, Reduction reduction, int root, PartSizes parts) {
     /**
      * The order in which calls that were issued together run one after the other: collectives, then sends, then
      * receives. Ranks that all received before they sent would deadlock.
@@ -49,30 +48,26 @@ public record CollectiveCall(Kind kind, long number, DType dtype, Reduction redu
         BARRIER
     }
 
+    /** Number of elements of each rank's part; must not be changed. */
+    public long[] sizes() {
+        return parts.sizes();
+    }
+
     /** Number of elements of all parts together. */
     public long elements() {
-        long elements = 0;
-        for (long size : sizes) {
-            elements += size;
-        }
-        return elements;
+        return parts.elements();
     }
 
     /** Whether the parts of all ranks have the same size. */
     public boolean even() {
-        for (long size : sizes) {
-            if (size != sizes[0]) {
-                return false;
-            }
-        }
-        return true;
+        return parts.even();
     }
 
     /** What must match between the ranks of a collective, and between sender and receiver, in 48 bytes. */
     public ByteBuffer header() {
         Kind common = kind == Kind.RECEIVE ? Kind.SEND : kind;
         return ByteBuffer.allocate(HEADER).putInt(common.ordinal()).putInt(dtype.ordinal()).putLong(number)
-            .putLong(elements()).putLong(Arrays.hashCode(sizes)).putInt(common == Kind.SEND ? 0 : root)
+            .putLong(elements()).putLong(parts.hashCode()).putInt(common == Kind.SEND ? 0 : root)
             .putInt(reduction.kind().ordinal()).putDouble(reduction.factor()).flip();
     }
 

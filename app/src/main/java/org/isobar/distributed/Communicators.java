@@ -2,6 +2,7 @@ package org.isobar.distributed;
 
 import java.util.Collection;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ public final class Communicators implements AutoCloseable {
     private final Function<ProcessGroup, Communicator> open;
     private final Supplier<Optional<String>> failure;
     private final Map<List<Integer>, Communicator> byRanks = new LinkedHashMap<>();
+    private final Map<Set<Axis>, Communicator> byAxes = new HashMap<>(); // a group of a large job is long
 
     /**
      * The communicators of {@code rank}.
@@ -87,7 +89,11 @@ public final class Communicators implements AutoCloseable {
     public Communicator along(Collection<Axis> axes) {
         Set<Axis> larger = EnumSet.noneOf(Axis.class);
         axes.stream().filter(axis -> grid.size(axis) > 1).forEach(larger::add);
-        ProcessGroup group = grid.group(rank, larger);
+        return byAxes.computeIfAbsent(larger, this::open);
+    }
+
+    private Communicator open(Set<Axis> axes) {
+        ProcessGroup group = grid.group(rank, axes);
         return byRanks.computeIfAbsent(group.ranks(),
             ranks -> ranks.size() == 1 ? new SelfCommunicator(group, copy) : open.apply(group));
     }
@@ -97,5 +103,6 @@ public final class Communicators implements AutoCloseable {
     public void close() {
         List.copyOf(byRanks.values()).reversed().forEach(Communicator::close);
         byRanks.clear();
+        byAxes.clear();
     }
 }

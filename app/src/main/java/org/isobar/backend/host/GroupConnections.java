@@ -37,7 +37,7 @@ final class GroupConnections implements Closeable {
         this.job = job;
         this.group = group;
         this.onBroken = onBroken;
-        String purpose = "ring of " + group;
+        String purpose = "ring of " + group.id();
         try {
             SocketChannel channel = job.connect(group.rankAt(group.index() + 1), purpose);
             previous = reader(acceptPrevious(purpose, channel), group.index() - 1);
@@ -89,7 +89,7 @@ final class GroupConnections implements Closeable {
             return known;
         }
         int rank = group.rankAt(peer);
-        String purpose = "pair of " + group;
+        String purpose = "pair of " + group.id();
         SocketChannel channel = group.index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
         Pair pair = new Pair(writer(channel, peer), reader(channel, peer));
         synchronized (pairs) {

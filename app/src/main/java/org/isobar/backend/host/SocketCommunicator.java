@@ -128,7 +128,7 @@ public final class SocketCommunicator extends HostCommunicator {
     @Override
     void waiting(HostWork work) {
         if (awaiter == Awaiter.RANK_THREAD) {
-            job.watch().waiting(work.place());
+            job.watch().waiting(work::place);
             runUntil(work);
         }
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /**
  * Detects that a rank of the job has died or is stopped, or that all ranks wait for each other, and reports the reason
@@ -19,13 +20,15 @@ import java.util.concurrent.atomic.AtomicLong;
  * becomes the job's failure; rank 0 forwards it to the other ranks.
  */
 public final class FailureDetector implements Closeable {
+    private static final Supplier<String> NOWHERE = () -> "";
+
     private final TimeLimits limits;
     private final List<Heartbeat> peers;
     private final StallDetector stalls;
     private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
     private final AtomicLong progress = new AtomicLong();
-    private volatile String waiting = "";
+    private volatile Supplier<String> waiting = NOWHERE;
     private volatile boolean closed;
 
     /** Watches the ranks at the other ends of {@code connections}: on rank 0 all others, on all others rank 0. */
@@ -80,14 +83,14 @@ public final class FailureDetector implements Closeable {
         failure.thenRun(listener);
     }
 
-    /** Records that this rank waits for others; {@code place} names rank, group and operation. */
-    public void waiting(String place) {
+    /** Records that this rank waits for others; {@code place} names rank, group and operation, for heartbeats. */
+    public void waiting(Supplier<String> place) {
         waiting = place;
     }
 
     /** Records that this rank no longer waits. */
     public void resumed() {
-        waiting = "";
+        waiting = NOWHERE;
     }
 
     /** Records that data has arrived from a peer, so that a wait of this rank is not stalled. */
@@ -105,7 +108,7 @@ public final class FailureDetector implements Closeable {
                 stalls.restartTimers(now);
             }
             last = now;
-            RankStatus own = new RankStatus(progress.get(), waiting);
+            RankStatus own = new RankStatus(progress.get(), waiting.get());
             peers.forEach(peer -> peer.beat(own));
             check(own, now);
         }

@@ -95,7 +95,7 @@ public final class HostWait {
         Job job = reporters.getFirst().job;
         Optional<String> place = reporters.stream().map(reporter -> reporter.place.get()).flatMap(Optional::stream)
             .findFirst();
-        place.ifPresentOrElse(job.watch()::waiting, job.watch()::resumed);
+        place.ifPresentOrElse(where -> job.watch().waiting(() -> where), job.watch()::resumed);
         if (nanos > job.limits().stall().toNanos()) {
             job.watch().fail("rank " + job.rank() + " has waited for its GPU for " + job.limits().stall().toSeconds()
                 + " s");

@@ -65,7 +65,7 @@ final class NcclBootstrap {
 
     private List<NcclPeerInfo> peers(CollectiveMismatchDetector detector, Map<String, String> environment)
         throws IOException {
-        job.watch().waiting(where() + ", to see the others' GPUs"); // ends the exchange if a rank never connects
+        job.watch().waiting(() -> where() + ", to see the others' GPUs"); // ends the exchange if a rank never connects
         List<NcclPeerInfo> peers = detector.exchange(NcclPeerInfo.of(gpu, group.index()).bytes()).stream()
             .map(NcclPeerInfo::of)
             .toList();

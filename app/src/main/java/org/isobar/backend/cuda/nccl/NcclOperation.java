@@ -8,6 +8,7 @@ final class NcclOperation {
     private NcclEvents events;
     private CollectiveCall first;
     private int more;
+    private String place; // while the host waits, this is asked for hundreds of times a second
 
     /** An operation without collectives yet. */
     NcclOperation(NcclEvents events) {
@@ -21,6 +22,7 @@ final class NcclOperation {
         } else {
             more++;
         }
+        place = null;
     }
 
     /** The events around this operation; null once it is done and they have been reused. */
@@ -37,7 +39,10 @@ final class NcclOperation {
 
     /** Names this operation for messages: {@code rank 1, group tp [0, 1], operation 7 (all-reduce of 1000 F32)}. */
     String place(ProcessGroup group) {
-        return place(group, first) + (more > 0 ? " and " + more + " more" : "");
+        if (place == null) {
+            place = place(group, first) + (more > 0 ? " and " + more + " more" : "");
+        }
+        return place;
     }
 
     /** Names a collective for messages, or only this rank if {@code collective} is null. */

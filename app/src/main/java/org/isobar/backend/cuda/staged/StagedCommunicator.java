@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import org.isobar.backend.cuda.driver.CudaEvent;
 import org.isobar.backend.cuda.ops.GpuResources;
@@ -46,7 +47,7 @@ public final class StagedCommunicator implements Communicator {
     private final Runnable guard = this::check;
     private final List<PendingSend> pendingSends = new ArrayList<>();
     private List<StagedCollective> held; // the collectives of together(), until all are known
-    private volatile String place;
+    private volatile Supplier<String> place;
     private volatile String failure;
 
     /**
@@ -70,7 +71,7 @@ public final class StagedCommunicator implements Communicator {
         this.host = host;
         operations = new CollectiveSequence(host.group());
         staging = new StagingBuffer(stack.gpu(), stack.waits());
-        place = "rank " + group().rank() + ", " + group();
+        place = () -> "rank " + group().rank() + ", " + group();
         thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon()
             .name("isobar-staged-" + group().name() + "-" + group().rank()).factory());
         stack.waits().addGuard(guard);
@@ -149,11 +150,10 @@ public final class StagedCommunicator implements Communicator {
     }
 
     private Work issue(CollectiveCall operation, Optional<Part> in, Optional<Part> out) {
-        String here = operation.place(group());
         verdict().ifPresent(reason -> {
-            throw new CommunicationException(here + ": not begun, because " + reason);
+            throw new CommunicationException(operation.place(group()) + ": not begun, because " + reason);
         });
-        place = here;
+        place = () -> operation.place(group());
         stack.gpu().makeCurrent();
         CudaEvent ready = new CudaEvent();
         stack.compute().record(ready);
@@ -171,7 +171,8 @@ public final class StagedCommunicator implements Communicator {
     }
 
     private Work work(StagedCollective collective) {
-        return new StagedWork(collective.operation().place(group()), collective.outcome(), job.watch(), this::follow);
+        return new StagedWork(() -> collective.operation().place(group()), collective.outcome(), job.watch(),
+            this::follow);
     }
 
     /** Runs a collective on the thread of this communicator; returns the work left to do: a send in flight, or none. */
@@ -235,7 +236,7 @@ public final class StagedCommunicator implements Communicator {
     /** Throws if the job has failed; the message names the latest collective of this rank. */
     private void check() {
         verdict().ifPresent(reason -> {
-            throw new CommunicationException(place + ": " + reason);
+            throw new CommunicationException(place.get() + ": " + reason);
         });
     }
 

@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.staged;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Work;
@@ -9,7 +10,7 @@ import org.isobar.distributed.job.FailureDetector;
 
 /** The handle of a collective that goes through host memory. */
 final class StagedWork implements Work {
-    private final String place;
+    private final Supplier<String> place;
     private final CompletableFuture<Work> outcome;
     private final FailureDetector watch;
     private final Runnable follow;
@@ -22,7 +23,7 @@ final class StagedWork implements Work {
      * @param watch   informed while this rank waits
      * @param follow  makes later operations of the GPU wait for the result
      */
-    StagedWork(String place, CompletableFuture<Work> outcome, FailureDetector watch, Runnable follow) {
+    StagedWork(Supplier<String> place, CompletableFuture<Work> outcome, FailureDetector watch, Runnable follow) {
         this.place = place;
         this.outcome = outcome;
         this.watch = watch;
@@ -39,7 +40,7 @@ final class StagedWork implements Work {
             throw failure(failed.getCause());
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw new CommunicationException(place + ": interrupted while waiting", interrupted);
+            throw new CommunicationException(place.get() + ": interrupted while waiting", interrupted);
         } finally {
             watch.resumed();
         }
