@@ -45,6 +45,14 @@ class ResolvedPresetTest {
         }
     }
 
+    @Test
+    void listsAreReadBack() throws Exception {
+        RunConfig config = ConfigLoader.load(new ConfigRequest(PRESETS, "tiny", Map.of())
+            .set("channels=[u10m, 't2m', z500]").set("out_channels=[u10m, t2m]"));
+        assertEquals(config.entries(), readBack(config).entries());
+        assertTrue(config.yaml().contains("\n  channels:\n  - \"u10m\"\n  - \"t2m\"\n"), config.yaml());
+    }
+
     private RunConfig readBack(RunConfig config) throws Exception {
         Path file = Files.writeString(directory.resolve("config.yaml"), config.yaml());
         return ConfigLoader.load(new ConfigRequest(file, config.name(), Map.of()));
