@@ -19,6 +19,7 @@ import org.isobar.forecast.ForecastSession;
 import org.isobar.forecast.InitialFields;
 import org.isobar.forecast.RollOut;
 import org.isobar.forecast.StartTime;
+import org.isobar.pretrained.Channel;
 import org.isobar.scores.BlockBootstrap;
 import org.isobar.scores.ForecastKind;
 import org.isobar.scores.LeadPlot;
@@ -160,7 +161,8 @@ public final class ModelEvaluation {
         List<Score> scores = new ArrayList<>(ScoreSummary.of(scorer.table(), variables,
             new BlockBootstrap(starts.stream().map(StartTime::time).toList(), plan.seed())));
         scores.addAll(scorer.spectra().scores(variables));
-        return new ScoreReport(definitions, variables, starts.stream().map(StartTime::time).toList(),
+        return new ScoreReport(definitions, variables,
+            model.config().forecastChannels().stream().map(Channel::unit).toList(), starts.stream().map(StartTime::time).toList(),
             Duration.ofHours(model.config().leadStepHours()), plan.leadSteps(), scores);
     }
 }

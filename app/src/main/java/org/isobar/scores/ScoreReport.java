@@ -12,13 +12,19 @@ import java.util.function.Predicate;
  *
  * @param definitions  what the metrics mean, and anything else that the numbers depend on
  * @param variables    names of the variables in the order of the channels
+ * @param units        their units, in the same order; empty where one is unknown
  * @param initialTimes UTC, in increasing order
  * @param step         time between two leads
  * @param leads        number of leads
  * @param scores       all results
  */
-public record ScoreReport(Map<String, String> definitions, List<String> variables, List<LocalDateTime> initialTimes,
-        Duration step, int leads, List<Score> scores) {
+public record ScoreReport(Map<String, String> definitions, List<String> variables, List<String> units,
+        List<LocalDateTime> initialTimes, Duration step, int leads, List<Score> scores) {
+
+    /** The unit of a variable; empty if it is unknown. */
+    public String unit(String variable) {
+        return units.get(variables.indexOf(variable));
+    }
 
     /** A lead in hours. */
     public double hours(int leadSteps) {

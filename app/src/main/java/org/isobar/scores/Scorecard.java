@@ -19,7 +19,7 @@ public final class Scorecard {
     private static final int FULL = 255;
     private static final String DARK_TEXT = "#202020";
     private static final String LIGHT_TEXT = "#ffffff";
-    private static final double STRONG = 0.6;
+    private static final double STRONG = 0.85;
 
     private Scorecard() { }
 

@@ -1,5 +1,6 @@
 package org.isobar.scores;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
@@ -11,11 +12,22 @@ final class SvgCanvas {
     static final String INK = "#808080";
 
     private static final double TICK = 5;
+    private static final double SAMPLE = 26; // length of a line in a legend
+    private static final double CHARACTER = 7; // width of a letter, about
 
     private final StringBuilder elements = new StringBuilder();
 
     /** Horizontal position of a text relative to its anchor. */
     enum Anchor { START, MIDDLE, END }
+
+    /**
+     * How a curve is drawn. Curves of one plot differ in both, so that they can be told apart without colours. The
+     * colours have a contrast of 3 or more on white and on black.
+     *
+     * @param color such as {@code #808080}
+     * @param dash  lengths of dashes and gaps in pixels, separated by commas; empty for a whole line
+     */
+    record Stroke(String color, String dash) { }
 
     /** Draws a straight line. */
     void line(double x1, double y1, double x2, double y2, String color) {
@@ -37,7 +49,7 @@ final class SvgCanvas {
     }
 
     /** Draws connected lines through points; points that are not finite interrupt them. */
-    void polyline(double[] x, double[] y, String color) {
+    void polyline(double[] x, double[] y, Stroke stroke) {
         StringBuilder path = new StringBuilder();
         boolean pen = false;
         for (int i = 0; i < x.length; i++) {
@@ -48,8 +60,25 @@ final class SvgCanvas {
             pen = finite;
         }
         if (!path.isEmpty()) {
-            add("<path d='%s' fill='none' stroke='%s' stroke-width='2'/>%n", path.substring(1), color);
+            add("<path d='%s' fill='none' stroke='%s' stroke-width='2'%s/>%n", path.substring(1), stroke.color,
+                dashes(stroke));
         }
+    }
+
+    /** Draws a sample and a name of each curve, from left to right. */
+    void legend(double x, double y, List<Stroke> strokes, List<String> names) {
+        double left = x;
+        for (int i = 0; i < names.size(); i++) {
+            Stroke stroke = strokes.get(i);
+            add("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s' stroke-width='2'%s/>%n", left, y - 4,
+                left + SAMPLE, y - 4, stroke.color, dashes(stroke));
+            text(left + SAMPLE + 5, y, Anchor.START, names.get(i));
+            left += SAMPLE + 20 + CHARACTER * names.get(i).length();
+        }
+    }
+
+    private static String dashes(Stroke stroke) {
+        return stroke.dash.isEmpty() ? "" : " stroke-dasharray='" + stroke.dash + "'";
     }
 
     /** Fills the area between two curves where both are finite. */

@@ -41,7 +41,7 @@ class ScoreFilesTest {
                 score(ForecastKind.MODEL, "u10", 2, "skill", -0.25)),
             Stream.of(new Score(ForecastKind.CLIMATOLOGY, "a, \"b\" & <c>", 2, "acc", new Estimate(NONE, NONE, NONE))))
             .flatMap(lines -> lines).toList();
-        return new ScoreReport(Map.of("rmse", "a definition"), List.of("u10", "a, \"b\" & <c>"),
+        return new ScoreReport(Map.of("rmse", "a definition"), List.of("u10", "a, \"b\" & <c>"), List.of("m/s", ""),
             List.of(START, START.plusHours(6)), Duration.ofHours(6), 2, scores);
     }
 
