@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 import org.isobar.cli.options.ProgramContext;
@@ -39,8 +40,9 @@ final class EvaluateCommand implements Callable<Integer> {
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;
-    @Option(names = "--model", paramLabel = "DIR", description = "Directory of a model or of a run.")
-    private Path directory;
+    @Option(names = "--model", paramLabel = "DIR", description = "Directory of a model or of a run. Given twice, the "
+        + "first model is also compared with the second.")
+    private List<Path> directories = List.of();
     @Option(names = "--yaml_config", paramLabel = "FILE", description = "File of presets, for --config.")
     private Path presets;
     @Option(names = "--config", paramLabel = "NAME", description = "Preset of the model, instead of --model.")
@@ -101,16 +103,20 @@ final class EvaluateCommand implements Callable<Integer> {
     public Integer call() {
         requirePositive("--lead_steps", leadSteps);
         requirePositive("--every", every);
-        if ((directory == null) == (preset == null) || (preset == null) != (weights == null)) {
+        if (directories.isEmpty() == (preset == null) || (preset == null) != (weights == null)) {
             throw new UserException("name the model with --model, or with --config and --weights");
         }
-        ForecastModel model = directory != null ? ofDirectory() : ofPreset();
+        if (directories.size() > 2) {
+            throw new UserException("--model is given " + directories.size() + " times; compare two models at a time");
+        }
+        ForecastModel model = preset == null ? ofDirectory(directories.getFirst()) : ofPreset();
+        Optional<ForecastModel> second = directories.stream().skip(1).map(this::ofDirectory).findFirst();
         EvaluationPlan plan = plan(model.run().data());
-        return ModelEvaluation.run(model, plan, new RunContext(JobSecret.of(context.environment()),
+        return ModelEvaluation.run(model, second, plan, new RunContext(JobSecret.of(context.environment()),
             context.environment(), Screen.standard(context.environment()), StopRequest.NONE));
     }
 
-    private ForecastModel ofDirectory() {
+    private ForecastModel ofDirectory(Path directory) {
         Map<String, String> settings = new LinkedHashMap<>(given());
         for (String assignment : assignments) {
             String[] sides = assignment.split("=", 2);
@@ -147,7 +153,7 @@ final class EvaluateCommand implements Callable<Integer> {
     private EvaluationPlan plan(DataConfig data) {
         Path years = split == Split.VALID ? data.validPath() : data.testPath();
         Path means = data.timeMeansPath();
-        if (directory != null) { // a model does not know where its data are
+        if (preset == null) { // a model does not know where its data are
             String root = dataDir != null ? dataDir : context.environment().get("DATADIR");
             if (root == null) {
                 throw new UserException("--data_dir is missing: give the directory of the data, or set DATADIR");
@@ -156,7 +162,7 @@ final class EvaluateCommand implements Callable<Integer> {
             means = Path.of(root, "stats", "time_means.npy");
         }
         return new EvaluationPlan(years, climatology == null ? means : climatology, leadSteps, every, seed,
-            List.copyOf(plotted), out);
+            List.copyOf(plotted), EvaluationPlan.PART_FIELDS, out);
     }
 
     private static void requirePositive(String option, int value) {

@@ -1,6 +1,7 @@
 package org.isobar.evaluation;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -17,10 +18,13 @@ import org.isobar.forecast.StartTime;
  * @param every       every that many frames a forecast starts, 1 or more
  * @param seed        of the bootstrap
  * @param plotted     names of the variables in pictures; all if it is empty
+ * @param partFields  number of forecast fields of all variables after which scores are saved, about
  * @param out         directory of the results
  */
 public record EvaluationPlan(Path years, Path climatology, int leadSteps, int every, long seed, List<String> plotted,
-        Path out) {
+        int partFields, Path out) {
+    /** The usual {@link #partFields}: seconds for a small model, minutes for a large one on a CPU. */
+    public static final int PART_FIELDS = 256;
 
     /**
      * The initial times: in each year the frames 0, {@code every}, 2 {@code every} and so on, as far as the whole
@@ -40,5 +44,20 @@ public record EvaluationPlan(Path years, Path climatology, int leadSteps, int ev
                 + " frames after its first; give fewer steps, or longer years");
         }
         return starts;
+    }
+
+    /**
+     * Cuts the initial times into parts, whose scores are saved together. All but the last have full batches.
+     *
+     * @param batch starts that all replicas of the model compute at a time
+     */
+    List<List<StartTime>> parts(List<StartTime> starts, int batch) {
+        long batches = Math.max(1, partFields / ((long) leadSteps * batch));
+        int length = (int) Math.min(starts.size(), batches * batch);
+        List<List<StartTime>> parts = new ArrayList<>();
+        for (int first = 0; first < starts.size(); first += length) {
+            parts.add(starts.subList(first, Math.min(first + length, starts.size())));
+        }
+        return parts;
     }
 }

@@ -1,12 +1,12 @@
 package org.isobar.evaluation;
 
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.isobar.data.Era5Frames;
 import org.isobar.device.DeviceArena;
@@ -19,17 +19,8 @@ import org.isobar.forecast.ForecastSession;
 import org.isobar.forecast.InitialFields;
 import org.isobar.forecast.RollOut;
 import org.isobar.forecast.StartTime;
-import org.isobar.pretrained.Channel;
-import org.isobar.scores.BlockBootstrap;
+import org.isobar.pretrained.ModelConfig;
 import org.isobar.scores.ForecastKind;
-import org.isobar.scores.LeadPlot;
-import org.isobar.scores.Score;
-import org.isobar.scores.ScoreFiles;
-import org.isobar.scores.ScoreReport;
-import org.isobar.scores.ScoreSummary;
-import org.isobar.scores.Scorecard;
-import org.isobar.scores.SpectrumMeans;
-import org.isobar.scores.SpectrumPlot;
 import org.isobar.telemetry.RunLog;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -37,58 +28,70 @@ import org.isobar.train.RankProcess;
 import org.isobar.train.RunContext;
 
 /**
- * The evaluation of a model by one rank of a job. Data-parallel ranks share the initial times; rank 0 writes the
- * results.
+ * The evaluation of a model by one rank of a job. Data-parallel ranks share the initial times; rank 0 saves the scores
+ * of each part of them, and writes the results.
  */
 public final class ModelEvaluation {
     private static final int CHUNK = 1 << 16; // numbers that are summed over ranks at a time
-    private static final String OUT = "--out";
 
+    private final List<ForecastModel> models;
     private final ForecastModel model;
     private final EvaluationPlan plan;
     private final RunContext context;
     private final RunLog log;
+    private final boolean first;
+    private final SavedParts saved;
+    private boolean continued;
 
-    private ModelEvaluation(ForecastModel model, EvaluationPlan plan, RunContext context, RunLog log) {
-        this.model = model;
+    private ModelEvaluation(List<ForecastModel> models, EvaluationPlan plan, RunContext context, RunLog log) {
+        this.models = models;
+        model = models.getFirst();
         this.plan = plan;
         this.context = context;
         this.log = log;
+        first = model.run().ranks().rank() == 0;
+        saved = new SavedParts(plan.out(), EvaluationReport.OUT);
     }
 
     /** Evaluates a model and returns the exit code: 0, 2 for invalid input, or 1 for any other failure. */
     public static int run(ForecastModel model, EvaluationPlan plan, RunContext context) {
+        return run(model, Optional.empty(), plan, context);
+    }
+
+    /**
+     * Evaluates a model, and compares it with a second one of the same variables, grid and lead.
+     *
+     * @return the exit code: 0, 2 for invalid input, or 1 for any other failure
+     */
+    public static int run(ForecastModel model, Optional<ForecastModel> second, EvaluationPlan plan,
+            RunContext context) {
         return RankProcess.run(model.run().ranks(), context.screen(), log -> {
-            new ModelEvaluation(model, plan, context, log).evaluate();
+            List<ForecastModel> models = Stream.concat(Stream.of(model), second.stream()).toList();
+            new ModelEvaluation(models, plan, context, log).evaluate();
             return 0;
         });
     }
 
     private void evaluate() {
-        RollOut.requireSteps(model, plan.leadSteps());
+        models.forEach(each -> RollOut.requireSteps(each, plan.leadSteps()));
         requireNames();
+        models.forEach(this::requireSameFields);
         double[] latitudes = model.config().grid().latitudes().stream().mapToDouble(Double::doubleValue).toArray();
-        try (Era5Frames inputs = model.inputs(plan.years());
-                Era5Frames outputs = model.outputs(plan.years());
-                ClimatologyFields climatology = climatology(outputs)) {
-            int framesPerStep = model.framesPerStep(inputs);
-            List<StartTime> starts = plan.starts(inputs, framesPerStep);
+        List<Era5Frames> inputs = new ArrayList<>();
+        try (Era5Frames outputs = model.outputs(plan.years()); ClimatologyFields climatology = climatology(outputs)) {
+            models.forEach(each -> inputs.add(each.inputs(plan.years())));
+            int framesPerStep = model.framesPerStep(outputs);
+            List<StartTime> starts = plan.starts(inputs.getFirst(), framesPerStep);
             log.info("Evaluating forecasts of " + plan.leadSteps() + " steps from " + starts.size() + " initial times, "
                 + starts.getFirst() + " to " + starts.getLast());
-            ForecastSession.run(model, context, log::info, session -> {
-                try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes, starts,
-                        plan.leadSteps())) {
-                    session.rollOut().run(starts, plan.leadSteps(), InitialFields.of(inputs, model),
-                        scorer);
-                    FieldScorer.KINDS.forEach(kind -> sum(scorer.table().values(kind), session));
-                    sum(scorer.spectra().sums(), session);
-                    if (model.run().ranks().rank() == 0) {
-                        write(scorer, starts, climatology);
-                    }
-                    session.consensus().barrier(); // no rank ends before the results are written
+            ForecastSession.runAll(models, context, log::info, sessions -> {
+                try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes)) {
+                    evaluate(sessions, inputs, starts, scorer, climatology.description());
                 }
                 return null;
             });
+        } finally {
+            inputs.forEach(Era5Frames::close);
         }
     }
 
@@ -106,6 +109,88 @@ public final class ModelEvaluation {
         });
     }
 
+    private void requireSameFields(ForecastModel other) {
+        ModelConfig one = model.config();
+        ModelConfig two = other.config();
+        String difference = !one.forecastNames().equals(two.forecastNames()) ? "variables"
+            : !one.grid().equals(two.grid()) ? "grid" : one.leadStepHours() != two.leadStepHours() ? "lead step" : "";
+        if (!difference.isEmpty()) {
+            throw new UserException("--model: " + model.weights() + " and " + other.weights() + " differ in their "
+                + difference + "; compare models that forecast the same");
+        }
+    }
+
+    /** Between the barriers, the directory is prepared, then the parts are computed, then the results are written. */
+    private void evaluate(List<ForecastSession> sessions, List<Era5Frames> inputs, List<StartTime> starts,
+            FieldScorer scorer, String climatology) {
+        ForecastSession session = sessions.getFirst();
+        int batch = model.run().training().localBatchSize() * session.communicators().grid().size(Axis.DP);
+        if (first) {
+            saved.begin(identity(starts));
+        }
+        PartialScores all = PartialScores.zero(extents(), first ? starts.size() : 1);
+        int done = 0;
+        int part = 0;
+        for (List<StartTime> share : plan.parts(starts, batch)) {
+            PartialScores scores = PartialScores.zero(extents(), share.size());
+            if (session.consensus().anyTrue(first && saved.has(part, scores))) {
+                if (first) {
+                    saved.read(part, scores);
+                }
+            } else {
+                logContinued(done, part, starts);
+                score(sessions, inputs, share, scorer, scores);
+                if (first) {
+                    saved.write(part, scores);
+                }
+            }
+            if (first) {
+                all.insert(scores, done);
+            }
+            done += share.size();
+            part++;
+            context.screen().status("evaluate: %d of %d initial times".formatted(done, starts.size()));
+        }
+        context.screen().status("");
+        if (first) {
+            new EvaluationReport(model, second(), plan, starts).write(all, climatology).forEach(log::info);
+            saved.delete();
+        }
+        session.consensus().barrier(); // no rank ends before the results are written
+    }
+
+    private void logContinued(int done, int part, List<StartTime> starts) {
+        if (!continued && part > 0) {
+            log.info("Continuing: the forecasts from %d of %d initial times are scored already".formatted(done,
+                starts.size()));
+        }
+        continued = true;
+    }
+
+    private PartialScores.Extents extents() {
+        List<ForecastKind> kinds = new ArrayList<>(
+            List.of(ForecastKind.MODEL, ForecastKind.PERSISTENCE, ForecastKind.CLIMATOLOGY));
+        if (models.size() > 1) {
+            kinds.add(ForecastKind.SECOND_MODEL);
+        }
+        return new PartialScores.Extents(kinds, plan.leadSteps(), model.output().channels(), model.output().width());
+    }
+
+    private String second() {
+        return models.size() > 1 ? models.getLast().weights().toString() : "";
+    }
+
+    /** Rolls all models out from some initial times, and sums the scores over the data-parallel ranks. */
+    private void score(List<ForecastSession> sessions, List<Era5Frames> inputs, List<StartTime> share,
+            FieldScorer scorer, PartialScores scores) {
+        for (int i = 0; i < sessions.size(); i++) {
+            InitialFields initial = InitialFields.of(inputs.get(i), models.get(i));
+            sessions.get(i).rollOut().run(share, plan.leadSteps(), initial,
+                i == 0 ? scorer.model(share, scores) : scorer.secondModel(share, scores));
+        }
+        scores.numbers().forEach(numbers -> sum(numbers, sessions.getFirst()));
+    }
+
     /** Replaces numbers by their sums over the data-parallel ranks. */
     private static void sum(double[] numbers, ForecastSession session) {
         if (session.communicators().grid().size(Axis.DP) == 1) {
@@ -114,55 +199,25 @@ public final class ModelEvaluation {
         Communicator replicas = session.communicators().along(Axis.DP);
         try (DeviceArena arena = session.device().arena("sums of scores", (long) CHUNK * Double.BYTES)) {
             Tensor all = arena.allocate(DType.F64, CHUNK);
-            for (int first = 0; first < numbers.length; first += CHUNK) {
-                int count = Math.min(CHUNK, numbers.length - first);
-                double[] chunk = Arrays.copyOfRange(numbers, first, first + count);
+            for (int from = 0; from < numbers.length; from += CHUNK) {
+                int count = Math.min(CHUNK, numbers.length - from);
+                double[] chunk = Arrays.copyOfRange(numbers, from, from + count);
                 Tensor part = all.slice(0, count);
                 session.device().upload(part, MemorySegment.ofArray(chunk));
                 replicas.allReduce(part, Reduction.SUM).await();
                 session.device().download(MemorySegment.ofArray(chunk), part);
-                System.arraycopy(chunk, 0, numbers, first, count);
+                System.arraycopy(chunk, 0, numbers, from, count);
             }
         }
     }
 
-    private void write(FieldScorer scorer, List<StartTime> starts, ClimatologyFields climatology) {
-        ScoreReport report = report(scorer, starts, climatology);
-        List<String> plotted = plan.plotted().isEmpty() ? report.variables() : plan.plotted();
-        ScoreFiles files = new ScoreFiles(plan.out(), OUT);
-        files.writePicture("scorecard.svg", Scorecard.svg(report));
-        for (String metric : List.of(ScoreSummary.RMSE, "acc")) {
-            files.writePicture(metric + ".svg", LeadPlot.svg(report, plotted, metric));
-        }
-        files.writePicture("spectra.svg", SpectrumPlot.svg(report, scorer.spectra(), plotted));
-        files.writeSpectra(report, scorer.spectra());
-        files.writeScores(report);
-        for (String variable : plotted) {
-            log.info(variable + ": rmse at " + report.hours(plan.leadSteps()) + " h "
-                + last(report, ForecastKind.MODEL, variable) + ", persistence "
-                + last(report, ForecastKind.PERSISTENCE, variable) + ", climatology "
-                + last(report, ForecastKind.CLIMATOLOGY, variable));
-        }
-        log.info("Wrote scores.json, scores.csv, spectra.csv and pictures to " + plan.out());
-    }
-
-    private static float last(ScoreReport report, ForecastKind kind, String variable) {
-        Score any = report.scores().getLast();
-        return (float) report.byLead(kind, variable, ScoreSummary.RMSE)[any.leadSteps() - 1].value();
-    }
-
-    private ScoreReport report(FieldScorer scorer, List<StartTime> starts, ClimatologyFields climatology) {
-        List<String> variables = model.config().forecastNames();
-        Map<String, String> definitions = new LinkedHashMap<>(ScoreSummary.definitions());
-        definitions.put(SpectrumMeans.RATIO, scorer.spectra().definition());
-        definitions.put("climatology", climatology.description());
-        definitions.put("units", "those of the data");
-        definitions.put("bootstrap_seed", Long.toString(plan.seed()));
-        List<Score> scores = new ArrayList<>(ScoreSummary.of(scorer.table(), variables,
-            new BlockBootstrap(starts.stream().map(StartTime::time).toList(), plan.seed())));
-        scores.addAll(scorer.spectra().scores(variables));
-        return new ScoreReport(definitions, variables,
-            model.config().forecastChannels().stream().map(Channel::unit).toList(), starts.stream().map(StartTime::time).toList(),
-            Duration.ofHours(model.config().leadStepHours()), plan.leadSteps(), scores);
+    /** Text that differs if anything does that the scores depend on, or how they are rounded or cut. */
+    private String identity(List<StartTime> starts) {
+        return models.stream().map(ForecastModel::identity).collect(Collectors.joining("\n", "", "\n"))
+            + String.join("\n", "data " + plan.years().toAbsolutePath().normalize(),
+                "climatology " + plan.climatology().toAbsolutePath().normalize(), "starts " + starts,
+                "steps " + plan.leadSteps(), "part " + plan.partFields(), "grid " + model.run().grid(),
+                "batch " + model.run().training().localBatchSize(), "precision " + model.run().training().ampMode(),
+                "device " + model.run().device(), "");
     }
 }

@@ -1,8 +1,13 @@
 package org.isobar.forecast;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.CRC32C;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
@@ -12,6 +17,8 @@ import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
 import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+import org.isobar.os.RegularFile;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
 
@@ -26,6 +33,7 @@ import org.isobar.pretrained.ModelDirectory;
  */
 public record ForecastModel(ModelConfig config, Normalization normalization, InputOnlyChannels extra, Path weights,
     RunConfig run) {
+    private static final int BUFFER_BYTES = 1 << 20;
 
     /**
      * The model of a directory.
@@ -66,6 +74,25 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Inp
                 + "frame every " + frames.hoursPerFrame() + " hours; use data with more frames");
         }
         return config.leadStepHours() / frames.hoursPerFrame();
+    }
+
+    /**
+     * Text that differs between models: of their weights, statistics, sizes and coordinates.
+     *
+     * @throws UserException if the weights cannot be read
+     */
+    public String identity() {
+        CRC32C sum = new CRC32C();
+        try (FileChannel file = RegularFile.open(weights)) {
+            ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
+            while (file.read(buffer.clear()) >= 0) {
+                sum.update(buffer.flip());
+            }
+        } catch (IOException failure) {
+            throw FileFault.unreadable("weights " + weights, failure);
+        }
+        return String.join("\n", "weights " + sum.getValue(), "model " + config.hashCode(),
+            "statistics " + Arrays.hashCode(normalization.means()) + " " + Arrays.hashCode(normalization.spreads()));
     }
 
     /** The part of a frame of the data that the model reads. Its input has the {@link #extra} channels, too. */

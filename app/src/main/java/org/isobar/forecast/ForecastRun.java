@@ -1,17 +1,10 @@
 package org.isobar.forecast;
 
-import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.zip.CRC32C;
 
 import org.isobar.data.Era5Frames;
-import org.isobar.os.FileFault;
-import org.isobar.os.RegularFile;
 import org.isobar.telemetry.CountProgress;
 import org.isobar.telemetry.RunLog;
 import org.isobar.train.RankProcess;
@@ -19,8 +12,6 @@ import org.isobar.train.RunContext;
 
 /** One rank's part of the command {@code forecast}: rolls a model out from frames of the data into a Zarr store. */
 public final class ForecastRun {
-    private static final int BUFFER_BYTES = 1 << 20;
-
     private final ForecastModel model;
     private final Request request;
     private final RunContext context;
@@ -111,18 +102,7 @@ public final class ForecastRun {
 
     /** Text that differs if model, data directory, starts or number of steps do. */
     private String identity() {
-        CRC32C sum = new CRC32C();
-        try (FileChannel weights = RegularFile.open(model.weights())) {
-            ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
-            while (weights.read(buffer.clear()) >= 0) {
-                sum.update(buffer.flip());
-            }
-        } catch (IOException failure) {
-            throw FileFault.unreadable("weights " + model.weights(), failure);
-        }
-        return String.join("\n", "weights " + sum.getValue(), "model " + model.config().hashCode(),
-            "statistics " + Arrays.hashCode(model.normalization().means())
-                + " " + Arrays.hashCode(model.normalization().spreads()),
-            "data " + request.dataDir.toAbsolutePath().normalize(), "starts " + starts, "steps " + request.steps, "");
+        return String.join("\n", model.identity(), "data " + request.dataDir.toAbsolutePath().normalize(),
+            "starts " + starts, "steps " + request.steps, "");
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.forecast;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -42,23 +44,44 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
      */
     public static <T> T run(ForecastModel model, RunContext context, Consumer<String> log,
         Function<ForecastSession, T> work) {
-        RunConfig config = model.run();
+        return runAll(List.of(model), context, log, sessions -> work.apply(sessions.getFirst()));
+    }
+
+    /**
+     * As {@link #run}, with a session for each of several models on the same device and in the same job. The settings of
+     * machine and job are those of the first model.
+     */
+    public static <T> T runAll(List<ForecastModel> models, RunContext context, Consumer<String> log,
+        Function<List<ForecastSession>, T> work) {
+        RunConfig config = models.getFirst().run();
         JobMember member = new JobMember(config.ranks(), config.grid(), context.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(context.environment());
         try (JobDevice device = config.device().open(options, log)) {
             config.warning(Backend.of(device)).ifPresent(log);
             Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log);
-            try (RunMemory memory = memory(config, device, options)) {
-                return member.run(device, communicators -> {
-                    Predictor predictor = load(model, device, memory, communicators);
-                    try (RollOut rollOut =
-                        new RollOut(predictor, communicators, model, config.training().localBatchSize())) {
-                        return work.apply(
-                            new ForecastSession(model, rollOut, device, communicators, predictor.consensus()));
-                    }
-                });
+            List<RunMemory> memories = models.stream().map(model -> memory(model.run(), device, options)).toList();
+            try {
+                return member.run(device, communicators -> open(models, memories, device, communicators, work));
+            } finally {
+                memories.forEach(RunMemory::close);
             }
+        }
+    }
+
+    private static <T> T open(List<ForecastModel> models, List<RunMemory> memories, Device device,
+        Communicators communicators, Function<List<ForecastSession>, T> work) {
+        List<ForecastSession> sessions = new ArrayList<>();
+        try {
+            for (ForecastModel model : models) {
+                Predictor predictor = load(model, device, memories.get(sessions.size()), communicators);
+                RollOut rollOut =
+                    new RollOut(predictor, communicators, model, model.run().training().localBatchSize());
+                sessions.add(new ForecastSession(model, rollOut, device, communicators, predictor.consensus()));
+            }
+            return work.apply(List.copyOf(sessions));
+        } finally {
+            sessions.forEach(session -> session.rollOut.close());
         }
     }
 

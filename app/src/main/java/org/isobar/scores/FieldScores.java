@@ -2,7 +2,12 @@ package org.isobar.scores;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.Optional;
+
+import jdk.incubator.vector.DoubleVector;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Scores of one forecast field against the truth. All sums are in double precision, first along each row.
@@ -14,6 +19,10 @@ import java.util.Optional;
  * @param activity see {@link FieldMetric#ACTIVITY}
  */
 public record FieldScores(double mse, double mae, double bias, double acc, double activity) {
+    // four lanes on every processor, so that sums have the same order
+    private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_256;
+    private static final VectorSpecies<Float> F32 = FloatVector.SPECIES_128;
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     /**
      * Scores a field. All fields are (H, W) floats in the same physical units.
@@ -65,6 +74,15 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         return field.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, index);
     }
 
+    private static DoubleVector values(MemorySegment field, long index) {
+        return (DoubleVector) FloatVector.fromMemorySegment(F32, field, index * Float.BYTES, ORDER).castShape(F64, 0);
+    }
+
+    /** The sum of the lanes from the first to the last; the library's reduction has no fixed order. */
+    private static double sum(DoubleVector lanes) {
+        return lanes.lane(0) + lanes.lane(1) + lanes.lane(2) + lanes.lane(3);
+    }
+
     private static final class ErrorSums {
         private double squared;
         private double absolute;
@@ -72,10 +90,20 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
 
         /** Adds the weighted sums of a row. */
         void add(double weight, MemorySegment forecast, MemorySegment truth, long first, long columns) {
-            double rowSquared = 0;
-            double rowAbsolute = 0;
-            double rowSigned = 0;
-            for (long i = first; i < first + columns; i++) {
+            DoubleVector squares = DoubleVector.zero(F64);
+            DoubleVector magnitudes = squares;
+            DoubleVector errors = squares;
+            long i = first;
+            for (; i <= first + columns - F64.length(); i += F64.length()) {
+                DoubleVector error = values(forecast, i).sub(values(truth, i));
+                squares = squares.add(error.mul(error));
+                magnitudes = magnitudes.add(error.abs());
+                errors = errors.add(error);
+            }
+            double rowSquared = sum(squares);
+            double rowAbsolute = sum(magnitudes);
+            double rowSigned = sum(errors);
+            for (; i < first + columns; i++) {
                 double error = value(forecast, i) - value(truth, i);
                 rowSquared += error * error;
                 rowAbsolute += Math.abs(error);
@@ -96,11 +124,25 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         /** Adds the weighted sums of a row. */
         void add(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology, long first,
                 long columns) {
-            double rowBoth = 0;
-            double rowForecast = 0;
-            double rowTruth = 0;
-            double rowMean = 0;
-            for (long i = first; i < first + columns; i++) {
+            DoubleVector products = DoubleVector.zero(F64);
+            DoubleVector forecastSquares = products;
+            DoubleVector truthSquares = products;
+            DoubleVector means = products;
+            long i = first;
+            for (; i <= first + columns - F64.length(); i += F64.length()) {
+                DoubleVector normal = values(climatology, i);
+                DoubleVector a = values(forecast, i).sub(normal);
+                DoubleVector o = values(truth, i).sub(normal);
+                products = products.add(a.mul(o));
+                forecastSquares = forecastSquares.add(a.mul(a));
+                truthSquares = truthSquares.add(o.mul(o));
+                means = means.add(a);
+            }
+            double rowBoth = sum(products);
+            double rowForecast = sum(forecastSquares);
+            double rowTruth = sum(truthSquares);
+            double rowMean = sum(means);
+            for (; i < first + columns; i++) {
                 double normal = value(climatology, i);
                 double a = value(forecast, i) - normal;
                 double o = value(truth, i) - normal;

@@ -68,6 +68,22 @@ public final class ScoreTable {
         }
     }
 
+    /**
+     * Enters all scores of a table of some of the initial times.
+     *
+     * @param first index of the first of them in this table
+     */
+    public void insert(ScoreTable part, int first) {
+        for (ForecastKind forecast : forecasts) {
+            double[] from = part.of(forecast);
+            double[] to = of(forecast);
+            for (int series = 0; series < leads * variables * METRICS; series++) {
+                System.arraycopy(from, series * part.initialTimes, to, series * initialTimes + first,
+                    part.initialTimes);
+            }
+        }
+    }
+
     /** A metric at all initial times, (initial times). */
     public double[] series(ForecastKind forecast, int lead, int variable, FieldMetric metric) {
         int first = index(lead, variable, metric, 0);

@@ -56,6 +56,13 @@ public final class SpectrumMeans {
         }
     }
 
+    /** Adds the sums of other initial times. */
+    public void add(SpectrumMeans part) {
+        for (int i = 0; i < sums.length; i++) {
+            sums[i] += part.sums[i];
+        }
+    }
+
     /** All sums, for ranks that score different initial times: the sums over ranks are those of all. */
     public double[] sums() {
         return sums;

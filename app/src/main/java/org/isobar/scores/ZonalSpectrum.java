@@ -50,36 +50,31 @@ public final class ZonalSpectrum {
                 + " rows of " + columns + " floats");
         }
         double[] power = new double[wavenumbers(columns)];
-        double scale = 1.0 / columns / columns / weights.length;
         for (int y = 0; y < weights.length; y++) {
             for (int x = 0; x < columns; x++) {
                 row[x] = field.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns + x);
             }
             transform.realForward(row);
-            for (int k = 0; k < power.length; k++) {
-                power[k] += weights[y] * scale * multiplicity(k) * squared(k);
-            }
+            add(power, weights[y]);
+        }
+        double scale = 1.0 / columns / columns / weights.length;
+        for (int k = 0; k < power.length; k++) {
+            power[k] *= scale * (k == 0 || 2 * k == columns ? 1 : 2);
         }
         return power;
     }
 
-    private int multiplicity(int k) {
-        return k == 0 || 2 * k == columns ? 1 : 2;
-    }
-
     /**
-     * The squared magnitude of a coefficient in the library's order: element 2k is the real part of k, 2k + 1 the
-     * imaginary part; element 1 is the real part of W / 2 if W is even, else the imaginary part of (W - 1) / 2.
+     * Adds the weighted squared magnitudes of a row's coefficients, which are in the library's order: element 2k is the
+     * real part of k, 2k + 1 the imaginary part; element 1 is the real part of W / 2 if W is even, else the imaginary
+     * part of (W - 1) / 2.
      */
-    private double squared(int k) {
-        if (k == 0) {
-            return row[0] * row[0];
+    private void add(double[] power, double weight) {
+        power[0] += weight * (row[0] * row[0]);
+        for (int k = 1; 2 * k + 1 < columns; k++) {
+            power[k] += weight * (row[2 * k] * row[2 * k] + row[2 * k + 1] * row[2 * k + 1]);
         }
-        if (2 * k == columns) {
-            return row[1] * row[1];
-        }
-        double real = row[2 * k];
-        double imaginary = row[2 * k + 1 < columns ? 2 * k + 1 : 1];
-        return real * real + imaginary * imaginary;
+        double real = columns % 2 == 0 ? 0 : row[columns - 1];
+        power[columns / 2] += weight * (real * real + row[1] * row[1]);
     }
 }

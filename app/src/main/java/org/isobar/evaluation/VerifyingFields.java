@@ -1,0 +1,161 @@
+package org.isobar.evaluation;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+import org.isobar.data.CropWindow;
+import org.isobar.data.Era5Frames;
+import org.isobar.data.NonFiniteValue;
+import org.isobar.data.Normalization;
+import org.isobar.fault.UserException;
+import org.isobar.forecast.StartTime;
+import org.isobar.scores.FieldScores;
+import org.isobar.scores.ZonalSpectrum;
+
+/**
+ * The fields that forecasts are compared with. The last used ones are kept, because successive forecasts have most of
+ * their valid times in common. Not thread-safe, but scores several variables at a time.
+ */
+final class VerifyingFields implements AutoCloseable {
+    private static final long KEPT_BYTES = 64L << 20;
+    private static final int LEAST_KEPT = 2; // an initial and a valid time
+
+    private final Era5Frames frames;
+    private final ClimatologyFields climatologies;
+    private final double[] weights; // (H)
+    private final ZonalSpectrum[] transforms; // (Cout)
+    private final Arena arena = Arena.ofShared();
+    private final Map<StartTime, Fields> kept = new LinkedHashMap<>(16, 0.75f, true); // the last used at the end
+    private final Deque<Fields> unused = new ArrayDeque<>();
+
+    /**
+     * Allocates memory for as many fields as are kept.
+     *
+     * @param frames  the data, with the window of the model's output
+     * @param weights (H), of the rows
+     */
+    VerifyingFields(Era5Frames frames, ClimatologyFields climatologies, double[] weights) {
+        this.frames = frames;
+        this.climatologies = climatologies;
+        this.weights = weights;
+        CropWindow window = frames.window();
+        transforms = IntStream.range(0, window.channels())
+            .mapToObj(variable -> new ZonalSpectrum(weights, window.width())).toArray(ZonalSpectrum[]::new);
+        for (long i = 0; i < Math.max(LEAST_KEPT, KEPT_BYTES / (2 * window.bytes())); i++) {
+            unused.add(new Fields());
+        }
+    }
+
+    /** The fields of one time. They are valid until other times have been requested. */
+    final class Fields {
+        private final MemorySegment truth = arena.allocate(frames.window().bytes(), Float.BYTES); // (Cout, H, W)
+        private MemorySegment climatology; // (Cout, H, W); null until it is read
+        private FieldScores[] climatologyScores; // (Cout)
+        private double[][] power; // (Cout, wavenumbers)
+
+        /** The truth. */
+        MemorySegment truth(int variable) {
+            return field(truth, variable);
+        }
+
+        /** The climatology of this time. */
+        MemorySegment climatology(int variable) {
+            return field(climatology, variable);
+        }
+
+        /** Scores of the climatology as a forecast. */
+        FieldScores climatologyScores(int variable) {
+            return climatologyScores[variable];
+        }
+
+        /** The power spectrum of the truth. */
+        double[] power(int variable) {
+            return power[variable];
+        }
+
+        private void read(StartTime time) {
+            climatologyScores = null;
+            frames.read(time.year(), time.frame(), Normalization.none(frames.window().channels()), truth, 0);
+            frames.firstNonFinite(time.year(), time.frame(), truth).ifPresent(place -> {
+                throw new UserException("the field of " + time + ", which forecasts are compared with, is not finite: "
+                    + place + "; repair the data, or leave out that year");
+            });
+        }
+
+        private void verify(StartTime time) {
+            if (climatology == null) {
+                climatology = arena.allocate(frames.window().bytes(), Float.BYTES);
+            }
+            climatologies.read(time.time(), climatology);
+            NonFiniteValue.find(climatology, frames.window()).ifPresent(place -> {
+                throw new UserException("the climatology has no value for " + time + " (" + place.value() + " in "
+                    + NonFiniteValue.channelName(place.channel()) + ", row " + place.row() + ", column "
+                    + place.column() + "); make it from years that have this time of the year");
+            });
+            FieldScores[] scores = new FieldScores[transforms.length];
+            double[][] spectra = new double[transforms.length][];
+            IntStream.range(0, transforms.length).parallel().forEach(variable -> {
+                scores[variable] = FieldScores.of(weights, climatology(variable), truth(variable),
+                    Optional.of(climatology(variable)));
+                spectra[variable] = VerifyingFields.this.power(truth(variable), variable);
+            });
+            climatologyScores = scores;
+            power = spectra;
+        }
+    }
+
+    /**
+     * The fields of a time, of which only the truth may be used.
+     *
+     * @throws UserException if they cannot be read, or are not finite
+     */
+    Fields initial(StartTime time) {
+        Fields fields = kept.get(time);
+        if (fields == null) {
+            if (unused.isEmpty()) {
+                Iterator<Fields> oldest = kept.values().iterator();
+                unused.add(oldest.next());
+                oldest.remove();
+            }
+            fields = unused.getFirst();
+            fields.read(time);
+            kept.put(time, unused.removeFirst());
+        }
+        return fields;
+    }
+
+    /**
+     * The fields of a valid time.
+     *
+     * @throws UserException if they or the climatology cannot be read, or are not finite
+     */
+    Fields valid(StartTime time) {
+        Fields fields = initial(time);
+        if (fields.climatologyScores == null) {
+            fields.verify(time);
+        }
+        return fields;
+    }
+
+    /** The power spectrum of a field of a variable. Different variables may be computed by different threads. */
+    double[] power(MemorySegment field, int variable) {
+        return transforms[variable].power(field);
+    }
+
+    private MemorySegment field(MemorySegment fields, int variable) {
+        long bytes = fields.byteSize() / transforms.length;
+        return fields.asSlice(variable * bytes, bytes);
+    }
+
+    @Override
+    public void close() {
+        arena.close();
+    }
+}
