@@ -6,7 +6,6 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
 
@@ -14,8 +13,8 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
 /**
- * The scores of an unfinished evaluation, as files in the directory {@code unfinished} of the results: one for each part
- * of the initial times, so that an evaluation that was ended continues after the last of them.
+ * The scores of an unfinished evaluation, as files in the directory {@code unfinished} of the results: one for each
+ * part of the initial times, so that an evaluation that was ended continues after the last of them.
  */
 final class SavedParts {
     private static final String IDENTITY = "identity.txt";

@@ -48,8 +48,8 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
     }
 
     /**
-     * As {@link #run}, with a session for each of several models on the same device and in the same job. The settings of
-     * machine and job are those of the first model.
+     * As {@link #run}, with a session for each of several models on the same device and in the same job. The settings
+     * of machine and job are those of the first model.
      */
     public static <T> T runAll(List<ForecastModel> models, RunContext context, Consumer<String> log,
         Function<List<ForecastSession>, T> work) {

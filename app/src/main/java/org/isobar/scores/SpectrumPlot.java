@@ -7,8 +7,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * SVG plot of zonal power spectra, a panel for each variable, both axes logarithmic: the truth, and the model's forecast
- * at the first, the middle and the last lead.
+ * SVG plot of zonal power spectra, a panel for each variable, both axes logarithmic: the truth, and the model's
+ * forecast at the first, the middle and the last lead.
  */
 public final class SpectrumPlot {
     private static final int SIDE = 240; // of a panel's axes, in pixels
@@ -53,7 +53,8 @@ public final class SpectrumPlot {
     }
 
     private void panel(String name, int left, int top) {
-        double[][] forecasts = leads().mapToObj(lead -> mean(SpectrumMeans.Side.FORECAST, lead, name)).toArray(double[][]::new);
+        double[][] forecasts = leads()
+            .mapToObj(lead -> mean(SpectrumMeans.Side.FORECAST, lead, name)).toArray(double[][]::new);
         double[] truth = mean(SpectrumMeans.Side.TRUTH, report.leads(), name);
         double[] wavenumbers = IntStream.rangeClosed(1, truth.length).mapToDouble(k -> k).toArray();
         PlotAxis x = PlotAxis.around(Arrays.stream(wavenumbers), left, SIDE,

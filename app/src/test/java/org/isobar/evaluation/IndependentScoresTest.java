@@ -56,7 +56,8 @@ class IndependentScoresTest {
         Path run = TinyRun.of(directory, directory.resolve("logs"), "num_iters=12", "lr=1e-30").succeeded().directory();
         model = ForecastModel.open(run, Map.of(), ENVIRONMENT);
         assertEquals(0, ModelEvaluation.run(model, new EvaluationPlan(data.resolve("valid"),
-            data.resolve("stats/time_means.npy"), STEPS, 1, 0, List.of(), EvaluationPlan.PART_FIELDS, directory.resolve("scores")), context()));
+            data.resolve("stats/time_means.npy"), STEPS, 1, 0, List.of(),
+            EvaluationPlan.PART_FIELDS, directory.resolve("scores")), context()));
     }
 
     private static RunContext context() {
