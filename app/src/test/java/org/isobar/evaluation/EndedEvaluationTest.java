@@ -56,8 +56,8 @@ class EndedEvaluationTest {
         InputDamage.setValue(years.resolve("1981.h5"), 11, 2, 5, 7, Float.NaN);
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(2, evaluate(years, 1, "u10", screen));
-        assertTrue(screen.toString(StandardCharsets.UTF_8).contains("the field of 1981-01-03T18, which forecasts are compared with, "
-            + "is not finite: NaN in " + years), screen::toString);
+        assertTrue(screen.toString(StandardCharsets.UTF_8).contains("the field of 1981-01-03T18, which "
+            + "forecasts are compared with, is not finite: NaN in " + years), screen::toString);
     }
 
     /** An evaluation that was ended is continued after the last initial time that was scored. */

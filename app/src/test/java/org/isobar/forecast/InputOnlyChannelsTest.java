@@ -130,7 +130,7 @@ class InputOnlyChannelsTest {
     @Test
     void scoresHaveTheNames() throws IOException {
         EvaluationPlan plan = new EvaluationPlan(data.resolve("valid"), data.resolve("stats/time_means.npy"), 2, 4, 1,
-            List.of("u10"), directory.resolve("scores"));
+            List.of("u10"), EvaluationPlan.PART_FIELDS, directory.resolve("scores"));
         ForecastModel model = ForecastModel.open(run.directory(), Map.of(), Map.of());
         assertEquals(0, ModelEvaluation.run(model, plan, context()));
         List<String> scores = Files.readAllLines(directory.resolve("scores/scores.csv"));
