@@ -90,7 +90,7 @@ def xorshift(count):
 
 def weather(levels=(500, 850)):
     """Three days of weather that is smooth in space."""
-    time = np.datetime64("2020-02-28T00", "ns") + np.arange(12) * np.timedelta64(6, "h")
+    time = np.datetime64("2020-01-01T00", "ns") + np.arange(12) * np.timedelta64(6, "h")
     latitude = np.linspace(-78.75, 78.75, 8)
     longitude = np.arange(16) * 22.5
     t, y, x = np.meshgrid(np.arange(12), latitude * np.pi / 180, longitude * np.pi / 180, indexing="ij")
@@ -123,15 +123,41 @@ def arco():
         "2m_temperature": (dims, surface[:, ::-1], {"units": "K", "short_name": "t2m"}),
         "geopotential": (("time", "level", *dims[1:]), upper[:, :, ::-1], {"units": "m**2 s**-2"}),
     }, coords)
+    pressure = (("time", "latitude", "longitude"), 101325 - 10 * (surface[:, ::-1] - 280), {"units": "Pa"})
+    data["mean_sea_level_pressure"] = pressure
     encoding = {"2m_temperature": {"chunks": (1, 8, 16)}, "geopotential": {"chunks": (1, 2, 8, 16)},
+                "mean_sea_level_pressure": {"chunks": (4, 3, 5), "dtype": "i2", "scale_factor": 0.0123,
+                                            "add_offset": 101300.5, "_FillValue": -32767,
+                                            "compressor": numcodecs.Zstd(3)},
                 "time": {"units": "hours since 1900-01-01", "dtype": "i8"}}
     return data, encoding
 
 
-def pack(name, write):
+def expect(name, store, fields):
+    """What NumPy makes of fields: (time, channel, latitude, longitude), latitudes from the north."""
+    group = zarr.open_group(str(store), "r")
+    channels = []
+    for variable, level in fields:
+        array = group[variable]
+        values = array[...]
+        dims = list(array.attrs["_ARRAY_DIMENSIONS"])
+        if "scale_factor" in array.attrs:
+            assert (values != -32767).all()
+            values = values.astype("f8") * array.attrs["scale_factor"] + array.attrs["add_offset"]
+        if level is not None:
+            values = values.take(level, dims.index("level"))
+            dims.remove("level")
+        values = values.transpose([dims.index(dim) for dim in ("time", "latitude", "longitude")])
+        channels.append(values if group["latitude"][0] > 0 else values[:, ::-1])
+    np.save(OUT / f"{name}.npy", np.stack(channels, 1).astype("f4"))
+
+
+def pack(name, write, fields=()):
     with tempfile.TemporaryDirectory() as directory:
         store = Path(directory) / name
         write(store)
+        if fields:
+            expect(name, store, fields)
         with zipfile.ZipFile(OUT / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(path for path in store.rglob("*") if path.is_file()):
                 entry = zipfile.ZipInfo(str(file.relative_to(store)))  # of 1980: equal stores give equal files
@@ -147,9 +173,12 @@ def main():
     OUT.mkdir(parents=True, exist_ok=True)
     pack("small", group_of(small))
     pack("blosc", group_of(blosc))
-    for name, made in (("weatherbench", weatherbench()), ("arco", arco())):
-        data, encoding = made
-        pack(name, lambda path: data.to_zarr(path, encoding=encoding, consolidated=True))
+    upper = [("2m_temperature", None), ("geopotential", 0), ("geopotential", 1)]
+    data, encoding = weatherbench()
+    pack("weatherbench", lambda path: data.to_zarr(path, encoding=encoding, consolidated=True), upper)
+    data, encoding = arco()
+    pack("arco", lambda path: data.to_zarr(path, encoding=encoding, consolidated=True),
+         upper + [("mean_sea_level_pressure", None)])
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code isobar data convert}: converts weather data to the tutorial's year files. */
 @Command(name = "convert", mixinStandardHelpOptions = true, sortOptions = false,
-    description = "Convert NetCDF files and Makani's HDF5 to year files with the data set `fields`, and compute "
-        + "their statistics. A conversion that was interrupted is continued.")
+    description = "Convert NetCDF files, Zarr stores and Makani's HDF5 to year files with the data set `fields`, and "
+        + "compute their statistics. A conversion that was interrupted is continued.")
 final class ConvertCommand implements Runnable {
     private static final double NANOS_PER_SECOND = 1e9;
     private static final double GIGABYTE = 1e9;

@@ -18,6 +18,7 @@ import org.isobar.data.source.ArrayStore;
 import org.isobar.data.source.ChannelStore;
 import org.isobar.data.source.Hdf5Store;
 import org.isobar.data.source.NetCdf3Store;
+import org.isobar.data.zarr.ZarrStore;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 import org.isobar.os.RegularFile;
@@ -49,7 +50,7 @@ final class SourceOpener {
                 open(Path.of(source), 0, stores);
                 if (stores.size() == before) {
                     throw new UserException("Directory " + source + " has no weather data. Name a file or a directory "
-                        + "of NetCDF or HDF5 files with --from.");
+                        + "of NetCDF or HDF5 files, or a Zarr store, with --from.");
                 }
             }
             return stores;
@@ -73,6 +74,10 @@ final class SourceOpener {
     private static void open(Path path, int depth, List<ArrayStore> stores) {
         if (!Files.isDirectory(path)) {
             stores.add(openFile(path));
+            return;
+        }
+        if (ZarrStore.isStore(path)) {
+            stores.add(ZarrStore.open(path));
             return;
         }
         try (Stream<Path> entries = Files.list(path)) {

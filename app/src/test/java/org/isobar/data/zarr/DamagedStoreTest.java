@@ -45,7 +45,7 @@ class DamagedStoreTest {
         "'\"order\": \"C\"' | '\"dimension_separator\": \"/../\"' | has the dimension_separator '/../'",
     })
     void metadataOfVersion2(String text, String replacement, String finding) throws IOException {
-        ZarrStoreTest.unpack("small", small, "plain");
+        ZarrFixtures.unpack("small", small, "plain");
         Path file = small.resolve("plain/.zarray");
         replace(file, text.replace("\\n", "\n"), replacement);
         assertOneLine(refusal(small, "plain"), file.toString(), finding);
@@ -61,7 +61,7 @@ class DamagedStoreTest {
         "'\"lon\"' | '\"lon\", \"member\"' | has 4 dimensions and the names",
     })
     void metadataOfVersion3(String text, String replacement, String finding) throws IOException {
-        ZarrStoreTest.unpack("version3", version3, "plain");
+        ZarrFixtures.unpack("version3", version3, "plain");
         Path file = version3.resolve("plain/zarr.json");
         replace(file, text, replacement);
         assertOneLine(refusal(version3, "plain"), file.toString(), finding);
@@ -72,7 +72,7 @@ class DamagedStoreTest {
         "'\"order\": [\n          3' | '\"order\": [\n          1' | is transposed by",
     })
     void transpositions(String text, String replacement, String finding) throws IOException {
-        ZarrStoreTest.unpack("version3", version3, "transposed");
+        ZarrFixtures.unpack("version3", version3, "transposed");
         Path file = version3.resolve("transposed/zarr.json");
         replace(file, text, replacement);
         assertOneLine(refusal(version3, "transposed"), file.toString(), finding);
@@ -80,8 +80,8 @@ class DamagedStoreTest {
 
     @Test
     void groupsThatAreNone() throws IOException {
-        ZarrStoreTest.unpack("small", small, "plain");
-        ZarrStoreTest.unpack("version3", version3, "plain");
+        ZarrFixtures.unpack("small", small, "plain");
+        ZarrFixtures.unpack("version3", version3, "plain");
         assertOneLine(refusal(directory, "plain"), directory.toString(), "is not a Zarr store");
         assertOneLine(refusal(version3.resolve("plain"), "plain"), version3.resolve("plain").toString(),
             "is an array, not a group");
@@ -94,14 +94,14 @@ class DamagedStoreTest {
     @ParameterizedTest
     @CsvSource({"small, unknown, its codec 'bz2' is not known", "version3, unknown, its codec 'pcodec' is not known"})
     void codecsThatAreNotKnown(String store, String array, String finding) throws IOException {
-        ZarrStoreTest.unpack(store, directory.resolve(store), array);
+        ZarrFixtures.unpack(store, directory.resolve(store), array);
         assertOneLine(refusal(directory.resolve(store), array), directory.resolve(store).toString(), array, finding);
     }
 
     @Test
     void codecsOneAfterAnother() throws IOException {
-        ZarrStoreTest.unpack("small", small, "double");
-        ZarrStoreTest.unpack("version3", version3, "plain", "shards", "shards_start");
+        ZarrFixtures.unpack("small", small, "double");
+        ZarrFixtures.unpack("version3", version3, "plain", "shards", "shards_start");
         replace(small.resolve("double/.zarray"), "\"filters\": null", "\"filters\": [{\"id\": \"gzip\"}]");
         assertOneLine(refusal(small, "double"), small.toString(), "'double'", "it is compressed twice");
         replace(version3.resolve("shards/zarr.json"), "\"codecs\":[{\"name\":\"bytes\"",
@@ -114,7 +114,7 @@ class DamagedStoreTest {
 
     @Test
     void chunksThatAreMissingWithoutAFillValue() throws IOException {
-        ZarrStoreTest.unpack("small", small, "undefined");
+        ZarrFixtures.unpack("small", small, "undefined");
         assertOneLine(refusal(small, "undefined"), "'undefined'", small.resolve("undefined/0.0.0.0").toString(),
             "does not exist");
     }
@@ -127,7 +127,7 @@ class DamagedStoreTest {
     void chunksThatAreCut(String store, String chunk) throws IOException {
         Path file = directory.resolve(store).resolve(chunk);
         String array = chunk.substring(0, chunk.indexOf('/'));
-        ZarrStoreTest.unpack(store, directory.resolve(store), array);
+        ZarrFixtures.unpack(store, directory.resolve(store), array);
         byte[] whole = Files.readAllBytes(file);
         for (int k = 0; k < 12; k++) {
             Files.write(file, Arrays.copyOf(whole, whole.length * k / 12));
@@ -138,7 +138,7 @@ class DamagedStoreTest {
 
     @Test
     void chunksOfOtherSizes() throws IOException {
-        ZarrStoreTest.unpack("small", small, "plain", "double");
+        ZarrFixtures.unpack("small", small, "plain", "double");
         Files.write(small.resolve("plain/0.0.0.0"), new byte[97]);
         assertOneLine(refusal(small, "plain"), "it has 97 bytes instead of 96");
         Files.copy(small.resolve("double/0.0.0.0"), Files.newOutputStream(small.resolve("plain/0.0.0.0")));
@@ -150,7 +150,7 @@ class DamagedStoreTest {
 
     @Test
     void chunksThatAreNoFiles() throws IOException {
-        ZarrStoreTest.unpack("small", small, "plain");
+        ZarrFixtures.unpack("small", small, "plain");
         Path file = small.resolve("plain/0.0.0.0");
         Files.delete(file);
         Files.createDirectory(file);
@@ -162,7 +162,7 @@ class DamagedStoreTest {
     @ValueSource(strings = {"blosclz_bytes_4096", "lz4_bits_4096", "zlib_bytes_0", "zstd_bytes_4096"})
     void changedBytesOfBlosc(String array) throws IOException {
         Path blosc = directory.resolve("blosc");
-        ZarrStoreTest.unpack("blosc", blosc, array);
+        ZarrFixtures.unpack("blosc", blosc, array);
         Path file = blosc.resolve(array).resolve("0.0.0");
         byte[] whole = Files.readAllBytes(file);
         int refused = 0;

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,8 +14,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.zip.ZipEntry;
-import java.util.zip.ZipInputStream;
 
 import org.isobar.data.source.NumberType;
 import org.isobar.data.source.StoredArray;
@@ -46,23 +43,7 @@ class ZarrStoreTest {
     @BeforeAll
     static void unpack() throws IOException {
         for (String name : List.of("small", "blosc", "version3", "weatherbench")) {
-            unpack(name, stores.resolve(name));
-        }
-    }
-
-    /** Unpacks a store: the metadata of its group, and the arrays that are named, or all. */
-    static void unpack(String name, Path directory, String... arrays) throws IOException {
-        try (InputStream archive = ZarrStoreTest.class.getResourceAsStream(name + ".zip");
-            ZipInputStream files = new ZipInputStream(archive)) {
-            for (ZipEntry file = files.getNextEntry(); file != null; file = files.getNextEntry()) {
-                int slash = file.getName().indexOf('/');
-                if (arrays.length > 0 && slash > 0 && !List.of(arrays).contains(file.getName().substring(0, slash))) {
-                    continue;
-                }
-                Path target = directory.resolve(file.getName());
-                Files.createDirectories(target.getParent());
-                Files.copy(files, target);
-            }
+            ZarrFixtures.unpack(name, stores.resolve(name));
         }
     }
 
@@ -204,7 +185,7 @@ class ZarrStoreTest {
         try (ZarrStore store = ZarrStore.open(part)) {
             assertEquals(List.of("time"), store.arrays().stream().map(StoredArray::name).toList());
             assertArrayEquals(new double[] {0, 6}, Arrays.stream(read(array(store, "time"), new int[1], new int[] {2}))
-                .map(hours -> hours - 536112).toArray());
+                .map(hours -> hours - 534720).toArray());
         }
     }
 
@@ -212,7 +193,7 @@ class ZarrStoreTest {
     @Test
     void largeChunksAreReadInParts() throws IOException {
         Path large = stores.resolve("large");
-        unpack("small", large, "marked", "nested");
+        ZarrFixtures.unpack("small", large, "marked", "nested");
         for (String array : List.of("marked", "nested")) {
             Path metadata = large.resolve(array).resolve(".zarray");
             Files.writeString(metadata, Files.readString(metadata).replaceAll("\\s", "")
@@ -244,7 +225,7 @@ class ZarrStoreTest {
         target.fill((byte) 0x5A);
         array.read(start, count, target);
         double[] values = new double[elements];
-        array.type().widen(target, 0, elements, values);
+        array.type().widen(target, 0, 1, elements, values);
         return values;
     }
 
@@ -275,7 +256,7 @@ class ZarrStoreTest {
     @Test
     void onlyTheChunksOfABlockAreRead() throws IOException {
         Path copy = stores.resolve("one");
-        unpack("small", copy, "plain");
+        ZarrFixtures.unpack("small", copy, "plain");
         Files.write(copy.resolve("plain/0.0.0.0"), new byte[] {1, 2, 3});
         try (ZarrStore store = ZarrStore.open(copy)) {
             int[] start = {2, 0, 0, 0};
