@@ -64,7 +64,7 @@ public final class Conversion implements AutoCloseable {
      * @throws UserException if the data cannot be converted as is asked
      */
     public static Conversion plan(ConversionRequest request) {
-        List<ArrayStore> stores = SourceOpener.open(request.from());
+        List<ArrayStore> stores = SourceOpener.open(request.from(), request.to());
         try {
             return new Conversion(request, stores);
         } catch (RuntimeException failure) {

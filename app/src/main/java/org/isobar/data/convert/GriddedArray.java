@@ -251,7 +251,7 @@ final class GriddedArray {
         double[] values = new double[(int) count];
         MemorySegment elements = MemorySegment.ofArray(new byte[Math.toIntExact(count * coordinate.type().bytes())]);
         coordinate.read(new int[coordinate.shape().length], coordinate.shape(), elements);
-        coordinate.type().widen(elements, 0, 1, values.length, values);
+        coordinate.type().widen(elements, 0, values.length, values);
         double scale = coordinate.attributes().numbers("scale_factor").map(numbers -> numbers[0]).orElse(1.0);
         double offset = coordinate.attributes().numbers("add_offset").map(numbers -> numbers[0]).orElse(0.0);
         for (int i = 0; i < values.length; i++) {

@@ -38,16 +38,17 @@ final class SourceOpener {
      * Opens sources.
      *
      * @param sources files, directories of files, and stores
+     * @param output  a directory that is passed over where it is inside another one
      * @return the open stores, at least one; the caller closes them
      * @throws UserException if one is remote, cannot be read, or has a format that cannot be converted
      */
-    static List<ArrayStore> open(List<String> sources) {
+    static List<ArrayStore> open(List<String> sources, Path output) {
         List<ArrayStore> stores = new ArrayList<>();
         try {
             for (String source : sources) {
                 refuseRemote(source);
                 int before = stores.size();
-                open(Path.of(source), 0, stores);
+                open(Path.of(source), output.toAbsolutePath().normalize(), 0, stores);
                 if (stores.size() == before) {
                     throw new UserException("Directory " + source + " has no weather data. Name a file or a directory "
                         + "of NetCDF or HDF5 files, or a Zarr store, with --from.");
@@ -71,7 +72,7 @@ final class SourceOpener {
         }
     }
 
-    private static void open(Path path, int depth, List<ArrayStore> stores) {
+    private static void open(Path path, Path output, int depth, List<ArrayStore> stores) {
         if (!Files.isDirectory(path)) {
             stores.add(openFile(path));
             return;
@@ -84,8 +85,9 @@ final class SourceOpener {
             for (Path entry : entries.sorted().toList()) {
                 String name = entry.getFileName().toString();
                 boolean directory = Files.isDirectory(entry);
-                if (!name.startsWith(".") && (directory ? depth < DEEPEST : !name.matches(PASSED))) {
-                    open(entry, depth + 1, stores);
+                boolean passed = name.startsWith(".") || entry.toAbsolutePath().normalize().equals(output);
+                if (!passed && (directory ? depth < DEEPEST : !name.matches(PASSED))) {
+                    open(entry, output, depth + 1, stores);
                 }
             }
         } catch (IOException failure) {

@@ -139,7 +139,7 @@ public final class ChannelStore implements ArrayStore {
                 double[] values = new double[array.shape()[0]];
                 MemorySegment elements = MemorySegment.ofArray(new byte[values.length * array.type().bytes()]);
                 array.read(new int[1], array.shape(), elements);
-                array.type().widen(elements, 0, 1, values.length, values);
+                array.type().widen(elements, 0, values.length, values);
                 return values;
             });
     }

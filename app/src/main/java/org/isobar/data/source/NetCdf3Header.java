@@ -185,7 +185,7 @@ final class NetCdf3Header {
         byte[] raw = raw(Math.multiplyExact(count, type.bytes()));
         MemorySegment elements = MemorySegment.ofArray(raw);
         type.toNative(elements, count, ByteOrder.BIG_ENDIAN);
-        type.widen(elements, 0, 1, count, numbers);
+        type.widen(elements, 0, count, numbers);
         return numbers;
     }
 

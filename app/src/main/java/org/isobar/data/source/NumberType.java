@@ -84,6 +84,11 @@ public enum NumberType {
         }
     }
 
+    /** Widens elements that are one after another, as {@link #widen(MemorySegment, long, int, int, double[])} does. */
+    public void widen(MemorySegment source, long index, int count, double[] target) {
+        widen(source, index, 1, count, target);
+    }
+
     private static double unsigned(long bits) {
         return bits >= 0 ? bits : ((bits >>> 1) | (bits & 1)) * 2.0; // rounds as one conversion would
     }

@@ -136,7 +136,7 @@ class StoredArrayTest {
         MemorySegment target = MemorySegment.ofArray(new byte[elements * array.type().bytes()]);
         array.read(start, count, target);
         double[] values = new double[elements];
-        array.type().widen(target, 0, 1, elements, values);
+        array.type().widen(target, 0, elements, values);
         return values;
     }
 
