@@ -35,101 +35,6 @@ class ConversionRefusalTest {
     @TempDir
     private Path directory;
 
-    /** Sources in a directory. */
-    private interface Sources extends Consumer<Path> { }
-
-    static Stream<Arguments> files() {
-        return Stream.of(
-            files("an empty file", bytes("a.nc"), "/a.nc is empty"),
-            files("a foreign file", bytes("a.nc", "hello, world".getBytes()), "/a.nc is neither NetCDF nor HDF5"),
-            files("GRIB", bytes("a.grib", "GRIB0002".getBytes()), "/a.grib is GRIB", "cdo -f nc4"),
-            files("an archive", bytes("a.zip", "PK\3\4....".getBytes()), "/a.zip is a ZIP archive", "unzip"),
-            files("a compressed file", bytes("a.nc.gz", new byte[] {31, (byte) 139, 8}), "compressed as a whole"),
-            files("nothing", dir -> { }, "has no weather data"),
-            files("a header cut off", cut(60), "/a.nc is cut off in its header"),
-            files("data cut off", cut(2000), "/a.nc is cut off: 'z' ends at byte"),
-            files("a damaged header", damaged(11), "/a.nc is damaged"),
-            files("NetCDF-4 cut off", resource("copernicus/surface.nc", 9000), "/surface.nc is cut off: 'valid_time' needs bytes"),
-            files("Makani without data.json", resource("makani/train/2020.h5", 1 << 20), "/2020.h5",
-                "'fields' of shape [6, 3, 7, 8] needs 6 values of 'time', and there are 0", "data.json"),
-            files("Makani with other channels", makani("\"u10m\", \"msl\"", "\"u10m\", \"msl\", \"x\""), "/2020.h5",
-                "needs 3 values of 'channel', and there are 4"),
-            files("a broken data.json", makani("\"dims\":", "\"dims\""), "/data.json is no JSON"),
-            files("a broken data.json", makani("\"dhours\": 6", "\"dhours\": 0"), "needs 6 values of 'time'"),
-            files("two files with a time", two(file -> file), "'t2m' has the time 2019-01-01 00:00:00, and so has",
-                "/a.nc"),
-            files("mixed grids", two(file -> later(file).coordinate("lat", "degrees_north", 60, 1, -60)), "/b.nc: 't2m'"
-                + " is on a grid of 3 x 4 from 60.0", "/a.nc"),
-            files("mixed units", two(file -> later(file).attribute("t2m", "units", "degC")),
-                "/b.nc: 't2m' is in 'degC', expected 'K'"),
-            files("a gap between files", two(file -> file.attribute("time", "units", "hours since 2019-01-05")),
-                "/a.nc: 't2m' and 1 more has no time step at 2019-01-03 00:00:00 for 't2m'; 8 of 24 are missing"));
-    }
-
-    static Stream<Arguments> contents() {
-        return Stream.of(
-            contents("no variable", file -> file.without("t2m"), "no variable for t2m, but: z at 1000, 500 hPa"),
-            contents("no level", file -> file.coordinate("level", "hPa", 1000, 850), "no variable for z500, but:",
-                "z at 1000, 850 hPa"),
-            contents("two names of a variable", file -> file.copy("t2m", "2m_temperature"),
-                "has 't2m' twice, as 't2m' and as '2m_temperature'", "--names"),
-            contents("a wrong rank", file -> file.variable("t2m", "K", "time lat", 1), "no variable for t2m",
-                "t2m [8, 3], no field"),
-            contents("a grid of two-dimensional coordinates", file -> file.dim("y", 3).dim("x", 4)
-                .variable("t2m", "K", "time y x", 1), "t2m [8, 3, 4], no field of latitudes and longitudes"),
-            contents("another dimension", file -> file.dim("number", 2).variable("t2m", "K", "time number lat lon", 1),
-                ": 't2m' has the dimension 'number' of 2"),
-            contents("two dimensions of time", file -> file.coordinate("valid_time", "hours since 2019-01-01", 0, 6)
-                .variable("t2m", "K", "time valid_time lat lon", 1), "two dimensions of time: 'time' and 'valid_time'"),
-            contents("model levels", file -> file.coordinate("level", "1", 1, 2), ": 'level' is in '1'", "pressure"),
-            contents("a level twice", file -> file.coordinate("level", "hPa", 500, 500), "the level 500.0 hPa twice"),
-            contents("a NaN as coordinate", file -> file.coordinate("lat", "degrees_north", 1, Double.NaN, 3),
-                ": 'lat' holds NaN at index 1"),
-            contents("times that run backwards", times(0, 6, 18, 12), ": 'time' runs backwards: 2019-01-01 12:00:00 at "
-                + "index 3, after 2019-01-01 18:00:00"),
-            contents("a time twice", times(0, 6, 6, 12), "the same time twice: 2019-01-01 06:00:00 at index 2"),
-            contents("a gap", times(0, 6, 12, 24), "no time step at 2019-01-01 18:00:00 for 't2m'; 1 of 5"),
-            contents("a late start", times(24, 30, 36), "no time step at 2019-01-01 00:00:00", "4 of 7 are missing"),
-            contents("a time between", times(0, 6, 9, 12, 18, 24), "the time 2019-01-01 09:00:00 between"),
-            contents("steps of minutes", times(0, 1.5, 3), "steps of 5400 seconds"),
-            contents("steps of five hours", times(0, 5, 10), "time steps of 5 hours, which do not divide a day"),
-            contents("a single time", times(0), "has a single time", "--hours_per_frame"),
-            contents("an infinite time", times(0, 6, Double.POSITIVE_INFINITY), "'time' holds Infinity at index 2"),
-            contents("a time of the far future", times(0, 1e12), "'time' holds 1.0E12 at index 1"),
-            contents("a calendar of 360 days", file -> file.attribute("time", "calendar", "360_day"),
-                ": 'time' has the calendar '360_day'"),
-            contents("months", file -> file.attribute("time", "units", "months since 2019-01-01"),
-                ": 'time' has the units 'months since 2019-01-01'"),
-            contents("no units of time", file -> file.attribute("time", "units", "hours"), "has the units 'hours'"),
-            contents("a date that does not exist", file -> file.attribute("time", "units", "hours since 2019-02-30"),
-                "'hours since 2019-02-30', whose date does not exist"),
-            contents("no times", file -> file.variable("t2m", "K", "lat lon", 1).variable("z", "", "level lat lon", 1),
-                "all other variables have no times"),
-            contents("a scale factor of zero", file -> file.packed("t2m").attribute("t2m", "scale_factor", 0.0),
-                ": 't2m' has the scale_factor 0"),
-            contents("an infinite offset", file -> file.attribute("t2m", "add_offset", Double.POSITIVE_INFINITY),
-                ": 't2m' has an attribute add_offset that is no finite number"),
-            contents("a text as scale factor", file -> file.attribute("t2m", "scale_factor", "0.5"),
-                ": 't2m' has an attribute scale_factor that is no finite number"),
-            contents("a NaN", file -> file.variable("t2m", "K", "time lat lon", 1, 2, 3, 4, 5, Double.NaN, 7),
-                ": 't2m' has no value at 2019-01-01 00:00:00, latitude 0.0, longitude 90.0", "--fill_nan"),
-            contents("a missing value", file -> file.packed("z").attribute("z", "_FillValue", -15535.0),
-                ": 'z' has no value at 2019-01-01 00:00:00, 500 hPa, latitude 0.0"),
-            contents("an infinity", file -> file.variable("t2m", "K", "time lat lon", 1, 1e300),
-                ": 't2m' has an infinite value at 2019-01-01 00:00:00, latitude 60.0, longitude 90.0"),
-            contents("other units", file -> file.attribute("z", "units", "m"), ": 'z' is in 'm', expected 'm2/s2'"),
-            contents("latitudes that turn", file -> file.coordinate("lat", "degrees_north", 60, 0, 30),
-                "latitudes that do not run from pole to pole: 30.0 at index 2"),
-            contents("latitudes beyond the pole", file -> file.coordinate("lat", "degrees_north", 120, 0, -60),
-                "120.0 at index 0"),
-            contents("longitudes with a gap", file -> file.coordinate("lon", "degrees_east", 0, 90, 180, 300),
-                "longitudes that do not rise eastward in equal steps: 90.0 at index 1"),
-            contents("longitudes westward", file -> file.coordinate("lon", "degrees_east", 270, 180, 90, 0),
-                "longitudes that do not rise eastward"),
-            contents("a meridian twice", file -> file.coordinate("lon", "degrees_east", 0, 120, 240, 360),
-                "has the longitude 0.0 twice, as 360.0 too"));
-    }
-
     static Stream<Arguments> options() {
         return Stream.of(
             options(Map.of("from", "s3://bucket/era5"), "s3://bucket/era5 is not on this machine", "aws s3 sync"),
@@ -165,14 +70,14 @@ class ConversionRefusalTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("files")
-    void filesThatCannotBeRead(String what, Sources sources, List<String> message) {
+    @MethodSource("org.isobar.data.convert.RefusedData#files")
+    void filesThatCannotBeRead(String what, Consumer<Path> sources, List<String> message) {
         sources.accept(directory);
         refused(Map.of("variables", what.contains("Makani") ? "z500" : "t2m"), message);
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("contents")
+    @MethodSource({"org.isobar.data.convert.RefusedData#dimensions", "org.isobar.data.convert.RefusedData#values"})
     void contentsThatCannotBeConverted(String what, UnaryOperator<ClassicFile> change, List<String> message) {
         change.apply(ClassicFile.weather(8)).write(directory.resolve("a.nc"));
         refused(Map.of(), message);
@@ -283,81 +188,7 @@ class ConversionRefusalTest {
         }
     }
 
-    private static Arguments files(String what, Sources sources, String... message) {
-        return Arguments.of(what, sources, List.of(message));
-    }
-
-    private static Arguments contents(String what, UnaryOperator<ClassicFile> change, String... message) {
-        return Arguments.of(what, change, List.of(message));
-    }
-
     private static Arguments options(Map<String, String> options, String... message) {
         return Arguments.of(new LinkedHashMap<>(options), List.of(message));
-    }
-
-    private static UnaryOperator<ClassicFile> times(double... hours) {
-        return file -> file.coordinate("time", "hours since 2019-01-01", hours);
-    }
-
-    private static ClassicFile later(ClassicFile file) {
-        return file.attribute("time", "units", "hours since 2019-01-03");
-    }
-
-    private static Sources bytes(String name, byte... bytes) {
-        return dir -> write(dir.resolve(name), bytes);
-    }
-
-    private static Sources two(UnaryOperator<ClassicFile> change) {
-        return dir -> {
-            ClassicFile.weather(8).write(dir.resolve("a.nc"));
-            change.apply(ClassicFile.weather(8)).write(dir.resolve("b.nc"));
-        };
-    }
-
-    private static Sources cut(int bytes) {
-        return dir -> {
-            Path file = ClassicFile.weather(8).write(dir.resolve("a.nc"));
-            write(file, Arrays.copyOf(read(file), bytes));
-        };
-    }
-
-    private static Sources damaged(int place) {
-        return dir -> {
-            Path file = ClassicFile.weather(8).write(dir.resolve("a.nc"));
-            byte[] bytes = read(file);
-            bytes[place] ^= 0x40;
-            write(file, bytes);
-        };
-    }
-
-    private static Sources resource(String name, int bytes) {
-        return dir -> {
-            byte[] whole = read(RESOURCES.resolve(name));
-            write(dir.resolve(Path.of(name).getFileName()), Arrays.copyOf(whole, Math.min(bytes, whole.length)));
-        };
-    }
-
-    private static Sources makani(String part, String replacement) {
-        return dir -> {
-            write(dir.resolve("2020.h5"), read(RESOURCES.resolve("makani/train/2020.h5")));
-            write(dir.resolve("data.json"), new String(read(RESOURCES.resolve("makani/metadata/data.json")))
-                .replace(part, replacement).getBytes());
-        };
-    }
-
-    private static byte[] read(Path path) {
-        try {
-            return Files.readAllBytes(path);
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-    }
-
-    private static void write(Path path, byte[] bytes) {
-        try {
-            Files.write(path, bytes);
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
     }
 }
