@@ -11,6 +11,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import org.isobar.data.channels.ChosenChannels;
@@ -26,8 +27,11 @@ public final class Era5Frames implements AutoCloseable {
     private final CropWindow window;
     private final int hours;
     private final List<String> names; // of the window's channels; empty for the first ones
+    private final Consumer<Era5File> check;
 
-    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window, int hours, List<String> names) {
+    private Era5Frames(SortedMap<Integer, Path> paths, CropWindow window, int hours, List<String> names,
+        Consumer<Era5File> check) {
+        this.check = check;
         this.names = names;
         this.paths = paths;
         this.window = window;
@@ -43,18 +47,21 @@ public final class Era5Frames implements AutoCloseable {
      *     first cannot be read
      */
     public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame) {
-        return of(directory, window, hoursPerFrame, List.of());
+        return of(directory, window, hoursPerFrame, List.of(), _ -> { });
     }
 
     /**
      * Finds the year files of a directory, as {@link #of(Path, CropWindow, int)} does, to read channels by name.
      *
      * @param names names of the window's channels; empty for the first channels of each file
+     * @param check is called with each file when it is opened; it throws a {@link UserException} if the file does not
+     *              fit
      * @throws UserException if the files cannot be used; each file must have all of these channels when it is read
      */
-    public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame, List<String> names) {
+    public static Era5Frames of(Path directory, CropWindow window, int hoursPerFrame, List<String> names,
+        Consumer<Era5File> check) {
         SortedMap<Integer, Path> paths = paths(directory);
-        return new Era5Frames(paths, window, hoursPerFrame(paths, hoursPerFrame), names);
+        return new Era5Frames(paths, window, hoursPerFrame(paths, hoursPerFrame), names, check);
     }
 
     /**
@@ -184,6 +191,7 @@ public final class Era5Frames implements AutoCloseable {
                 throw new UserException("Data file " + path + " has frames of " + stored + ", and the model reads "
                     + window + " (channels x latitudes x longitudes). Use the data that the model was trained on.");
             }
+            check.accept(file);
         }
         return file;
     }

@@ -12,6 +12,7 @@ import java.util.zip.CRC32C;
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Dataset;
+import org.isobar.data.Era5File;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.InputDescription;
 import org.isobar.data.Normalization;
@@ -19,6 +20,7 @@ import org.isobar.data.channels.InputOnlyChannels;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 import org.isobar.os.RegularFile;
+import org.isobar.pretrained.Channel;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
 
@@ -102,14 +104,34 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Inp
 
     /** The frames of a directory, with the channels and the window that the model reads. */
     public Era5Frames inputs(Path directory) {
-        return Era5Frames.of(directory, input(), hoursPerFrame(), run.data().channels().variables());
+        return Era5Frames.of(directory, input(), hoursPerFrame(), run.data().channels().variables(),
+            file -> requireFit(file, input()));
     }
 
     /** The frames of a directory, with the channels and the window that the model forecasts. */
     public Era5Frames outputs(Path directory) {
         List<String> names = run.data().channels().variables();
         return Era5Frames.of(directory, output(), hoursPerFrame(),
-            names.isEmpty() ? names : names.subList(0, run.model().outChannels()));
+            names.isEmpty() ? names : names.subList(0, run.model().outChannels()),
+            file -> requireFit(file, output()));
+    }
+
+    /** Checks names and coordinates of a file, as far as it has them. */
+    private void requireFit(Era5File file, CropWindow window) {
+        List<String> names = file.channels();
+        for (int c = 0; c < Math.min(names.size(), window.channels()); c++) {
+            String name = config.channels().get(c).name();
+            if (!names.get(c).equals(name)) {
+                throw new UserException("Data file " + file.path() + " has " + names.get(c) + " as channel " + c
+                    + ", where the model reads " + name + ". Use data with the channels "
+                    + String.join(", ", config.channels().stream().map(Channel::name).toList())
+                    + ", or train a model that chooses its channels by name.");
+            }
+        }
+        config.grid().difference(file.latitudes(), file.longitudes()).ifPresent(difference -> {
+            throw new UserException("Data file " + file.path() + " has " + difference
+                + ". Use data on the grid that the model was trained on.");
+        });
     }
 
     /** The part of a frame of the data that the model forecasts. */

@@ -14,6 +14,7 @@ import java.util.stream.IntStream;
 public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
     private static final double POLE = 90;
     private static final double CIRCLE = 360;
+    private static final double ROUNDING = 1e-3; // of coordinates in single precision, in grid cells
 
     /**
      * The tutorial's rule for data without coordinates: row {@code j} of H lies at {@code 90 - 180 j / (H - 1)}, column
@@ -35,6 +36,30 @@ public record ModelGrid(List<Double> latitudes, List<Double> longitudes) {
 
     private static List<Double> list(double[] degrees) {
         return DoubleStream.of(degrees).boxed().toList();
+    }
+
+    /**
+     * Where coordinates of data lie more than one grid cell from those of the model, as text. A smaller difference is
+     * accepted: a model that was trained on data without coordinates has those of the tutorial's rule, which are not
+     * exact for data that lack a row.
+     *
+     * @param otherLatitudes  of at least as many rows, if they are known
+     * @param otherLongitudes of at least as many columns, if they are known
+     * @return empty if they lie nearer, or are not known
+     */
+    public Optional<String> difference(Optional<double[]> otherLatitudes, Optional<double[]> otherLongitudes) {
+        return otherLatitudes.flatMap(others -> difference("latitude", "row", latitudes, others, 2 * CIRCLE))
+            .or(() -> otherLongitudes.flatMap(others -> difference("longitude", "column", longitudes, others, CIRCLE)));
+    }
+
+    /** The first coordinate that is more than one cell from another one; {@code period} later is the same place. */
+    private static Optional<String> difference(String what, String line, List<Double> own, double[] others,
+        double period) {
+        double cell = own.size() == 1 ? period : Math.abs(own.getLast() - own.getFirst()) / (own.size() - 1);
+        return IntStream.range(0, own.size())
+            .filter(i -> Math.abs(Math.IEEEremainder(others[i] - own.get(i), period)) > cell * (1 + ROUNDING))
+            .mapToObj(i -> what + " " + others[i] + " in " + line + " " + i + ", where the model has " + own.get(i))
+            .findFirst();
     }
 
     /** What is wrong with the coordinates; empty if nothing is. */

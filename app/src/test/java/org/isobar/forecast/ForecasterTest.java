@@ -64,6 +64,10 @@ class ForecasterTest {
     }
 
     private static List<float[]> rollOut() {
+        return rollOut(model);
+    }
+
+    private static List<float[]> rollOut(ForecastModel model) {
         List<float[]> leads = new ArrayList<>();
         ForecastSession.run(model, new RunContext(JobSecret.none(), Map.of(), Screen.plain(System.err),
             StopRequest.NONE), _ -> { }, session -> {
@@ -92,6 +96,8 @@ class ForecasterTest {
     @Test
     void aGpuForecastsTheSame() {
         List<float[]> leads = forecast(Map.of("device", "cuda"), run, initial);
+        assertArrayEquals(rollOut(ForecastModel.open(run, Map.of("device", "cuda"), Map.of())).toArray(),
+            leads.toArray());
         List<float[]> expected = rollOut();
         for (int step = 1; step <= STEPS; step++) {
             float[] fields = leads.get(step - 1);
