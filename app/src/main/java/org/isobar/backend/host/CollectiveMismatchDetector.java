@@ -34,6 +34,7 @@ import org.isobar.distributed.job.Job;
 public final class CollectiveMismatchDetector implements Closeable {
     private static final long POLL_NANOS = 1_000_000;
 
+    private final Job job;
     private final ProcessGroup group;
     private final GroupConnections connections;
     private final BlockingQueue<CollectiveCall> issued = new LinkedBlockingQueue<>();
@@ -51,27 +52,20 @@ public final class CollectiveMismatchDetector implements Closeable {
      * @throws CommunicationException if a neighbour cannot be reached; the job has failed then
      */
     public CollectiveMismatchDetector(Job job, ProcessGroup group) {
+        this.job = job;
         this.group = group;
         connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
         job.watch().onFailure(this::close);
     }
 
     /**
-     * All-gathers a few bytes over the ring. Must be called before {@link #begin}.
+     * All-gathers a few bytes. All ranks of the group call this at the same time.
      *
      * @param own the bytes of this rank, the same number on all ranks
      * @return the bytes of all ranks, in group order
      */
     public List<ByteBuffer> exchange(ByteBuffer own) throws IOException {
-        ByteBuffer[] all = new ByteBuffer[group.size()];
-        all[group.index()] = own;
-        for (int step = 1; step < group.size(); step++) {
-            connections.next().send(all[Math.floorMod(group.index() + 1 - step, all.length)].duplicate(), null);
-            ByteBuffer received = ByteBuffer.allocate(own.remaining());
-            connections.previous().read(received);
-            all[Math.floorMod(group.index() - step, all.length)] = received.flip();
-        }
-        return List.of(all);
+        return SmallGather.gather(job, group, own);
     }
 
     /**

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.isobar.distributed.CollectiveSequence;
 import org.isobar.distributed.ProcessGroup;
@@ -28,6 +29,8 @@ import org.isobar.distributed.job.Rendezvous;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Mismatch detection between ranks that are threads, over real sockets. */
 class CollectiveMismatchDetectorTest {
@@ -42,15 +45,26 @@ class CollectiveMismatchDetectorTest {
         void run(Rank rank) throws Exception;
     }
 
-    @Test
-    void exchangeGathersTheBytesOfAllRanks() throws Exception {
-        List<String> failures = run(4, rank -> {
-            List<ByteBuffer> all = rank.detector().exchange(ByteBuffer.allocate(8).putLong(10L * rank.index()).flip());
-            for (int peer = 0; peer < 4; peer++) {
-                assertEquals(10 * peer, all.get(peer).getLong(0));
+    /** Twice, because the connections of the second exchange have the same purpose. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 7, 8})
+    void exchangeGathersTheBytesOfAllRanks(int count) throws Exception {
+        List<String> failures = run(count, rank -> {
+            for (int factor = 10; factor <= 20; factor += 10) {
+                List<ByteBuffer> all = rank.detector()
+                    .exchange(ByteBuffer.allocate(8).putLong((long) factor * rank.index()).flip());
+                for (int peer = 0; peer < count; peer++) {
+                    assertEquals(factor * peer, all.get(peer).getLong(0));
+                }
             }
         });
         failures.forEach(failure -> assertNull(failure));
+    }
+
+    @Test
+    void anExchangeHasAsManyRoundsAsTheSizeHasBits() {
+        assertEquals(List.of(1, 2, 3, 10, 14),
+            Stream.of(2, 3, 8, 1024, 16_384).map(SmallGather::rounds).toList());
     }
 
     /** Many calls are in flight, and sends and receives between two ranks have an order of their own. */
@@ -136,9 +150,7 @@ class CollectiveMismatchDetectorTest {
         CompletableFuture<String> failure = new CompletableFuture<>();
         try (Job job = Rendezvous.join(self, JobSecret.none(), Map.of(), Ranks.LONG);
             CollectiveMismatchDetector detector = new CollectiveMismatchDetector(job, group)) {
-            if (count < 4) { // the test of exchange does not compare calls
-                detector.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
-            }
+            detector.begin((operation, thrown) -> failure.complete(operation + ": " + thrown.getMessage()));
             body.run(new Rank(rank, detector, new CollectiveSequence(group), failure));
         }
         return failure.getNow(null);

@@ -5,9 +5,11 @@ import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -101,13 +103,13 @@ final class NcclBootstrap {
         if (peers.getFirst().version() >= SHARING && "1".equals(environment.get(SHARE))) {
             return Optional.empty();
         }
-        for (int second = 1; second < peers.size(); second++) {
-            for (int first = 0; first < second; first++) {
-                if (peers.get(first).gpu().equals(peers.get(second).gpu())) {
-                    return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
-                        + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
-                        peers.get(first).gpu(), peers.get(first).host()));
-                }
+        Map<UUID, Integer> firsts = new HashMap<>();
+        for (int second = 0; second < peers.size(); second++) {
+            Integer first = firsts.putIfAbsent(peers.get(second).gpu(), second);
+            if (first != null) {
+                return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
+                    + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
+                    peers.get(first).gpu(), peers.get(first).host()));
             }
         }
         return Optional.empty();
