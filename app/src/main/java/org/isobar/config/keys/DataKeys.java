@@ -39,7 +39,7 @@ public final class DataKeys extends KeyGroup {
     public final Key<Optional<List<String>>> outChannels = add(Key.fixedOnResume("out_channels", NAMES,
         "Variables that the model forecasts, the first of channels. Default: all of them.").optional());
     public final Key<Optional<List<String>>> constants = add(Key.fixedOnResume("constants", NAMES,
-        "Fields that do not change with time, such as [lsm, z_sfc], which the model reads after channels.")
+        "Fields that do not change with time, such as [lsm, zs], which the model reads after channels.")
         .optional());
     public final Key<Optional<Path>> constantsPath = add(Key.freeOnResume("constants_path", PATH,
         "File of the constants: HDF5, of which the first time step is read, or npy of [1, constants, rows, columns]. "
