@@ -73,6 +73,24 @@ public final class Checkpoint implements StoredTensors {
      * format version
      */
     public static Checkpoint open(Path path) {
+        Checkpoint checkpoint = openChecked(path);
+        try {
+            ManifestReader.checkSizes(path, checkpoint.manifest);
+            return checkpoint;
+        } catch (IOException e) {
+            throw FileFault.unreadable("checkpoint " + path, e);
+        } catch (MalformedException e) {
+            throw unusable(path, e.getMessage());
+        }
+    }
+
+    /**
+     * Opens a checkpoint that another rank of the job has checked, and reads its manifest. Each other file is examined
+     * only when it is read, because a thousand ranks that examine a thousand files delay a shared file system.
+     *
+     * @throws UserException as {@link #open(Path)} does, except for the other files
+     */
+    public static Checkpoint openChecked(Path path) {
         try {
             return new Checkpoint(path, ManifestReader.read(path));
         } catch (IOException e) {

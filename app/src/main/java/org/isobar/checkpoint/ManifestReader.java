@@ -37,7 +37,7 @@ final class ManifestReader {
     private ManifestReader() { }
 
     /**
-     * Reads the manifest of the checkpoint at {@code path}, and checks the size of each shard.
+     * Reads the manifest of the checkpoint at {@code path}. The shards are not examined.
      *
      * @throws MalformedException if the checkpoint is incomplete or damaged, is not Isobar's, is of another format
      *                            version, or of another iteration than its name says
@@ -52,9 +52,6 @@ final class ManifestReader {
             throw new MalformedException("it is incomplete, or not an Isobar checkpoint: it has no " + FILE);
         }
         CheckpointManifest manifest = parse(RegularFile.read(file, StrictJson.MAX_BYTES));
-        for (Map.Entry<String, StoredFile> entry : manifest.files().entrySet()) {
-            checkSize(path.resolve(entry.getKey()), entry.getValue().bytes());
-        }
         OptionalLong named = CheckpointFiles.iteration(path.toAbsolutePath());
         check(named.isEmpty() || named.getAsLong() == manifest.iteration(), "it is of iteration "
             + manifest.iteration() + ", which differs from its name");
@@ -94,6 +91,13 @@ final class ManifestReader {
             "its format version is not a number from 1");
         check(version.longValue() <= VERSION, "it has format version " + version.longValue()
             + ", and this program reads versions up to " + VERSION + ": it needs a newer Isobar");
+    }
+
+    /** Checks that each shard of the checkpoint at {@code path} exists and has its size. */
+    static void checkSizes(Path path, CheckpointManifest manifest) throws IOException, MalformedException {
+        for (Map.Entry<String, StoredFile> entry : manifest.files().entrySet()) {
+            checkSize(path.resolve(entry.getKey()), entry.getValue().bytes());
+        }
     }
 
     private static void checkSize(Path file, long bytes) throws IOException, MalformedException {

@@ -74,7 +74,7 @@ final class TrainingSession {
     private void begin(Replica replica, WeightsFile weights) {
         if (start.resumption().isPresent()) {
             Resumption from = start.resumption().get();
-            try (Checkpoint checkpoint = Checkpoint.open(from.path())) {
+            try (Checkpoint checkpoint = Checkpoint.openChecked(from.path())) {
                 replica.step().state().restore(checkpoint, from.state().control());
             }
             log.info("Resuming after iteration %d from %s".formatted(from.iteration(), from.path()));

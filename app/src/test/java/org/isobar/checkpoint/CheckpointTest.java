@@ -54,6 +54,27 @@ class CheckpointTest {
         }
     }
 
+    /** Rank 0 has checked all files; another rank looks only at those that it reads. */
+    @Test
+    void onlyTheFilesThatAreReadAreExamined() throws IOException {
+        CheckpointFixtures.save(directory, 3, Cut.ROWS, 4);
+        Path path = directory.resolve("checkpoint-3");
+        Files.delete(path.resolve("rank-00002.safetensors"));
+        Files.write(path.resolve("rank-00003.safetensors"), new byte[] {1});
+        assertThrows(UserException.class, () -> Checkpoint.open(path));
+        Shape large = CheckpointFixtures.shapes().get("large");
+        try (Checkpoint checkpoint = Checkpoint.openChecked(path)) {
+            for (int index = 0; index < 2; index++) {
+                Shard shard = CheckpointFixtures.shard(large, Cut.ROWS, 4, index);
+                assertArrayEquals(CheckpointFixtures.slice("large", large, shard), read(checkpoint, "large", shard));
+            }
+            assertTrue(assertThrows(UserException.class, () -> read(checkpoint, "large",
+                CheckpointFixtures.shard(large, Cut.ROWS, 4, 2))).getMessage().contains("rank-00002.safetensors"));
+            assertTrue(assertThrows(UserException.class, () -> read(checkpoint, "large",
+                CheckpointFixtures.shard(large, Cut.ROWS, 4, 3))).getMessage().contains("it ends after 1 bytes"));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"WHOLE, 1", "WHOLE, 2", "WHOLE, 4", "ROWS, 1", "ROWS, 2", "ROWS, 4", "COLUMNS, 1", "COLUMNS, 2",
         "COLUMNS, 4"})

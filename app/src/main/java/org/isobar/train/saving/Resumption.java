@@ -77,7 +77,7 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
         List<Path> paths = new CheckpointPath(given).all();
         Path path = paths.stream().filter(found -> found.endsWith("checkpoint-" + iteration)).findFirst()
             .orElse(paths.getFirst());
-        try (Checkpoint checkpoint = Checkpoint.open(path)) {
+        try (Checkpoint checkpoint = Checkpoint.openChecked(path)) {
             return of(checkpoint, config);
         }
     }
