@@ -17,6 +17,8 @@ import org.isobar.config.keys.Settings;
  * @param globalBatchSize samples per step over all processes
  * @param localBatchSize samples per step of one data-parallel rank
  * @param initWeights a safetensors file to start from, instead of random weights drawn from {@code seed}
+ * @param validateRollout steps of the roll-outs after each epoch
+ * @param finalRollout steps of the roll-outs at the end
  * @param onNan what to do after a step whose loss is not finite
  */
 public record TrainingConfig(
@@ -31,7 +33,9 @@ public record TrainingConfig(
     int warmup,
     long seed,
     Optional<Path> initWeights,
-    OnNan onNan) {
+    OnNan onNan,
+    Optional<Integer> validateRollout,
+    Optional<Integer> finalRollout) {
 
     static TrainingConfig of(Settings settings) {
         return new TrainingConfig(settings.get(TRAINING.globalBatchSize),
@@ -39,6 +43,6 @@ public record TrainingConfig(
             settings.get(TRAINING.ampMode), settings.get(TRAINING.enableFused),
             settings.get(TRAINING.enableCudaGraphs), settings.get(TRAINING.lr), settings.get(TRAINING.lrSchedule),
             settings.get(TRAINING.warmup), settings.get(RUN.seed), settings.get(RUN.initWeights),
-            settings.get(RUN.onNan));
+            settings.get(RUN.onNan), settings.get(RUN.validateRollout), settings.get(RUN.finalRollout));
     }
 }

@@ -96,6 +96,20 @@ final class RunReport {
         flush();
     }
 
+    /**
+     * Reports roll-outs after {@code step} steps of training.
+     *
+     * @param hours of a step of the model
+     */
+    void rolledOut(RollOutValidation.Scores scores, int hours, long step) {
+        for (int lead = 1; lead <= scores.model().length; lead++) {
+            for (int channel = 0; channel < scores.model()[lead - 1].length; channel++) {
+                scalar(tags.rmse(channel) + "_" + lead * hours + "h", scores.model()[lead - 1][channel], step);
+            }
+        }
+        flush();
+    }
+
     /** Reports the end of training. */
     void trainingEnds(TrainingProgress progress) {
         progress.skipped().total().ifPresent(log::info);
@@ -107,8 +121,8 @@ final class RunReport {
     }
 
     private void rmse(double[] channels, long step) {
-        for (int i = 0; i < tags.scored().length; i++) {
-            scalar(tags.rmse(i), channels[tags.scored()[i]], step);
+        for (int channel = 0; channel < channels.length; channel++) {
+            scalar(tags.rmse(channel), channels[channel], step);
         }
     }
 

@@ -30,6 +30,7 @@ import org.isobar.train.step.ValidationScores;
  */
 final class Trainer {
     private static final double NANOS_PER_SECOND = 1e9;
+    private static final int VALIDATED_STARTS = 4;
 
     private final RunConfig config;
     private final Replica replica;
@@ -103,12 +104,26 @@ final class Trainer {
             if (scores.isEmpty()) {
                 return checkpoints.stop(trained);
             }
+            config.training().validateRollout().ifPresent(this::rollOut);
             progress.epochDone(scores.get());
             checkpoints.epochEnds();
         }
         Optional<String> unsaved = checkpoints.trainingEnds();
         report.trainingEnds(progress);
         return new TrainingOutcome.Finished(progress.scores(), unsaved);
+    }
+
+    private void rollOut(int steps) {
+        try (RollOutValidation forecasts = RollOutValidation.open(config, replica, data.training().dataset().inputs(),
+            steps, VALIDATED_STARTS).orElse(null)) {
+            if (forecasts == null) {
+                report.warn("--validate_rollout " + steps + ": no forecasts of so many steps can be scored; the "
+                    + "validation years are shorter, or the model does not forecast all variables that it reads");
+            } else {
+                report.rolledOut(forecasts.run(steps), config.data().dt() * config.data().hoursPerFrame(),
+                    progress.iterations());
+            }
+        }
     }
 
     /** The current state of training; waits for all issued steps. */

@@ -66,7 +66,8 @@ final class TrainingSession {
             try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), directory,
                     config.training().globalBatchSize(), tags());
-                return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report);
+                return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report,
+                    replica);
             }
         }
     }
@@ -117,14 +118,14 @@ final class TrainingSession {
             communicators::requireSound);
     }
 
-    private int train(Trainer trainer, WeightsFile weights, RunReport report) {
+    private int train(Trainer trainer, WeightsFile weights, RunReport report, Replica replica) {
         Path file = directory.resolve(ModelDirectory.WEIGHTS);
         switch (trainer.run()) {
             case TrainingOutcome.Finished finished -> {
                 saveModel(weights);
                 finished.unsaved().ifPresent(_ ->
                     log.warn("The last checkpoint is missing: the trained weights alone are in " + file));
-                conclude(finished.scores(), file, report);
+                conclude(finished.scores(), file, report, replica);
                 return 0;
             }
             case TrainingOutcome.Interrupted interrupted -> {
@@ -152,7 +153,7 @@ final class TrainingSession {
         weights.save(directory.resolve(ModelDirectory.WEIGHTS));
         if (rank == 0) {
             InputDescription inputs = data.training().dataset().inputs();
-            ModelDirectory.complete(directory, ModelConfig.of(config, inputs), inputs.normalization(), inputs.extra(),
+            ModelDirectory.complete(directory, modelConfig(), inputs.normalization(), inputs.extra(),
                 "--expdir");
         }
     }
@@ -186,25 +187,30 @@ final class TrainingSession {
     }
 
     private ChannelTags tags() {
-        return ChannelTags.of(config.data().channels(), config.model().outChannels());
+        return ChannelTags.of(config.data().channels(), modelConfig().forecastNames());
     }
 
-    private void conclude(ValidationScores scores, Path weights, RunReport report) {
+    private ModelConfig modelConfig() {
+        return ModelConfig.of(config, data.training().dataset().inputs());
+    }
+
+    private void conclude(ValidationScores scores, Path weights, RunReport report, Replica replica) {
         log.info("Memory at the end: anonymous %s GB, mapped file pages %s GB.".formatted(
             TutorialLines.gigabytes(HostMachine.anonymousMemory()),
             TutorialLines.gigabytes(HostMachine.mappedFilePages())));
         if (scores.persistence() != null) {
             ChannelTags tags = tags();
-            for (int i = 0; i < tags.scored().length; i++) {
-                int channel = tags.scored()[i];
+            for (int channel : tags.scored()) {
                 double score = scores.rmse()[channel];
                 double persistence = scores.persistence()[channel];
                 String floor = DemoData.noiseFloor(config, channel).stream()
                     .mapToObj(value -> String.format(Locale.ROOT, ", noise floor %.4f", value)).findAny().orElse("");
-                log.info(String.format(Locale.ROOT, "%s: model %.4f, persistence %.4f, ratio %.3f%s", tags.rmse(i),
-                    score, persistence, score / persistence, floor));
+                log.info(String.format(Locale.ROOT, "%s: model %.4f, persistence %.4f, ratio %.3f%s",
+                    tags.rmse(channel), score, persistence, score / persistence, floor));
             }
         }
+        config.training().finalRollout().ifPresent(steps -> log.info(
+            FinalRollOut.line(config, replica, data.training().dataset().inputs(), modelConfig(), steps)));
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));

@@ -16,12 +16,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -36,6 +38,7 @@ import org.isobar.data.NpyFile;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.forecast.ForecastModel;
 import org.isobar.scores.AreaWeights;
+import org.isobar.telemetry.EventFile;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.RunContext;
 import org.isobar.train.TinyRun;
@@ -63,7 +66,8 @@ class ModelEvaluationTest {
     static void train() throws IOException {
         TinyRun.synthesize(directory);
         data = directory.resolve("tiny");
-        run = TinyRun.of(directory, directory.resolve("logs"), "num_iters=12").succeeded().directory();
+        run = TinyRun.of(directory, directory.resolve("logs"), "num_iters=12", "validate_rollout=2",
+            "final_rollout=" + STEPS).succeeded().directory();
         assertEquals("", evaluate("first", "--model=" + run, "--data_dir=" + data, "--lead_steps=" + STEPS));
         expected = values("first");
     }
@@ -137,6 +141,49 @@ class ModelEvaluationTest {
                 assertEquals(1 - model / persistence, expected.get("model t2m " + step + " skill"), 1e-9);
             }
         }
+    }
+
+    /** A run ends with the scores of its model from all initial times, if these are no more than 16. */
+    @Test
+    void aRunLogsTheScoresOfItsModel() throws IOException {
+        StringBuilder line = new StringBuilder("RMSE of 9 forecasts at 6 h, 18 h (persistence): ");
+        for (String variable : List.of("u10", "t2m")) {
+            line.append(variable);
+            String separator = " ";
+            for (int lead : List.of(1, STEPS)) {
+                line.append(String.format(Locale.ROOT, "%s" + (variable.equals("u10") ? "%.2f" : "%.1f") + " (%.2f)",
+                    separator,
+                    expected.get("model " + variable + " " + lead + " rmse"),
+                    expected.get("persistence " + variable + " " + lead + " rmse")));
+                separator = ", ";
+            }
+            line.append(variable.equals("u10") ? " m/s; " : " K\n");
+        }
+        String log = Files.readString(run.resolve("out.log"));
+        assertTrue(log.contains(line), () -> log + line);
+        assertTrue(log.indexOf(line.toString()) < log.indexOf("DONE ---- rank 0"));
+    }
+
+    /** Roll-outs after an epoch start at four times; this epoch's weights are the run's. */
+    @Test
+    void tensorBoardHasTheScoresOfRollOuts() throws IOException {
+        double[] spreads = NpyFile.read(data.resolve("stats/global_stds.npy")).values();
+        try (Stream<Path> files = Files.list(run.resolve("logs"))) {
+            EventFile events = EventFile.read(files.findFirst().orElseThrow());
+            assertEquals(List.of("RMSE(u10m)/valid_6h @ 12", "RMSE(v10)/valid_6h @ 12", "RMSE(t2m)/valid_6h @ 12",
+                "RMSE(u10m)/valid_12h @ 12", "RMSE(v10)/valid_12h @ 12", "RMSE(t2m)/valid_12h @ 12"),
+                events.labels().stream().filter(label -> label.contains("h @ ")).toList());
+            double all = expected.get("model t2m 1 rmse") / spreads[2]; // of nine times
+            assertEquals(all, events.scalar("RMSE(t2m)/valid_6h", 12), 0.1 * all);
+        }
+    }
+
+    @Test
+    void aRollOutThatIsLongerThanTheYearIsNotScored() throws IOException {
+        TinyRun longer = TinyRun.of(directory, directory.resolve("longer"), "num_iters=12", "validate_rollout=12",
+            "final_rollout=12").succeeded();
+        assertTrue(longer.log().contains("--validate_rollout 12: no forecasts of so many steps"), longer.log());
+        assertTrue(longer.log().contains("No scores of forecasts of 12 steps"), longer.log());
     }
 
     @Test

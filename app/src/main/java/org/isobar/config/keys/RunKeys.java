@@ -56,6 +56,12 @@ public final class RunKeys extends KeyGroup {
         "Keep the K newest checkpoints, and the best; 0 saves none.").defaultsTo(2).asOption("K"));
     public final Key<OnNan> onNan = add(Key.freeOnResume("on_nan", oneOf(OnNan.class),
         "When a loss is not finite: stop ends the run, skip leaves the step out.").defaultsTo(OnNan.STOP).asOption());
+    public final Key<Optional<Integer>> validateRollout = add(Key.freeOnResume("validate_rollout", count(1),
+        "After each epoch, score forecasts of N steps from 4 times of the validation years, for TensorBoard.")
+        .optional().asOption());
+    public final Key<Optional<Integer>> finalRollout = add(Key.freeOnResume("final_rollout", count(1),
+        "At the end, log scores of forecasts of N steps from 16 times of the validation years, beside persistence.")
+        .optional().asOption());
     public final Key<Optional<Path>> dataDir = add(Key.freeOnResume("data_dir", PATH,
         "Directory in place of /data in the preset's paths. Default: DATADIR.").optional().asOption("DIR"));
 }
