@@ -16,8 +16,10 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 import org.isobar.os.AtomicFile;
 
@@ -136,6 +138,11 @@ final class CheckpointFiles {
     /** Writes a file that other ranks poll for: it appears complete, by a rename. */
     static void writeAtomically(Path path, byte[] bytes) throws IOException {
         AtomicFile.replace(path, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(bytes)));
+    }
+
+    /** The names of the entries of a directory. */
+    static Set<String> names(Path directory) throws IOException {
+        return entries(directory).stream().map(entry -> entry.getFileName().toString()).collect(Collectors.toSet());
     }
 
     /** The entries of a directory, in no particular order. */

@@ -11,6 +11,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
@@ -38,6 +43,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     private static final String RUN = "run";
     private static final String OPTION = "--expdir";
     private static final int POLL_MILLIS = 20;
+    private static final int MAX_POLL_MILLIS = 2000;
     private static final Duration MAX_DIRECTORY_TIMEOUT = Duration.ofSeconds(30);
 
     /** The reason why a checkpoint could not be written. */
@@ -161,26 +167,50 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    /** Waits for the sidecars of all ranks; in rank order. */
+    /** Waits for the sidecars of all ranks; in rank order. Lists the directory, instead of asking for each file. */
     private List<Sidecar> collect(Path temporary, Sidecar own) throws IOException, FailedException {
-        List<Sidecar> sidecars = new ArrayList<>(List.of(own));
-        long start = System.nanoTime();
-        for (int peer = 1; peer < ranks; peer++) {
-            Path file = temporary.resolve(CheckpointFiles.sidecar(peer));
-            if (!await(start, timeout, () -> Files.exists(file) || !isOurs(temporary))) {
-                throw new FailedException("rank " + peer + " has not written its shard" + timedOut(timeout));
+        SortedMap<Integer, Sidecar> sidecars = new TreeMap<>(Map.of(0, own));
+        if (ranks > 1 && !await(System.nanoTime(), timeout, () -> collected(temporary, sidecars))) {
+            int missing = 1;
+            while (sidecars.containsKey(missing)) {
+                missing++;
             }
-            if (!isOurs(temporary)) {
-                throw anotherRun();
-            }
-            Sidecar sidecar = CheckpointManifest.JSON.readValue(RegularFile.read(file, StrictJson.MAX_BYTES),
-                Sidecar.class);
-            if (sidecar.failure() != null) {
-                throw new FailedException("rank " + peer + ": " + sidecar.failure());
-            }
-            sidecars.add(sidecar);
+            throw new FailedException("rank " + missing + " has not written its shard" + timedOut(timeout));
         }
-        return sidecars;
+        for (Map.Entry<Integer, Sidecar> sidecar : sidecars.entrySet()) {
+            if (sidecar.getValue().failure() != null) {
+                throw new FailedException("rank " + sidecar.getKey() + ": " + sidecar.getValue().failure());
+            }
+        }
+        if (sidecars.size() < ranks) {
+            throw anotherRun();
+        }
+        return List.copyOf(sidecars.values());
+    }
+
+    /** Reads new sidecars. Returns whether all are there, one reports a failure, or the directory is another run's. */
+    private boolean collected(Path temporary, Map<Integer, Sidecar> sidecars) throws IOException {
+        if (!isOurs(temporary)) {
+            return true;
+        }
+        try {
+            readNew(temporary, sidecars);
+        } catch (NoSuchFileException removed) { // by another run, which the next call finds
+            return false;
+        }
+        return sidecars.size() == ranks || sidecars.values().stream().anyMatch(sidecar -> sidecar.failure() != null);
+    }
+
+    /** Reads the sidecars that have appeared. */
+    private void readNew(Path temporary, Map<Integer, Sidecar> known) throws IOException {
+        Set<String> names = CheckpointFiles.names(temporary);
+        for (int peer = 1; peer < ranks; peer++) {
+            if (!known.containsKey(peer) && names.contains(CheckpointFiles.sidecar(peer))) {
+                Path file = temporary.resolve(CheckpointFiles.sidecar(peer));
+                known.put(peer, CheckpointManifest.JSON.readValue(RegularFile.read(file, StrictJson.MAX_BYTES),
+                    Sidecar.class));
+            }
+        }
     }
 
     private void complete(Path temporary, Path path, CheckpointManifest manifest) throws IOException, FailedException {
@@ -242,19 +272,30 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
     }
 
     /** Polls until a condition holds; false if it does not hold within the limit. */
-    private static boolean await(long start, Duration limit, Condition condition) throws IOException, FailedException {
-        while (!condition.holds()) {
-            if (System.nanoTime() - start > limit.toNanos()) {
+    private boolean await(long start, Duration limit, Condition condition) throws IOException, FailedException {
+        for (int polls = 0; !condition.holds(); polls++) {
+            long left = limit.toNanos() - (System.nanoTime() - start);
+            if (left < 0) {
                 return false;
             }
             try {
-                Thread.sleep(POLL_MILLIS);
+                Thread.sleep(Math.min(pollMillis(polls, ranks), 1 + TimeUnit.NANOSECONDS.toMillis(left)));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new FailedException("the writing thread was interrupted");
             }
         }
         return true;
+    }
+
+    /**
+     * Time until the next poll in milliseconds. In a large job it grows up to a millisecond for each rank, so that all
+     * ranks together look about 1000 times a second, and is random, so that they do not all look at once.
+     */
+    static long pollMillis(int polls, int ranks) {
+        long longest = Math.clamp(ranks, POLL_MILLIS, MAX_POLL_MILLIS);
+        long time = Math.min((long) POLL_MILLIS << Math.min(polls, 10), longest);
+        return time == POLL_MILLIS ? time : ThreadLocalRandom.current().nextLong(time / 2, time + time / 2);
     }
 
     /** Deletes the temporary directory. What cannot be deleted now is deleted by the next writer. */

@@ -161,6 +161,34 @@ class FailedSaveTest {
             new CheckpointWriter(directory, "this run", 1, 2, Duration.ofHours(1)).directoryTimeout());
     }
 
+    /** Rank 2 has failed, and ranks 1 and 3 have not written their shards yet. */
+    @Test
+    void theFailureOfAnyRankEndsTheWait() throws IOException {
+        List<SaveResult> results = CheckpointFixtures.together(List.of(
+            () -> write(0, 4, CheckpointFixtures.TIMEOUT, "this run"),
+            () -> {
+                while (Files.notExists(temporary.resolve("run"))) {
+                    Thread.sleep(1);
+                }
+                CheckpointFiles.writeAtomically(temporary.resolve("rank-00002.json"), CheckpointManifest.JSON
+                    .writeValueAsBytes(new Sidecar("this run", 2, List.of(), null, "the disk is full")));
+                return new SaveResult.Failed("rank 2");
+            }));
+        assertEquals(failed("rank 2: the disk is full"), results.getFirst());
+        assertOnlyTheOlderCheckpoint();
+    }
+
+    /** All ranks wait for the directory: each looks for it about once a second. */
+    @Test
+    void aThousandRanksLookSeldomForTheDirectory() {
+        int polls = 0;
+        for (long millis = 0; millis < 30_000; polls++) {
+            millis += CheckpointWriter.pollMillis(polls, 1024);
+        }
+        assertTrue(polls < 60, polls + " polls of each rank in 30 s");
+        assertEquals(20, CheckpointWriter.pollMillis(7, 8));
+    }
+
     @Test
     void aWriterIsInterrupted() throws IOException {
         Thread.currentThread().interrupt();
