@@ -15,6 +15,7 @@ import org.isobar.config.RunConfig;
 import org.isobar.config.yaml.YamlFile;
 import org.isobar.data.Era5File;
 import org.isobar.data.Hdf5Contents;
+import org.isobar.data.convert.StoreContents;
 import org.isobar.data.survey.ValueCensus;
 import org.isobar.data.survey.YearFiles;
 import org.isobar.fault.UserException;
@@ -36,7 +37,8 @@ final class InspectCommand implements Callable<Integer> {
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;
-    @Parameters(paramLabel = "PATH", arity = "1..*", description = "HDF5 files, or directories of year files.")
+    @Parameters(paramLabel = "PATH", arity = "1..*", description = "HDF5 files, directories of year files, NetCDF "
+        + "files, or Zarr stores.")
     private List<Path> paths;
     @Option(names = "--yaml_config", paramLabel = "FILE",
         description = "File of presets. Default: ./config/ViT.yaml, else the one beside the launcher.")
@@ -50,12 +52,15 @@ final class InspectCommand implements Callable<Integer> {
     public Integer call() {
         PrintWriter out = spec.commandLine().getOut();
         FactTable facts = new FactTable(out);
-        List<Path> files = YearFiles.paths(paths);
         int code = 0;
-        for (Path file : files) {
-            code = Math.max(code, contents(file, facts, out));
+        for (Path store : paths.stream().filter(StoreContents::isStore).toList()) {
+            code = Math.max(code, attempt(out, () -> new StoreReport(context, out).print(store)));
         }
-        if (code == 0) {
+        List<Path> files = YearFiles.paths(paths.stream().filter(path -> !StoreContents.isStore(path)).toList());
+        for (Path file : files) {
+            code = Math.max(code, attempt(out, () -> contents(file, facts, out)));
+        }
+        if (code == 0 && !files.isEmpty()) {
             try (YearFiles years = YearFiles.open(files)) {
                 frames(years, facts);
                 ranges(years, facts);
@@ -66,14 +71,19 @@ final class InspectCommand implements Callable<Integer> {
         return code;
     }
 
-    private int contents(Path path, FactTable facts, PrintWriter out) {
+    private static void contents(Path path, FactTable facts, PrintWriter out) {
+        out.println(path);
+        List<List<String>> rows = new ArrayList<>(List.of(List.of("variable", "shape", "type", "storage")));
+        Hdf5Contents.of(path).forEach(variable ->
+            rows.add(List.of(variable.name(), variable.shape(), variable.type(), variable.storage())));
+        facts.table(rows);
+        Era5File.open(path).close();
+    }
+
+    /** Prints about a file or store. The exit code: one that cannot be used is named, and the others follow. */
+    private int attempt(PrintWriter out, Runnable print) {
         try {
-            out.println(path);
-            List<List<String>> rows = new ArrayList<>(List.of(List.of("variable", "shape", "type", "storage")));
-            Hdf5Contents.of(path).forEach(variable ->
-                rows.add(List.of(variable.name(), variable.shape(), variable.type(), variable.storage())));
-            facts.table(rows);
-            Era5File.open(path).close();
+            print.run();
             return 0;
         } catch (UserException unusable) {
             PrintWriter err = spec.commandLine().getErr();

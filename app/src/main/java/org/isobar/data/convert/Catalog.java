@@ -51,6 +51,11 @@ final class Catalog {
         return found;
     }
 
+    /** Whether a channel is there. */
+    boolean has(VariableTable.Channel channel) {
+        return !segments(channel).isEmpty();
+    }
+
     private List<ChannelSource.Segment> segments(VariableTable.Channel channel) {
         List<ChannelSource.Segment> segments = new ArrayList<>();
         for (ArrayStore store : stores) {

@@ -1,6 +1,7 @@
 package org.isobar.data.source;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.List;
 
 /** An array of numbers with named dimensions in an {@link ArrayStore}. Thread-safe. */
@@ -25,6 +26,12 @@ public interface StoredArray {
      * each dimension. A block of whole chunks is read without decompressing any of them twice.
      */
     int[] chunk();
+
+    /** How its elements are stored, for people: chunks and codecs. */
+    default String storage() {
+        return Arrays.stream(chunk()).allMatch(extent -> extent == 1) ? "not in chunks"
+            : "chunks of " + Arrays.toString(chunk());
+    }
 
     /**
      * Reads a block of elements as they are stored, in native byte order and row-major order. Elements of chunks that

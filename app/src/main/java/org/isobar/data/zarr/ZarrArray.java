@@ -77,6 +77,12 @@ final class ZarrArray implements StoredArray {
         return part;
     }
 
+    @Override
+    public String storage() {
+        String label = metadata.encoding().label();
+        return "chunks of " + Arrays.toString(metadata.decoded()) + (label.isEmpty() ? "" : ", " + label);
+    }
+
     private boolean isRowMajor() {
         int[] order = metadata.dimOrder();
         return IntStream.range(0, order.length).allMatch(d -> order[d] == d);

@@ -3,8 +3,10 @@ package org.isobar.cli.data;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
@@ -12,6 +14,7 @@ import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.data.CropWindow;
 import org.isobar.data.DataFixtures;
+import org.isobar.data.zarr.ZarrFixtures;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,5 +77,33 @@ class InspectCommandTest {
     void refusesOtherFiles() {
         assertEquals(2, run("data", "inspect", DataFixtures.resource("f4.npy").toString()));
         assertPrinted("is not an HDF5 file or is damaged");
+    }
+
+    @Test
+    void printsWhatAStoreHas() throws IOException {
+        Path store = ZarrFixtures.unpack("arco", directory.resolve("arco.zarr"));
+        Path weather = ZarrFixtures.unpack("weatherbench", directory.resolve("wb2.zarr"));
+        Files.delete(weather.resolve("geopotential/1.0.0.0"));
+        Path netcdf = Path.of("src/test/resources/org/isobar/data/convert/copernicus/levels0.nc");
+        assertEquals(0, run("data", "inspect", store.toString(), weather.toString(), netcdf.toString()));
+        assertPrinted("(time 12, level 2, latitude 8, longitude 16)  f32   chunks of [1, 2, 8, 16], blosc lz4");
+        assertPrinted("i16   chunks of [4, 3, 5], zstd");
+        assertPrinted("500, 850 hPa  8 x 16, 78.75 to -78.75 N, 0 to 337.5 E  "
+            + "12 from 2020-01-01 00:00:00 to 2020-01-03 18:00:00, every 6 hours");
+        assertPrinted("mean_sea_level_pressure  101099   101292   0               0");
+        assertPrinted("it has 4: t2m, mslp, z850, z500.");
+        assertPrinted("41690.0  148405   1280            0"); // five time steps of two levels were not copied
+        assertPrinted("land_sea_mask   (0 - 1)");
+        assertPrinted("it has 5: t850, z1000, z850, z500, t500.");
+    }
+
+    @Test
+    void aStoreThatCannotBeReadIsNamed() throws IOException {
+        Path store = ZarrFixtures.unpack("arco", directory.resolve("arco.zarr"));
+        Path chunk = store.resolve("2m_temperature/3.0.0");
+        Files.write(chunk, new byte[20]);
+        assertEquals(2, run("data", "inspect", store.toString()));
+        assertPrinted("isobar: Zarr store " + store + ": a chunk of '2m_temperature', " + chunk
+            + ", cannot be decoded: its Blosc data is damaged");
     }
 }
