@@ -32,7 +32,7 @@ class ManyRanksGatherTest {
                 assertEquals(List.of(777), gathered.stream().distinct().toList());
             }
             double seconds = (System.nanoTime() - last) / 1e9;
-            assertTrue(seconds < 7, seconds + " s");
+            assertTrue(seconds < 15, seconds + " s"); // 10,240 handshakes in one process
             assertEquals(Map.of("none", COUNT), ranks.failures(Duration.ZERO));
         }
     }
