@@ -87,8 +87,8 @@ final class ConvertCommand implements Runnable {
             out.flush();
             conversion.run(progress::done, (path, frames, bytes, kept) -> {
                 progress.clear();
-                out.printf(Locale.ROOT, "%s %s: %d time steps, %.3f GB%n", kept ? "Kept" : "Wrote", path, frames,
-                    bytes / GIGABYTE);
+                out.printf(Locale.ROOT, "%s %s: %d time steps, %.3f GB, after %.1f s%n", kept ? "Kept" : "Wrote", path,
+                    frames, bytes / GIGABYTE, (System.nanoTime() - start) / NANOS_PER_SECOND);
                 out.flush();
             });
             progress.clear();
