@@ -99,6 +99,23 @@ class NamedChannelsTest {
         }
     }
 
+    /** A device that normalizes receives all input channels as they are stored. */
+    @Test
+    void inputsThatAreNormalizedLaterAreTheSame() {
+        year(1979, NAMES);
+        DatasetConfig config =
+            config(new ChannelChoice(List.of("q700", "t2m"), List.of("lsm"), Optional.empty(), true), 1);
+        float[] raw = new float[70];
+        float[] target = new float[10];
+        try (Era5Dataset data = Era5Dataset.open(config)) {
+            data.readRaw(3, MemorySegment.ofArray(raw), 0, MemorySegment.ofArray(target), 0);
+            for (int i = 0; i < raw.length; i++) {
+                raw[i] = (raw[i] - data.normalization().means()[i / 10]) / data.normalization().spreads()[i / 10];
+            }
+        }
+        assertArrayEquals(input(config, 3), raw);
+    }
+
     @Test
     void constantsComeFromAFileOfTheirOwn() {
         year(1979, NAMES);

@@ -28,6 +28,7 @@ import org.isobar.train.RunContext;
 import org.isobar.train.TinyRun;
 import org.isobar.train.saving.StopRequest;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -108,6 +109,26 @@ class InputOnlyChannelsTest {
             differs |= Math.abs(one[i] - other[i]) > 1e-3 * normalization.spreads()[i / PIXELS];
         }
         return differs;
+    }
+
+    /** A GPU rounds operands to TF32. As in golden cases, the error of a step is at most 4 times that rounding. */
+    @Tag("cuda")
+    @Test
+    void aGpuForecastsTheSame() {
+        ForecastModel model = ForecastModel.open(run.directory(), Map.of("device", "cpu"), Map.of());
+        ForecastModel gpu = ForecastModel.open(run.directory(), Map.of("device", "cuda", "local_batch_size", "2"),
+            Map.of());
+        try (Era5Frames frames = model.inputs(data)) {
+            List<float[]> expected = rollOut(model, 3, InitialFields.of(frames, model));
+            List<float[]> found = rollOut(gpu, 3, InitialFields.of(frames, gpu));
+            for (int step = 1; step <= 3; step++) {
+                float[] fields = found.get(step - 1);
+                for (int i = 0; i < fields.length; i++) {
+                    assertEquals(expected.get(step - 1)[i], fields[i],
+                        4 * 0x1p-11 * step * model.normalization().spreads()[i / PIXELS]);
+                }
+            }
+        }
     }
 
     @Test
