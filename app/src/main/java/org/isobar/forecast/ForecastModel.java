@@ -79,7 +79,7 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Inp
     }
 
     /**
-     * Text that differs between models: of their weights, statistics, sizes and coordinates.
+     * Text that differs between models: of their weights, statistics, constant fields, sizes and coordinates.
      *
      * @throws UserException if the weights cannot be read
      */
@@ -94,7 +94,8 @@ public record ForecastModel(ModelConfig config, Normalization normalization, Inp
             throw FileFault.unreadable("weights " + weights, failure);
         }
         return String.join("\n", "weights " + sum.getValue(), "model " + config.hashCode(),
-            "statistics " + Arrays.hashCode(normalization.means()) + " " + Arrays.hashCode(normalization.spreads()));
+            "statistics " + Arrays.hashCode(normalization.means()) + " " + Arrays.hashCode(normalization.spreads())
+                + (extra.constantFields() > 0 ? " " + Arrays.hashCode(extra.constants()) : ""));
     }
 
     /** The part of a frame of the data that the model reads. Its input has the {@link #extra} channels, too. */
