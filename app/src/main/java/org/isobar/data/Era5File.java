@@ -252,16 +252,26 @@ public final class Era5File implements AutoCloseable {
 
     private void readChunk(MemorySegment chunk, int[] start, int time, CropWindow window,
                            Normalization normalization, MemorySegment target, long offset) {
+        int[] indices = choice.indices();
+        int channels = fields.chunkExtents()[1];
+        for (int c = 0; c < window.channels(); c++) {
+            if (indices[c] >= start[1] && indices[c] < start[1] + channels) {
+                readChannel(chunk, start, time, c, window, normalization, target, offset);
+            }
+        }
+    }
+
+    private void readChannel(MemorySegment chunk, int[] start, int time, int c, CropWindow window,
+                             Normalization normalization, MemorySegment target, long offset) {
         int[] size = fields.chunkExtents();
         long run = Math.min(size[3], window.width() - start[3]);
-        for (int c = 0; c < window.channels(); c++) {
-            int inChunk = choice.indices()[c] - start[1];
-            boolean here = inChunk >= 0 && inChunk < size[1];
-            for (int j = start[2]; here && j < Math.min(start[2] + size[2], window.height()); j++) {
-                long from = (((long) (time - start[0]) * size[1] + inChunk) * size[2] + j - start[2]) * size[3];
-                long to = offset + (((long) c * window.height() + j) * window.width() + start[3]) * Float.BYTES;
-                decode(chunk, from, run, normalization.means()[c], normalization.spreads()[c], target, to);
-            }
+        long first = (long) (time - start[0]) * size[1] + choice.indices()[c] - start[1];
+        float mean = normalization.means()[c];
+        float spread = normalization.spreads()[c];
+        for (int j = start[2]; j < Math.min(start[2] + size[2], window.height()); j++) {
+            long from = (first * size[2] + j - start[2]) * size[3];
+            long to = offset + (((long) c * window.height() + j) * window.width() + start[3]) * Float.BYTES;
+            decode(chunk, from, run, mean, spread, target, to);
         }
     }
 
