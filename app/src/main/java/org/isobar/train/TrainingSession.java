@@ -24,6 +24,7 @@ import org.isobar.train.memory.RunMemory;
 import org.isobar.train.saving.AsyncCheckpointWriter;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
+import org.isobar.train.saving.RunDirectory;
 import org.isobar.train.saving.RunStart;
 import org.isobar.train.saving.Snapshot;
 import org.isobar.train.saving.WeightsFile;
@@ -82,6 +83,9 @@ final class TrainingSession {
         } else {
             replica.model().initialize(config.training().seed());
             config.training().initWeights().ifPresent(weights::load);
+        }
+        if (rank == 0) {
+            RunDirectory.writeConfiguration(config);
         }
     }
 

@@ -21,12 +21,9 @@ import org.isobar.telemetry.RunLog;
  * @param resumption the checkpoint that the run resumes from; empty on other ranks
  */
 public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implements AutoCloseable {
-    /** The resolved configuration of the run, as a file of presets. */
-    public static final String CONFIGURATION = "config.yaml";
-
     /**
-     * Locks the directory, finds the checkpoint to resume from, opens the log, and writes the resolved configuration.
-     * If that checkpoint is of this run, the log is cut to its length at the time of the checkpoint, and continued.
+     * Locks the directory, finds the checkpoint to resume from, and opens the log. If that checkpoint is of this run,
+     * the log is cut to its length at the time of the checkpoint, and continued.
      *
      * @throws org.isobar.fault.UserException if another run has locked the directory, it cannot be written, or there is
      *                                        no such checkpoint; the log file is unchanged
@@ -45,13 +42,22 @@ public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implem
             log.openFile(directory.resolve("out.log"), resumption.flatMap(Resumption::own)
                 .map(written -> written.log()).orElse(Long.MAX_VALUE));
             warnings.forEach(log::warn);
-            new AtomicFile("the configuration", directory.resolve(CONFIGURATION), "--expdir")
-                .write(config.yaml().getBytes(StandardCharsets.UTF_8));
             return new RunDirectory(lock, resumption);
         } catch (RuntimeException failure) {
             lock.close();
             throw failure;
         }
+    }
+
+    /**
+     * Writes the resolved configuration, as a file of presets. A run that resumes does so only once it has read its
+     * checkpoint, so that one that cannot leaves the file of the run before.
+     *
+     * @throws org.isobar.fault.UserException if it cannot be written
+     */
+    public static void writeConfiguration(RunConfig config) {
+        new AtomicFile("the configuration", config.output().experimentDirectory().resolve("config.yaml"), "--expdir")
+            .write(config.yaml().getBytes(StandardCharsets.UTF_8));
     }
 
     @Override
