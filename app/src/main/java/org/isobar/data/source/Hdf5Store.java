@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import io.jhdf.HdfFile;
 import io.jhdf.api.Attribute;
@@ -16,6 +17,7 @@ import io.jhdf.api.Node;
 import io.jhdf.api.dataset.ChunkedDataset;
 import io.jhdf.api.dataset.ContiguousDataset;
 import io.jhdf.dataset.CompactDataset;
+import io.jhdf.filter.PipelineFilterWithData;
 import io.jhdf.object.datatype.FixedPoint;
 import io.jhdf.object.datatype.FloatingPoint;
 import io.jhdf.object.datatype.OrderedDataType;
@@ -28,6 +30,8 @@ import org.isobar.fault.UserException;
  */
 public final class Hdf5Store implements ArrayStore {
     private static final long LARGEST_CHUNK = Integer.MAX_VALUE - 8;
+    private static final int DEFLATE = 1; // numbers of HDF5's filters
+    private static final int SHUFFLE = 2;
     private static final String NO_CHUNK = "No chunk with offset"; // how jHDF's message begins
 
     private final Path path;
@@ -237,7 +241,8 @@ public final class Hdf5Store implements ArrayStore {
             String problem;
             RuntimeException cause = null;
             try {
-                byte[] chunk = chunked.getDecompressedChunk(start);
+                byte[] chunk = inflated(chunked, start, (int) expected)
+                    .orElseGet(() -> chunked.getDecompressedChunk(start));
                 if (chunk.length >= expected) {
                     return MemorySegment.ofArray(chunk);
                 }
@@ -252,6 +257,15 @@ public final class Hdf5Store implements ArrayStore {
             throw new UserException(store.title() + ": '" + name() + "' cannot be read at element "
                 + Arrays.toString(start) + " (" + problem + "). The file is damaged or incomplete, or uses a filter "
                 + "that jHDF does not support. Download it again, or write it again with deflate.", cause);
+        }
+
+        /** The elements of a chunk of the usual filters; empty if it has others, for which jHDF is asked. */
+        private Optional<byte[]> inflated(ChunkedDataset chunked, int[] start, int bytes) {
+            List<Integer> filters = chunked.getFilters().stream().map(PipelineFilterWithData::getId).sorted().toList();
+            boolean shuffled = filters.equals(List.of(DEFLATE, SHUFFLE));
+            return shuffled || filters.equals(List.of(DEFLATE))
+                ? DeflatedChunk.decode(chunked.getRawChunkBuffer(start), bytes, shuffled ? type.bytes() : 1)
+                : Optional.empty();
         }
 
         private synchronized MemorySegment absent(long bytes) {
