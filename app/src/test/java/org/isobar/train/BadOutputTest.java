@@ -105,7 +105,7 @@ class BadOutputTest {
         PreviousRunFiles.assertOneError(run, List.of("cannot write weights " + output
             + "/model.safetensors: Is a directory", "choose another directory"));
         assertTrue(run.screen().contains("  Avg val loss="), run.screen());
-        assertEquals("RMSE(u10m)/valid @ 12", run.events().labels().getLast());
+        assertEquals("RMSE(t2m)/valid @ 12", run.events().labels().getLast());
     }
 
     /** A model that the configuration loader would refuse violates an invariant, which is a bug. */

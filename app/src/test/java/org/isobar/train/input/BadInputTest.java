@@ -229,7 +229,7 @@ class BadInputTest {
         assertTrue(log.contains("Time taken for epoch 1 is "), log);
         assertFalse(log.contains("Time taken for epoch 2 is "), log);
         List<String> labels = run.events().labels();
-        assertEquals("RMSE(u10m)/valid @ 12", labels.getLast());
+        assertEquals("RMSE(t2m)/valid @ 12", labels.getLast());
         assertEquals(10, labels.size());
         assertTrue(Files.size(run.directory().resolve("prediction.png")) > 1000);
     }
