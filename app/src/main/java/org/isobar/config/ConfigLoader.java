@@ -11,6 +11,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
 
 import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
@@ -42,13 +44,19 @@ public final class ConfigLoader {
     private final ProcessGrid grid;
 
     private ConfigLoader(ConfigRequest request, Map<String, Setting> overridden) {
+        this(request, overridden, (given, _) -> given);
+    }
+
+    /** Applies {@code prepare} to what is given, and to the number of replicas, before the batch is shared. */
+    private ConfigLoader(ConfigRequest request, Map<String, Setting> overridden,
+        BiFunction<Settings, Integer, Settings> prepare) {
         this.request = request;
         Settings given = ChannelKeys.derive(new Settings(request.yamlFile(), request.preset(), overridden));
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
-        settings = shareBatch(given, grid.size(Axis.DP));
+        settings = shareBatch(prepare.apply(given, grid.size(Axis.DP)), grid.size(Axis.DP));
         Consistency.checkSupported(settings);
         Consistency.checkGraphs(settings, ranks.worldSize());
         Consistency.checkCommBackend(settings);
@@ -75,18 +83,45 @@ public final class ConfigLoader {
     }
 
     /**
+     * Resolves and checks a run's configuration as {@link #load} does, with a global batch that its replicas can share:
+     * if they cannot share the given one evenly, it is raised to the next multiple of their number.
+     *
+     * @param raised receives a line if the batch is raised
+     * @throws UserException as {@link #load} does
+     */
+    public static RunConfig loadRaisingBatch(ConfigRequest request, Consumer<String> raised) {
+        return new ConfigLoader(request, preset(request), (given, replicas) -> raise(given, replicas, raised))
+            .resolve();
+    }
+
+    private static Settings raise(Settings given, int replicas, Consumer<String> raised) {
+        int batch = given.get(TRAINING.globalBatchSize);
+        long shared = Math.ceilDiv(batch, replicas) * (long) replicas;
+        if (shared == batch || given.get(TRAINING.localBatchSize).isPresent() || shared > Integer.MAX_VALUE) {
+            return given;
+        }
+        raised.accept("The global batch of " + batch + " is raised to " + shared + ", the next multiple of "
+            + replicas + " data-parallel ranks");
+        return given.with(TRAINING.globalBatchSize, (int) shared);
+    }
+
+    /**
      * Resolves and checks a run's configuration.
      *
      * @throws UserException if the file cannot be read, or the preset's name, a key, a value or a combination of values
      *                       is wrong
      */
     public static RunConfig load(ConfigRequest request) {
+        return new ConfigLoader(request, preset(request)).resolve();
+    }
+
+    private static Map<String, Setting> preset(ConfigRequest request) {
         if (!ValueType.isFileName(request.preset())) {
             throw new UserException("--config=" + request.preset() + ": the name of a preset is also that of a "
                 + "directory, so it has no '/' and no control character, and is neither '.' nor '..'.");
         }
         Map<String, Setting> preset = new YamlFile(request.yamlFile()).preset(request.preset());
-        return new ConfigLoader(request, PathRoots.apply(preset, request)).resolve();
+        return PathRoots.apply(preset, request);
     }
 
     /**

@@ -81,6 +81,14 @@ public record RunConfig(
             data.channels());
     }
 
+    /** The configuration of another rank of the same job, which trains as {@code other} says. */
+    public RunConfig as(int rank, TrainingConfig other) {
+        RankEnvironment process = new RankEnvironment(rank, ranks.worldSize(), ranks.localRank(),
+            ranks.masterAddress(), ranks.masterPort(), ranks.severalNodes());
+        return new RunConfig(name, yamlFile, model, other, data, parallel, process, grid, output, checkpoint, device,
+            threads, cuda, entries, unused);
+    }
+
     /** The options to open the device with. */
     public DeviceOptions deviceOptions(Map<String, String> environment) {
         return new DeviceOptions(threads, cuda, ranks, parallel.carrier(), environment);

@@ -37,6 +37,12 @@ public record TrainingConfig(
     Optional<Integer> validateRollout,
     Optional<Integer> finalRollout) {
 
+    /** This configuration with another number of optimizer steps. */
+    public TrainingConfig withIterations(int iterations) {
+        return new TrainingConfig(globalBatchSize, localBatchSize, iterations, ampMode, enableFused, enableCudaGraphs,
+            lr, lrSchedule, warmup, seed, initWeights, onNan);
+    }
+
     static TrainingConfig of(Settings settings) {
         return new TrainingConfig(settings.get(TRAINING.globalBatchSize),
             settings.get(TRAINING.localBatchSize).orElseThrow(), settings.get(TRAINING.numIters),

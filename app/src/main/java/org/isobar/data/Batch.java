@@ -39,6 +39,20 @@ public final class Batch implements AutoCloseable {
         }
     }
 
+    /** A batch of {@code size} samples that are never read, for dry runs. */
+    public static Batch unread(Device device, DatasetConfig config, int size) {
+        return new Batch(device, new BatchPipeline() {
+            @Override
+            public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target,
+                long targetOffset) { }
+
+            @Override
+            public Tensor deliver(HostBuffer slot) {
+                return slot.toDevice();
+            }
+        }, config, size);
+    }
+
     /**
      * The normalized input images of the model on the device, F32 (batch, inChannels, height, width). Valid for
      * operations issued before {@link #close}. The first call copies them to the device.

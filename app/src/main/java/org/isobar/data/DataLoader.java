@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 
 import org.isobar.device.Device;
 
@@ -24,7 +25,7 @@ import org.isobar.device.Device;
  * One thread consumes the batches, and one epoch is open at a time. Close the loader before its data set and its
  * device.
  */
-public final class DataLoader implements AutoCloseable {
+public final class DataLoader implements BatchSource, AutoCloseable {
     private static final int MOST_SLOTS = 4;
     private static final long PREFETCH_BYTES = 64 << 20; // enough outstanding requests to keep any disk busy
     private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -104,17 +105,24 @@ public final class DataLoader implements AutoCloseable {
         return dataset;
     }
 
-    /** Number of steps of an epoch. */
+    @Override
+    public Optional<NonFiniteValue> firstNonFinite(long sample) {
+        return dataset.firstNonFinite(sample);
+    }
+
+    @Override
     public int steps() {
         return sampler.steps();
     }
 
     /** Starts reading the batches of an epoch. It must be closed before the next one starts. */
+    @Override
     public Epoch epoch(long number) {
         return epoch(number, 0);
     }
 
     /** Starts reading the batches of an epoch after its first {@code done} steps. */
+    @Override
     public Epoch epoch(long number, int done) {
         if (current != null) {
             throw new IllegalStateException("the previous epoch has not been closed");
@@ -126,7 +134,7 @@ public final class DataLoader implements AutoCloseable {
     }
 
     /** Iterates over the batches of one epoch. Closing it early drops the remaining batches. */
-    public final class Epoch implements AutoCloseable {
+    public final class Epoch implements BatchSource.Epoch {
         private final int steps;
         private final Runnable release = this::release; // one object for all batches
         private int step;
@@ -136,7 +144,7 @@ public final class DataLoader implements AutoCloseable {
             this.steps = steps;
         }
 
-        /** Whether there is another batch. */
+        @Override
         public boolean hasNext() {
             return step < steps;
         }
@@ -146,6 +154,7 @@ public final class DataLoader implements AutoCloseable {
          *
          * @throws org.isobar.fault.UserException if one of its samples cannot be read
          */
+        @Override
         public Batch next() {
             if (!hasNext()) {
                 throw new NoSuchElementException("the epoch has no step after its " + steps);

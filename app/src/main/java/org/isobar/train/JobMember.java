@@ -4,12 +4,14 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceException;
 import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.Job;
@@ -42,9 +44,14 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * @throws CommunicationException if another process has failed
      */
     public <T> T run(JobDevice device, Function<Communicators, T> work) {
+        return run(device, UnaryOperator.identity(), work);
+    }
+
+    /** Runs as {@link #run(JobDevice, Function)} does; {@code tap} wraps each communicator of several ranks. */
+    public <T> T run(JobDevice device, UnaryOperator<Communicator> tap, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops().memory()::copy,
-                group -> carrier.open(device, job, group), job.watch()::failure)) {
+                group -> tap.apply(carrier.open(device, job, group)), job.watch()::failure)) {
             try {
                 return work.apply(communicators);
             } catch (CommunicationException failure) {

@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.Optional;
 
+import org.isobar.data.BatchSource;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetFingerprint;
 import org.isobar.fault.UserException;
@@ -13,7 +14,7 @@ import org.isobar.fault.UserException;
  * @param validation  validation batches
  * @param fingerprint identifies the data, to compare them with those of a checkpoint
  */
-record LoaderPair(DataLoader training, DataLoader validation, String fingerprint) {
+record LoaderPair(BatchSource training, BatchSource validation, String fingerprint) {
     /** Creates a pair with its fingerprint, for which some of the data are read. */
     static LoaderPair of(DataLoader training, DataLoader validation) {
         return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())

@@ -4,7 +4,7 @@ import java.util.Optional;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
-import org.isobar.data.DataLoader;
+import org.isobar.data.BatchSource;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
@@ -69,7 +69,7 @@ final class Trainer {
         validator = new Validator(replica, data.validation(), checkpoints::stopRequested);
         profiler = new ProfilerWindow(replica.model().device().ranges(), config.ranks().rank(), stepsPerEpoch);
         nonFinite = new NonFiniteSteps(progress, config.training().onNan(),
-            new FiniteLossCheck.Origin(replica, data.training().dataset()), report::warn);
+            new FiniteLossCheck.Origin(replica, data.training()), report::warn);
     }
 
     /**
@@ -137,11 +137,11 @@ final class Trainer {
         report.scoredBeforeTraining(training, evaluateFirst(data.validation()));
     }
 
-    private Evaluation evaluateFirst(DataLoader loader) {
-        try (DataLoader.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
+    private Evaluation evaluateFirst(BatchSource loader) {
+        try (BatchSource.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
             Evaluation evaluation = replica.evaluator().evaluate(batch.input(), batch.target());
             FiniteLossCheck.require(evaluation.batch(), "at step " + progress.iterations(), batch.samples(),
-                new FiniteLossCheck.Origin(replica, loader.dataset()));
+                new FiniteLossCheck.Origin(replica, loader));
             return evaluation;
         }
     }
@@ -153,7 +153,7 @@ final class Trainer {
         ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
             config.training().globalBatchSize());
         try (ProgressBar bar = report.progress(plan);
-            DataLoader.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
+            BatchSource.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
             DeferredLosses losses = new DeferredLosses(
                 (loss, step) -> nonFinite.counts(loss, step, () -> firstNonFiniteLayer(step, batches)),
                 progress.losses(),
@@ -180,7 +180,7 @@ final class Trainer {
         replica.signals().settle();
     }
 
-    private DeferredLosses.Issued step(DataLoader.Epoch batches, DeferredLosses losses) {
+    private DeferredLosses.Issued step(BatchSource.Epoch batches, DeferredLosses losses) {
         try (Batch batch = batches.next()) {
             profiler.stepBegins(progress, () -> finishSteps(losses));
             checkpoints.stepBegins();
@@ -207,9 +207,9 @@ final class Trainer {
     }
 
     /** Repeats the forward pass of a step of this epoch to find the first layer whose output is not finite. */
-    private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, DataLoader.Epoch batches) {
+    private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, BatchSource.Epoch batches) {
         batches.close(); // a loader can have only one open epoch
-        try (DataLoader.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
+        try (BatchSource.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
             Batch batch = again.next()) {
             return FirstNonFiniteLayer.find(replica, batch.input(),
                 new Pass.Masks(config.training().seed(), step.number() - 1, samples));

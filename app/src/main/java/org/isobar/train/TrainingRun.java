@@ -69,7 +69,7 @@ public final class TrainingRun {
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
-                return member.run(device, communicators -> {
+                return member.run(device, context.tap(), communicators -> {
                     if (rank == 0) {
                         DemoData.makeIfMissing(config, log::info);
                     }

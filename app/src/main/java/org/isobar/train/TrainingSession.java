@@ -177,7 +177,8 @@ final class TrainingSession {
         return config.checkpoint().keep() > 0 && !trainsReplicasIndependently(config);
     }
 
-    private static boolean trainsReplicasIndependently(RunConfig config) {
+    /** Whether each data-parallel replica trains a model of its own. */
+    static boolean trainsReplicasIndependently(RunConfig config) {
         return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
     }
 
@@ -186,6 +187,11 @@ final class TrainingSession {
             log.info("--noddp: the %d data-parallel replicas train independently, their gradients are not reduced"
                 .formatted(config.grid().size(Axis.DP)));
         }
+        return gradientOptions(config);
+    }
+
+    /** How a run with this configuration reduces gradients. */
+    static GradientSync.Options gradientOptions(RunConfig config) {
         return new GradientSync.Options(config.parallel().bucketCapMb(),
             trainsReplicasIndependently(config) ? GradientSync.Replicas.APART : GradientSync.Replicas.TOGETHER);
     }

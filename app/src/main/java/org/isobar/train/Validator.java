@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 import org.isobar.data.Batch;
-import org.isobar.data.DataLoader;
+import org.isobar.data.BatchSource;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.step.Evaluation;
@@ -14,7 +14,7 @@ import org.isobar.train.step.ValidationScores;
 /** Scores a model on the validation data: all full batches, in order, without dropout. */
 public final class Validator {
     private final Replica replica;
-    private final DataLoader loader;
+    private final BatchSource loader;
     private final BooleanSupplier stop;
 
     /** The forecast that is scored for comparison. */
@@ -30,7 +30,7 @@ public final class Validator {
      *
      * @param stop called before each batch; returns whether to stop, with the same result on all ranks
      */
-    Validator(Replica replica, DataLoader loader, BooleanSupplier stop) {
+    Validator(Replica replica, BatchSource loader, BooleanSupplier stop) {
         this.replica = replica;
         this.loader = loader;
         this.stop = stop;
@@ -47,7 +47,7 @@ public final class Validator {
         double[] rmse = null;
         double[] persistence = null;
         int batches = 0;
-        try (DataLoader.Epoch epoch = loader.epoch(0)) {
+        try (BatchSource.Epoch epoch = loader.epoch(0)) {
             while (epoch.hasNext()) {
                 try (Batch batch = epoch.next()) {
                     if (stop.getAsBoolean()) {
@@ -57,7 +57,7 @@ public final class Validator {
                     Tensor target = batch.target();
                     Evaluation evaluation = replica.evaluator().evaluate(input, target);
                     FiniteLossCheck.require(evaluation.batch(), "in validation at step " + step, batch.samples(),
-                        new FiniteLossCheck.Origin(replica, loader.dataset()));
+                        new FiniteLossCheck.Origin(replica, loader));
                     if (batches == 0) {
                         firstBatch.view(target, replica.model().prediction());
                     }

@@ -27,7 +27,33 @@ public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
     private final TensorOps ops = CheckedTensorOps.of(counting.byFamily());
     private final List<DeviceArena> arenas = new ArrayList<>();
+    private final Readings readings;
     private long hostBytes;
+
+    /** What a dry run reads from its tensors, which have no memory. */
+    public interface Readings {
+        /** The values of {@code source} are copied to {@code destination}. */
+        void uploaded(Tensor destination, MemorySegment source);
+
+        /** Writes to {@code destination} what {@code source} is to contain; may leave it as it is. */
+        void download(MemorySegment destination, Tensor source);
+    }
+
+    /** A device that reads nothing: downloads leave their destinations as they are. */
+    public DryRunDevice() {
+        this(new Readings() {
+            @Override
+            public void uploaded(Tensor destination, MemorySegment source) { }
+
+            @Override
+            public void download(MemorySegment destination, Tensor source) { }
+        });
+    }
+
+    /** A device that reads what {@code readings} say. */
+    public DryRunDevice(Readings readings) {
+        this.readings = readings;
+    }
 
     /** Storage without memory. A class rather than a record, so that two instances are never equal. */
     private static final class Nowhere implements Storage {
@@ -106,13 +132,15 @@ public final class DryRunDevice implements Device {
     @Override
     public void reserve(Footprint footprint) { }
 
-    /** Copies nothing. */
     @Override
-    public void upload(Tensor destination, MemorySegment source) { }
+    public void upload(Tensor destination, MemorySegment source) {
+        readings.uploaded(destination, source);
+    }
 
-    /** Copies nothing: {@code destination} stays as it is. */
     @Override
-    public void download(MemorySegment destination, Tensor source) { }
+    public void download(MemorySegment destination, Tensor source) {
+        readings.download(destination, source);
+    }
 
     /** The bytes that all arenas and host buffers created so far would need at most. */
     @Override

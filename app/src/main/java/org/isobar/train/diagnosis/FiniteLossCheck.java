@@ -1,6 +1,6 @@
 package org.isobar.train.diagnosis;
 
-import org.isobar.data.Era5Dataset;
+import org.isobar.data.BatchSource;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.train.step.BatchLoss;
@@ -12,8 +12,8 @@ public final class FiniteLossCheck {
 
     private FiniteLossCheck() { }
 
-    /** The replica that computed a loss, and the dataset of its batch. */
-    public record Origin(Replica replica, Era5Dataset dataset) { }
+    /** The replica that computed a loss, and the source of its batch. */
+    public record Origin(Replica replica, BatchSource batches) { }
 
     /**
      * Checks the loss of a batch; a collective call of all replicas. If the loss is not finite, the replicas agree on
@@ -35,7 +35,7 @@ public final class FiniteLossCheck {
         long sample = origin.replica.consensus().largestOfReplicas(bad < 0 ? NONE : samples[bad]);
         String what = "the loss is " + loss.mean() + " " + when;
         return sample == NONE ? what + ", although the loss of every sample is finite"
-            : what + ", sample " + sample + ": " + origin.dataset.firstNonFinite(sample)
+            : what + ", sample " + sample + ": " + origin.batches.firstNonFinite(sample)
                 .map(place -> "the data are not finite: " + place + "; repair the file, or leave the year out")
                 .orElse(ofFiniteData(origin.replica.model().compute()));
     }

@@ -98,22 +98,33 @@ public final class WeightsFile {
 
     /** Rank 0 writes all weights to a file, atomically. Called by all ranks, because rank 0 gathers their slices. */
     public void save(Path file) {
-        if (communicators.coordinate(Axis.DP) > 0 || communicators.coordinate(Axis.CP) > 0) {
-            return; // replicas of the slices that rank 0 and its tensor-parallel peers have
-        }
-        Map<String, Tensor> weights = parameters.stateDict();
-        if (communicators.coordinate(Axis.TP) == 0) {
+        if (isReplica() || communicators.coordinate(Axis.TP) > 0) {
+            giveSlices();
+        } else {
+            Map<String, Tensor> weights = parameters.stateDict();
             List<SafeTensorsWriter.NamedTensor> tensors = new ArrayList<>();
             parts().forEach((name, part) -> tensors.add(new SafeTensorsWriter.NamedTensor(name, part.shape(),
                 whole -> gather(part, weights.get(name), whole))));
             SafeTensorsWriter.write(file, tensors, Map.of("format", "pt"));
-        } else {
-            parts().forEach((name, part) -> {
-                if (part.shard().parts() > 1) {
-                    withSlices(part, weights.get(name), slices -> { });
-                }
-            });
         }
+    }
+
+    /** Takes part in {@link #save} without writing a file: issues the collectives that gather the slices. */
+    public void giveSlices() {
+        if (isReplica()) {
+            return;
+        }
+        Map<String, Tensor> weights = parameters.stateDict();
+        parts().forEach((name, part) -> {
+            if (part.shard().parts() > 1) {
+                withSlices(part, weights.get(name), slices -> { });
+            }
+        });
+    }
+
+    /** Whether this rank only has replicas of the slices that rank 0 and its tensor-parallel peers have. */
+    private boolean isReplica() {
+        return communicators.coordinate(Axis.DP) > 0 || communicators.coordinate(Axis.CP) > 0;
     }
 
     /** Assembles a weight from the slices of all tensor-parallel ranks in host memory. */

@@ -1,0 +1,89 @@
+package org.isobar.distributed;
+
+import org.isobar.tensor.Tensor;
+
+/** Tells a recorder of each operation that one rank issues to its group, and issues it to another communicator. */
+public final class RecordingCommunicator implements Communicator {
+    private final Communicator issuer;
+    private final Recorder recorder;
+    private final CollectiveSequence sequence;
+
+    /** Receives what a rank issues, in its order. */
+    public interface Recorder {
+        /** The rank has opened the communicator of {@code group}. */
+        void opened(ProcessGroup group);
+
+        /**
+         * The rank issues a call to {@code group}.
+         *
+         * @param tensor the tensor that the call reads and writes, or its output; null for a barrier
+         */
+        void issued(ProcessGroup group, CollectiveCall call, Tensor tensor);
+    }
+
+    /** Records what is issued to {@code issuer}, a communicator of at least two ranks that was just opened. */
+    public RecordingCommunicator(Communicator issuer, Recorder recorder) {
+        this.issuer = issuer;
+        this.recorder = recorder;
+        sequence = new CollectiveSequence(issuer.group());
+        recorder.opened(issuer.group());
+    }
+
+    @Override
+    public ProcessGroup group() {
+        return issuer.group();
+    }
+
+    @Override
+    public Work allReduce(Tensor tensor, Reduction reduction) {
+        recorder.issued(group(), sequence.allReduce(tensor, reduction), tensor);
+        return issuer.allReduce(tensor, reduction);
+    }
+
+    @Override
+    public Work allGather(Tensor out, Tensor in, long... sizes) {
+        recorder.issued(group(), sequence.allGather(out, in, sizes), out);
+        return issuer.allGather(out, in, sizes);
+    }
+
+    @Override
+    public Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes) {
+        recorder.issued(group(), sequence.reduceScatter(out, in, reduction, sizes), out);
+        return issuer.reduceScatter(out, in, reduction, sizes);
+    }
+
+    @Override
+    public Work broadcast(Tensor tensor, int root) {
+        recorder.issued(group(), sequence.broadcast(tensor, root), tensor);
+        return issuer.broadcast(tensor, root);
+    }
+
+    @Override
+    public Work send(Tensor tensor, int peer) {
+        recorder.issued(group(), sequence.send(tensor, peer), tensor);
+        return issuer.send(tensor, peer);
+    }
+
+    @Override
+    public Work receive(Tensor tensor, int peer) {
+        recorder.issued(group(), sequence.receive(tensor, peer), tensor);
+        return issuer.receive(tensor, peer);
+    }
+
+    @Override
+    public Work barrier() {
+        recorder.issued(group(), sequence.barrier(), null);
+        return issuer.barrier();
+    }
+
+    /** Records the operations in the order in which they are called. */
+    @Override
+    public Work together(Runnable operations) {
+        return issuer.together(operations);
+    }
+
+    @Override
+    public void close() {
+        issuer.close();
+    }
+}
