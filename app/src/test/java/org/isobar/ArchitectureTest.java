@@ -42,7 +42,8 @@ class ArchitectureTest {
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.input",
-        "train.saving", "train.diagnosis", "train", "export.onnx", "export", "forecast", "evaluation",
+        "train.saving", "train.diagnosis", "train.collectives", "train",
+        "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
         "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.verify", "cli");

@@ -63,7 +63,7 @@ public final class Main implements Runnable {
             .addSubcommand(configured(new TrainCommand(context)))
             .addSubcommand(new SynthesizeCommand())
             .addSubcommand(DataCommand.commandLine(context))
-            .addSubcommand(new VerifyCommand(context))
+            .addSubcommand(VerifyCommand.commandLine(context))
             .addSubcommand(DoctorCommand.commandLine(context))
             .addSubcommand(BenchCommand.commandLine(context))
             .addSubcommand(new BundleCommand(context))

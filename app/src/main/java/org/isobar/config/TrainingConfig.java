@@ -37,10 +37,10 @@ public record TrainingConfig(
     Optional<Integer> validateRollout,
     Optional<Integer> finalRollout) {
 
-    /** This configuration with another number of optimizer steps. */
-    public TrainingConfig withIterations(int iterations) {
+    /** This configuration with another number of optimizer steps, and without roll-outs. */
+    public TrainingConfig withoutForecasts(int iterations) {
         return new TrainingConfig(globalBatchSize, localBatchSize, iterations, ampMode, enableFused, enableCudaGraphs,
-            lr, lrSchedule, warmup, seed, initWeights, onNan);
+            lr, lrSchedule, warmup, seed, initWeights, onNan, Optional.empty(), Optional.empty());
     }
 
     static TrainingConfig of(Settings settings) {

@@ -25,7 +25,7 @@ import org.isobar.device.Device;
  * One thread consumes the batches, and one epoch is open at a time. Close the loader before its data set and its
  * device.
  */
-public final class DataLoader implements BatchSource, AutoCloseable {
+public final class DataLoader implements Batch.Source, AutoCloseable {
     private static final int MOST_SLOTS = 4;
     private static final long PREFETCH_BYTES = 64 << 20; // enough outstanding requests to keep any disk busy
     private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -134,7 +134,7 @@ public final class DataLoader implements BatchSource, AutoCloseable {
     }
 
     /** Iterates over the batches of one epoch. Closing it early drops the remaining batches. */
-    public final class Epoch implements BatchSource.Epoch {
+    public final class Epoch implements Batch.Epoch {
         private final int steps;
         private final Runnable release = this::release; // one object for all batches
         private int step;

@@ -2,9 +2,10 @@ package org.isobar.train;
 
 import java.util.Optional;
 
-import org.isobar.data.BatchSource;
+import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetFingerprint;
+import org.isobar.data.InputDescription;
 import org.isobar.fault.UserException;
 
 /**
@@ -13,12 +14,13 @@ import org.isobar.fault.UserException;
  * @param training    training batches
  * @param validation  validation batches
  * @param fingerprint identifies the data, to compare them with those of a checkpoint
+ * @param inputs      describes the inputs; null in a dry run, which has no data
  */
-record LoaderPair(BatchSource training, BatchSource validation, String fingerprint) {
+record LoaderPair(Batch.Source training, Batch.Source validation, String fingerprint, InputDescription inputs) {
     /** Creates a pair with its fingerprint, for which some of the data are read. */
     static LoaderPair of(DataLoader training, DataLoader validation) {
         return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())
-            + "; validation " + DatasetFingerprint.of(validation.dataset()));
+            + "; validation " + DatasetFingerprint.of(validation.dataset()), training.dataset().inputs());
     }
 
     /**

@@ -4,7 +4,6 @@ import java.util.Optional;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
-import org.isobar.data.BatchSource;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
@@ -114,7 +113,7 @@ final class Trainer {
     }
 
     private void rollOut(int steps) {
-        try (RollOutValidation forecasts = RollOutValidation.open(config, replica, data.training().dataset().inputs(),
+        try (RollOutValidation forecasts = RollOutValidation.open(config, replica, data.inputs(),
             steps, VALIDATED_STARTS).orElse(null)) {
             if (forecasts == null) {
                 report.warn("--validate_rollout " + steps + ": no forecasts of so many steps can be scored; the "
@@ -137,8 +136,8 @@ final class Trainer {
         report.scoredBeforeTraining(training, evaluateFirst(data.validation()));
     }
 
-    private Evaluation evaluateFirst(BatchSource loader) {
-        try (BatchSource.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
+    private Evaluation evaluateFirst(Batch.Source loader) {
+        try (Batch.Epoch epoch = loader.epoch(0); Batch batch = epoch.next()) {
             Evaluation evaluation = replica.evaluator().evaluate(batch.input(), batch.target());
             FiniteLossCheck.require(evaluation.batch(), "at step " + progress.iterations(), batch.samples(),
                 new FiniteLossCheck.Origin(replica, loader));
@@ -153,7 +152,7 @@ final class Trainer {
         ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
             config.training().globalBatchSize());
         try (ProgressBar bar = report.progress(plan);
-            BatchSource.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
+            Batch.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
             DeferredLosses losses = new DeferredLosses(
                 (loss, step) -> nonFinite.counts(loss, step, () -> firstNonFiniteLayer(step, batches)),
                 progress.losses(),
@@ -180,7 +179,7 @@ final class Trainer {
         replica.signals().settle();
     }
 
-    private DeferredLosses.Issued step(BatchSource.Epoch batches, DeferredLosses losses) {
+    private DeferredLosses.Issued step(Batch.Epoch batches, DeferredLosses losses) {
         try (Batch batch = batches.next()) {
             profiler.stepBegins(progress, () -> finishSteps(losses));
             checkpoints.stepBegins();
@@ -207,9 +206,9 @@ final class Trainer {
     }
 
     /** Repeats the forward pass of a step of this epoch to find the first layer whose output is not finite. */
-    private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, BatchSource.Epoch batches) {
+    private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, Batch.Epoch batches) {
         batches.close(); // a loader can have only one open epoch
-        try (BatchSource.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
+        try (Batch.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
             Batch batch = again.next()) {
             return FirstNonFiniteLayer.find(replica, batch.input(),
                 new Pass.Masks(config.training().seed(), step.number() - 1, samples));

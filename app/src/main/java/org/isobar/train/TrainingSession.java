@@ -156,7 +156,7 @@ final class TrainingSession {
         }
         weights.save(directory.resolve(ModelDirectory.WEIGHTS));
         if (rank == 0) {
-            InputDescription inputs = data.training().dataset().inputs();
+            InputDescription inputs = data.inputs();
             ModelDirectory.complete(directory, modelConfig(), inputs.normalization(), inputs.extra(),
                 "--expdir");
         }
@@ -201,7 +201,7 @@ final class TrainingSession {
     }
 
     private ModelConfig modelConfig() {
-        return ModelConfig.of(config, data.training().dataset().inputs());
+        return ModelConfig.of(config, data.inputs());
     }
 
     private void conclude(ValidationScores scores, Path weights, RunReport report, Replica replica) {
@@ -220,7 +220,7 @@ final class TrainingSession {
             }
         }
         config.training().finalRollout().ifPresent(steps -> log.info(
-            FinalRollOut.line(config, replica, data.training().dataset().inputs(), modelConfig(), steps)));
+            FinalRollOut.line(config, replica, data.inputs(), modelConfig(), steps)));
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));

@@ -4,7 +4,6 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 
 import org.isobar.data.Batch;
-import org.isobar.data.BatchSource;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.step.Evaluation;
@@ -14,7 +13,7 @@ import org.isobar.train.step.ValidationScores;
 /** Scores a model on the validation data: all full batches, in order, without dropout. */
 public final class Validator {
     private final Replica replica;
-    private final BatchSource loader;
+    private final Batch.Source loader;
     private final BooleanSupplier stop;
 
     /** The forecast that is scored for comparison. */
@@ -30,7 +29,7 @@ public final class Validator {
      *
      * @param stop called before each batch; returns whether to stop, with the same result on all ranks
      */
-    Validator(Replica replica, BatchSource loader, BooleanSupplier stop) {
+    Validator(Replica replica, Batch.Source loader, BooleanSupplier stop) {
         this.replica = replica;
         this.loader = loader;
         this.stop = stop;
@@ -47,7 +46,7 @@ public final class Validator {
         double[] rmse = null;
         double[] persistence = null;
         int batches = 0;
-        try (BatchSource.Epoch epoch = loader.epoch(0)) {
+        try (Batch.Epoch epoch = loader.epoch(0)) {
             while (epoch.hasNext()) {
                 try (Batch batch = epoch.next()) {
                     if (stop.getAsBoolean()) {

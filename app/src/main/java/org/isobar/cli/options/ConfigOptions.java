@@ -74,6 +74,11 @@ public final class ConfigOptions {
 
     /** The configuration that the parsed options ask for. */
     public static RunConfig resolve(ParseResult parsed, ProgramContext context) {
+        return ConfigLoader.load(request(parsed, context));
+    }
+
+    /** What the parsed options ask for: a preset of a file, and what overrides it. */
+    public static ConfigRequest request(ParseResult parsed, ProgramContext context) {
         String file = given(FILE, parsed.matchedOptionValue(FILE, context.defaultPresets().toString()));
         String preset = parsed.matchedOptionValue(PRESET, "base");
         ConfigRequest request = new ConfigRequest(Path.of(file), preset, context.environment());
@@ -83,7 +88,7 @@ public final class ConfigOptions {
         for (String assignment : parsed.matchedOptionValue(SET, List.<String>of())) {
             request = request.set(assignment);
         }
-        return ConfigLoader.load(request);
+        return request;
     }
 
     /** The value of an option; an empty one is most often an unset variable of a script. */

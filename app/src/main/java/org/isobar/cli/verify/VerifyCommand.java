@@ -17,6 +17,7 @@ import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
@@ -36,6 +37,7 @@ import org.isobar.verify.contract.ContractViolation;
 import org.isobar.verify.contract.TensorOpsContract;
 import org.isobar.verify.layout.LayoutCheck;
 import org.isobar.verify.layout.LayoutDeviation;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -51,7 +53,9 @@ import picocli.CommandLine.Spec;
     description =
     {"Check every operation on this machine against double precision, and the whole model against PyTorch.",
         "In several processes, started by srun or isobar launch: check that the sharded layers and model compute what "
-            + "one process computes."})
+            + "one process computes.",
+        "With --collectives: prove for a job of N processes, without starting it and without data, that all of its "
+            + "ranks will issue matching collectives."})
 public final class VerifyCommand implements Callable<Integer> {
     /** Samples per replica. More than one, because the layout of messages depends on the batch index. */
     private static final int BATCH = 2;
@@ -90,12 +94,30 @@ public final class VerifyCommand implements Callable<Integer> {
         description = "Optimizer steps after which the model's weights are compared.")
     private int steps;
 
-    public VerifyCommand(ProgramContext context) {
+    @Option(names = "--collectives",
+        description = "Check the collectives of a training run instead; takes a preset and N.")
+    private boolean collectives;
+    @Option(names = "--world_size", paramLabel = "N", description = "With --collectives: number of processes.")
+    private Integer worldSize;
+
+    private VerifyCommand(ProgramContext context) {
         this.context = context;
+    }
+
+    /** The command, with the options that choose a preset for {@code --collectives}. */
+    public static CommandLine commandLine(ProgramContext context) {
+        CommandLine command = new CommandLine(new VerifyCommand(context));
+        ConfigOptions.declareFor(command.getCommandSpec(), List.of());
+        return command;
     }
 
     @Override
     public Integer call() {
+        CollectiveCheck check = new CollectiveCheck(spec.commandLine().getParseResult(), context);
+        if (collectives) {
+            return check.run(Optional.ofNullable(worldSize), spec.commandLine().getOut());
+        }
+        check.requireNoPreset();
         RankEnvironment ranks = RankEnvironment.of(context.environment());
         check();
         ProcessGrid grid = ProcessGrid.fit(order, ranks.worldSize(), tensorParallel, contextParallel, 1);

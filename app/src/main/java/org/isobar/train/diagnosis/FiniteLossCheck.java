@@ -1,6 +1,6 @@
 package org.isobar.train.diagnosis;
 
-import org.isobar.data.BatchSource;
+import org.isobar.data.Batch;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.train.step.BatchLoss;
@@ -13,7 +13,7 @@ public final class FiniteLossCheck {
     private FiniteLossCheck() { }
 
     /** The replica that computed a loss, and the source of its batch. */
-    public record Origin(Replica replica, BatchSource batches) { }
+    public record Origin(Replica replica, Batch.Source batches) { }
 
     /**
      * Checks the loss of a batch; a collective call of all replicas. If the loss is not finite, the replicas agree on

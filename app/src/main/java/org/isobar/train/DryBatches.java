@@ -1,0 +1,42 @@
+package org.isobar.train;
+
+import java.util.Optional;
+import java.util.function.IntConsumer;
+
+import org.isobar.data.Batch;
+import org.isobar.data.NonFiniteValue;
+
+/**
+ * Batches without data, for a dry run: always the same one.
+ *
+ * @param batch the batch
+ * @param steps steps of an epoch
+ * @param taken receives the step of the epoch, from 0, whose batch is taken
+ */
+record DryBatches(Batch batch, int steps, IntConsumer taken) implements Batch.Source {
+    @Override
+    public Batch.Epoch epoch(long number, int done) {
+        return new Batch.Epoch() {
+            private int step = done;
+
+            @Override
+            public boolean hasNext() {
+                return step < steps;
+            }
+
+            @Override
+            public Batch next() {
+                taken.accept(step++);
+                return batch;
+            }
+
+            @Override
+            public void close() { }
+        };
+    }
+
+    @Override
+    public Optional<NonFiniteValue> firstNonFinite(long sample) {
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,56 @@
+package org.isobar.train.collectives;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Checks that the collectives of all ranks of a job match: groups partition the ranks, their members open them and
+ * issue equal calls in the same order, sends meet receives, and no ranks wait for each other in a circle.
+ */
+public final class CollectiveMatch {
+    private CollectiveMatch() { }
+
+    /** Describes the first mismatch with rank, group and number of the operation; empty if all match. */
+    public static Optional<String> check(List<RankTrace> ranks) {
+        Optional<String> group = GroupPartition.check(ranks);
+        return group.isPresent() ? group : unopened(ranks).or(() -> IssueOrder.check(withSharedGroups(ranks)));
+    }
+
+    /** A rank opens a group once, before it issues to it. */
+    private static Optional<String> unopened(List<RankTrace> ranks) {
+        Map<List<CollectiveEvent>, Boolean> checked = new IdentityHashMap<>(); // a role's ranks share theirs
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            List<CollectiveEvent> events = ranks.get(rank).events();
+            if (checked.put(events, true) == null) {
+                Set<String> open = new HashSet<>();
+                for (CollectiveEvent event : events) {
+                    if (!ranks.get(rank).groups().containsKey(event.group())
+                        || open.add(event.group()) != event.opens()) {
+                        return Optional.of("rank " + rank + ", group " + event.group() + ", " + event
+                            + ": the group is not open, or opened twice");
+                    }
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Replaces the equal lists of a group's members by one list. */
+    private static List<RankTrace> withSharedGroups(List<RankTrace> ranks) {
+        Map<String, Map<Integer, List<Integer>>> shared = new HashMap<>(); // by the first member
+        List<RankTrace> all = new ArrayList<>();
+        for (RankTrace trace : ranks) {
+            Map<String, List<Integer>> own = new HashMap<>();
+            trace.groups().forEach((name, members) -> own.put(name, shared.computeIfAbsent(name, _ -> new HashMap<>())
+                .computeIfAbsent(members.getFirst(), _ -> members)));
+            all.add(new RankTrace(own, trace.events()));
+        }
+        return all;
+    }
+}
