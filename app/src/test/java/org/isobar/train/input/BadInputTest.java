@@ -230,7 +230,7 @@ class BadInputTest {
         assertFalse(log.contains("Time taken for epoch 2 is "), log);
         List<String> labels = run.events().labels();
         assertEquals("RMSE(t2m)/valid @ 12", labels.getLast());
-        assertEquals(10, labels.size());
+        assertEquals(14, labels.size());
         assertTrue(Files.size(run.directory().resolve("prediction.png")) > 1000);
     }
 }
