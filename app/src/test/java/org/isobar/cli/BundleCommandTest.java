@@ -103,8 +103,8 @@ class BundleCommandTest {
         try (SlurmCluster slurm = SlurmCluster.start(1, directory.resolve("slurm"), node.bundle())) {
             SlurmCluster.Job job = slurm.submit(Map.of("LOGDIR", directory.resolve("jobs").toString(),
                 "DATADIR", directory.resolve("data").toString(), "JAVA_HOME", "/nowhere"),
-                Stream.concat(Stream.of("--nodes=1", "--ntasks-per-node=2", "submit_pm_mp.sh", "--tensor_parallel=2"),
-                    MODEL.stream()).toList());
+                Stream.concat(Stream.of("--nodes=1", "--ntasks-per-node=2", "submit_pm_mp.sh", "--tensor_parallel=2",
+                    "--device=cpu"), MODEL.stream()).toList());
             assertEquals("COMPLETED 0", job.end(), job::output);
             assertClose(new BareNode.Result(0, job.output()).losses());
         }
