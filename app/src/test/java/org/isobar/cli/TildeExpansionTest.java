@@ -19,17 +19,17 @@ import picocli.CommandLine;
 /** Paths in the home directory, as arguments that no shell expands. */
 class TildeExpansionTest {
     @ParameterizedTest
-    @CsvSource({"--expdir=~/logs/a, --expdir=/home/me/logs/a", "expdir=~/logs, expdir=/home/me/logs",
-        "--set=expdir=~/logs, --set=expdir=/home/me/logs", "--expdir=~/a=b, --expdir=/home/me/a=b"})
+    @CsvSource({"--expdir=~/logs/a, --expdir=/my/own/logs/a", "expdir=~/logs, expdir=/my/own/logs",
+        "--set=expdir=~/logs, --set=expdir=/my/own/logs", "--expdir=~/a=b, --expdir=/my/own/a=b"})
     void homeReplacesTheTilde(String given, String expanded) {
         assertArrayEquals(new String[] {"train", expanded},
-            TildeExpansion.apply(new String[] {"train", given}, "/home/me"));
+            TildeExpansion.apply(new String[] {"train", given}, "/my/own"));
     }
 
     @ParameterizedTest
     @CsvSource({"~/logs", "--init_weights=~", "--expdir=./~/logs", "--expdir=a~/logs", "--expdir=~other/logs"})
     void otherTildesStay(String given) {
-        assertArrayEquals(new String[] {given}, TildeExpansion.apply(new String[] {given}, "/home/me"));
+        assertArrayEquals(new String[] {given}, TildeExpansion.apply(new String[] {given}, "/my/own"));
     }
 
     @Test
