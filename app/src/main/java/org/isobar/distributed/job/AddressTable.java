@@ -8,7 +8,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The addresses at which the ranks of a job listen, by rank, as rank 0 sends them to the others. */
+/** The addresses at which the ranks of a job listen, by rank, as they are passed down the {@link JobTree}. */
 final class AddressTable {
     private static final int MAX_ENTRY = 19; // bytes of an IPv6 address with its length and port
 
@@ -27,8 +27,9 @@ final class AddressTable {
         }
     }
 
-    /** Reads {@code count} addresses, all at once because the stream is not buffered. The number has been read. */
-    static List<InetSocketAddress> read(DataInputStream in, int count) throws IOException {
+    /** Reads addresses, all at once because the stream is not buffered. */
+    static List<InetSocketAddress> read(DataInputStream in) throws IOException {
+        int count = in.readInt();
         int length = in.readInt();
         if (count < 0 || length < 0 || length > (long) count * MAX_ENTRY) {
             throw new IOException(count + " addresses in " + length + " bytes");

@@ -5,8 +5,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.ClosedChannelException;
-import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
@@ -24,11 +22,11 @@ final class AuthenticatedListener implements Closeable {
     private static final int HANDSHAKE_SECONDS = 5;
     private static final int SWEEP_MILLIS = 200;
 
-    private final ServerSocketChannel listener;
+    private final Transport.Port listener;
     private final JobSecret secret;
     private final Handler handler;
     private final int maxPending;
-    private final SequencedMap<SocketChannel, Long> pending = new LinkedHashMap<>(); // accepted at, in nanoseconds
+    private final SequencedMap<Connection, Long> pending = new LinkedHashMap<>(); // accepted at, in nanoseconds
     private final AtomicInteger refused = new AtomicInteger();
 
     /**
@@ -36,31 +34,24 @@ final class AuthenticatedListener implements Closeable {
      *
      * @param callers number of processes of the job that may connect at the same time
      */
-    AuthenticatedListener(InetSocketAddress address, JobSecret secret, int callers, Handler handler)
-        throws IOException {
+    AuthenticatedListener(Transport transport, InetSocketAddress address, JobSecret secret, int callers,
+        Handler handler) throws IOException {
         this.secret = secret;
         this.handler = handler;
         maxPending = callers + SPARE;
-        listener = ServerSocketChannel.open();
-        try {
-            listener.bind(address, maxPending); // the system may allow fewer; callers retry
-        } catch (IOException | RuntimeException failed) {
-            listener.close();
-            throw failed;
-        }
-        Thread.ofPlatform().daemon().name("isobar-listener").start(this::accept);
-        Thread.ofVirtual().name("isobar-listener-sweeper").start(this::sweep);
+        listener = transport.listen(address, maxPending); // the system may allow fewer; callers retry
+        transport.start("isobar-listener", this::accept);
     }
 
     /** Listens on a free port of {@code address} for callers that connect one after the other. */
-    static AuthenticatedListener onFreePort(InetAddress address, JobSecret secret, Handler handler)
-        throws IOException {
-        return new AuthenticatedListener(new InetSocketAddress(address, 0), secret, 0, handler);
+    static AuthenticatedListener onFreePort(Transport transport, InetAddress address, JobSecret secret,
+        Handler handler) throws IOException {
+        return new AuthenticatedListener(transport, new InetSocketAddress(address, 0), secret, 0, handler);
     }
 
     /** The address and port of this listener. */
     InetSocketAddress address() throws IOException {
-        return (InetSocketAddress) listener.getLocalAddress();
+        return listener.address();
     }
 
     /** Number of connections so far that did not prove the secret. */
@@ -71,9 +62,9 @@ final class AuthenticatedListener implements Closeable {
     private void accept() {
         while (listener.isOpen()) {
             try {
-                SocketChannel channel = listener.accept();
-                addPending(channel);
-                Thread.ofVirtual().name("isobar-listener-handshake").start(() -> authenticate(channel));
+                Connection connection = listener.accept();
+                addPending(connection);
+                Thread.ofVirtual().name("isobar-listener-handshake").start(() -> authenticate(connection));
             } catch (ClosedChannelException closed) {
                 return;
             } catch (IOException exhausted) { // file descriptors, for example; evictions will free some
@@ -82,21 +73,23 @@ final class AuthenticatedListener implements Closeable {
         }
     }
 
-    private void addPending(SocketChannel channel) {
+    private void addPending(Connection connection) {
         synchronized (pending) {
             if (pending.size() >= maxPending) {
                 evict(pending.firstEntry().getKey());
             }
-            pending.putLast(channel, System.nanoTime());
+            if (pending.isEmpty()) {
+                Thread.ofVirtual().name("isobar-listener-sweeper").start(this::sweep);
+            }
+            pending.putLast(connection, System.nanoTime());
         }
     }
 
-    private void authenticate(SocketChannel channel) {
+    private void authenticate(Connection connection) {
         try {
-            Connection connection = new Connection(channel);
             Handshake.answer(connection.in(), connection.out(), secret);
             synchronized (pending) {
-                if (pending.remove(channel) == null) {
+                if (pending.remove(connection) == null) {
                     throw new ClosedChannelException(); // it was evicted
                 }
             }
@@ -106,26 +99,30 @@ final class AuthenticatedListener implements Closeable {
         } catch (IOException | RuntimeException failed) {
             refused.incrementAndGet();
             synchronized (pending) {
-                evict(channel);
+                evict(connection);
             }
         }
     }
 
+    /** Evicts slow connections, until none is unauthenticated. */
     private void sweep() {
-        while (listener.isOpen()) {
+        while (true) {
             pause();
             synchronized (pending) {
                 long oldest = System.nanoTime() - TimeUnit.SECONDS.toNanos(HANDSHAKE_SECONDS);
                 while (!pending.isEmpty() && pending.firstEntry().getValue() < oldest) {
                     evict(pending.firstEntry().getKey());
                 }
+                if (pending.isEmpty()) {
+                    return;
+                }
             }
         }
     }
 
-    private void evict(SocketChannel channel) {
-        pending.remove(channel);
-        Connection.closeQuietly(channel);
+    private void evict(Connection connection) {
+        pending.remove(connection);
+        connection.close();
     }
 
     private static void pause() {
@@ -141,7 +138,7 @@ final class AuthenticatedListener implements Closeable {
     public void close() {
         Connection.closeQuietly(listener);
         synchronized (pending) {
-            pending.keySet().forEach(Connection::closeQuietly);
+            pending.keySet().forEach(Connection::close);
             pending.clear();
         }
     }

@@ -5,62 +5,80 @@ import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
-/** A TCP connection to another process of the job: its channel, and data streams over it. */
+/** A connection to another process of the job, and data streams over it. */
 final class Connection implements Closeable {
-    private final SocketChannel channel;
+    private final SocketChannel channel; // null if it is not a TCP connection
+    private final InetAddress local;
     private final DataInputStream in;
     private final DataOutputStream out;
+    private final Closeable end;
 
     /** Takes over an open channel. Input is not buffered, so unread bytes stay in the channel. */
     Connection(SocketChannel channel) throws IOException {
         this.channel = channel;
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        local = ((InetSocketAddress) channel.getLocalAddress()).getAddress();
         in = new DataInputStream(channel.socket().getInputStream());
         out = new DataOutputStream(new BufferedOutputStream(channel.socket().getOutputStream()));
+        end = channel;
     }
 
     /**
-     * Connects to a process of the job and authenticates to it. The connect and each read take at most {@code limit}.
+     * Connects two ranks in the memory of one process. Reads have no time limit.
      *
-     * @throws Handshake.RefusedException if the other process does not belong to this job
+     * @param local this end's address
+     * @param end   ends both directions
      */
-    static Connection open(InetSocketAddress address, JobSecret secret, Duration limit) throws IOException {
-        SocketChannel channel = SocketChannel.open();
-        try {
-            channel.socket().connect(address, millis(limit));
-            Connection connection = new Connection(channel);
-            connection.limit(limit);
-            Handshake.call(connection.in, connection.out, secret);
-            Handshake.awaitAdmission(connection.in);
-            connection.unlimited();
-            return connection;
-        } catch (IOException | RuntimeException failed) {
-            channel.close();
-            throw failed;
-        }
+    Connection(InetAddress local, InputStream in, OutputStream out, Closeable end) {
+        channel = null;
+        this.local = local;
+        this.in = new DataInputStream(in);
+        this.out = new DataOutputStream(new BufferedOutputStream(out, 512));
+        this.end = end;
     }
 
     /** Makes later reads fail if no data arrives for {@code limit}. */
     void limit(Duration limit) throws IOException {
-        channel.socket().setSoTimeout(millis(limit));
+        if (channel != null) {
+            channel.socket().setSoTimeout(millis(limit));
+        }
     }
 
     /** Makes later reads wait without a limit. */
     void unlimited() throws IOException {
-        channel.socket().setSoTimeout(0);
+        if (channel != null) {
+            channel.socket().setSoTimeout(0);
+        }
     }
 
-    private static int millis(Duration limit) {
+    /** A time limit in milliseconds, at least 1, as sockets take it. */
+    static int millis(Duration limit) {
         return Math.clamp(limit.toMillis(), 1, Integer.MAX_VALUE);
     }
 
+    /**
+     * The channel.
+     *
+     * @throws IllegalStateException if this is not a TCP connection
+     */
     SocketChannel channel() {
+        if (channel == null) {
+            throw new IllegalStateException("a connection in memory has no channel");
+        }
         return channel;
+    }
+
+    /** The address of this end. */
+    InetAddress local() {
+        return local;
     }
 
     DataInputStream in() {
@@ -74,7 +92,7 @@ final class Connection implements Closeable {
     /** Closes the connection and ignores a failure to do so. */
     @Override
     public void close() {
-        closeQuietly(channel);
+        closeQuietly(end);
     }
 
     /** Closes {@code closeable} and ignores a failure to do so: it is no longer used. */

@@ -3,10 +3,12 @@ package org.isobar.distributed.job;
 import java.io.Closeable;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -14,33 +16,78 @@ import java.util.function.Supplier;
 
 /**
  * Detects that a rank of the job has died or is stopped, or that all ranks wait for each other, and reports the reason
- * to all ranks. Every rank has a connection to rank 0. Both ends send heartbeats over it at short intervals, on a
- * thread of their own, so that long computations do not delay them. The silence of a peer is limited from its first
- * heartbeat on, because the ranks of a large job do not all start at the same time. The first failure that is reported
- * becomes the job's failure; rank 0 forwards it to the other ranks.
+ * to all ranks. Every rank has a connection to rank 0, whose end shows at once that a rank has died, and over which
+ * failures are reported; the first failure that is reported becomes the job's failure, and rank 0 forwards it.
+ *
+ * <p>Parents and children in the {@link JobTree} send each other heartbeats at short intervals, on a thread of their
+ * own, so that long computations do not delay them. A rank is judged only by the ranks that exchange heartbeats with
+ * it: the silence of a parent says nothing about its children. Ranks that have no connection to their parent yet, or
+ * whose parent has left, exchange heartbeats with rank 0. The silence of a peer is limited from its first heartbeat on,
+ * because the ranks of a large job do not all start at the same time.
  */
 public final class FailureDetector implements Closeable {
     private static final Supplier<String> NOWHERE = () -> "";
 
+    private final int rank;
     private final TimeLimits limits;
-    private final List<Heartbeat> peers;
+    private final List<Heartbeat> peers; // on rank 0 all others, on all others rank 0
+    private final List<Heartbeat> children = new CopyOnWriteArrayList<>(); // unless this is rank 0
     private final StallDetector stalls;
     private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
     private final AtomicLong progress = new AtomicLong();
+    private volatile Heartbeat parent; // null until there is a connection; never rank 0
     private volatile Supplier<String> waiting = NOWHERE;
     private volatile boolean closed;
 
     /** Watches the ranks at the other ends of {@code connections}: on rank 0 all others, on all others rank 0. */
-    FailureDetector(int rank, Map<Integer, Connection> connections, TimeLimits limits) {
+    FailureDetector(int rank, Map<Integer, Connection> connections, TimeLimits limits, Transport transport) {
+        this.rank = rank;
         this.limits = limits;
         peers = connections.keySet().stream().sorted()
             .map(peer -> new Heartbeat(peer, connections.get(peer), new PeerListener())).toList();
         stalls = new StallDetector(rank, limits);
-        peers.forEach(peer -> Thread.ofVirtual().name("isobar-watch-" + peer.rank()).start(peer::listen));
+        peers.forEach(FailureDetector::listen);
         if (!peers.isEmpty()) {
-            Thread.ofPlatform().daemon().name("isobar-watch").start(this::run);
+            transport.start("isobar-watch", this::run);
         }
+    }
+
+    private static void listen(Heartbeat peer) {
+        Thread.ofVirtual().name("isobar-watch-" + peer.rank()).start(peer::listen);
+    }
+
+    /** Exchanges heartbeats with the parent of this rank, which is not rank 0, instead of with rank 0. */
+    void follow(int rank, Connection connection) {
+        Heartbeat link = new Heartbeat(rank, connection, new LinkListener());
+        parent = link;
+        link(link);
+    }
+
+    /** Exchanges heartbeats with a child of this rank, which is not rank 0. */
+    void lead(int rank, Connection connection) {
+        Heartbeat link = new Heartbeat(rank, connection, new LinkListener());
+        children.add(link);
+        link(link);
+    }
+
+    private void link(Heartbeat link) {
+        listen(link);
+        link.beat(new RankStatus(0, ""));
+        if (decided.get()) { // it may have been told before the link was known
+            failure.thenAccept(link::abort);
+        }
+        if (closed) {
+            link.close();
+        }
+    }
+
+    /** All peers, with parent and children. */
+    private List<Heartbeat> all() {
+        List<Heartbeat> all = new ArrayList<>(peers);
+        all.addAll(children);
+        Optional.ofNullable(parent).ifPresent(all::add);
+        return all;
     }
 
     /** The reason why the job has failed, if it has. */
@@ -65,7 +112,7 @@ public final class FailureDetector implements Closeable {
      */
     public void fail(String reason) {
         if (decided.compareAndSet(false, true)) {
-            uninterrupted(() -> peers.forEach(peer -> peer.abort(reason)));
+            uninterrupted(() -> all().forEach(peer -> peer.abort(reason)));
             failure.complete(reason);
         }
     }
@@ -104,23 +151,50 @@ public final class FailureDetector implements Closeable {
             pause(limits.heartbeatInterval());
             long now = System.nanoTime();
             if (now - last > limits.silenceLimit().toNanos() / 2) { // this process itself was stopped
-                peers.forEach(Heartbeat::restartTimer);
+                all().forEach(Heartbeat::restartTimer);
                 stalls.restartTimers(now);
             }
             last = now;
+            chooseSuperior();
             RankStatus own = new RankStatus(progress.get(), waiting.get());
-            peers.forEach(peer -> peer.beat(own));
+            beat(own);
             check(own, now);
         }
     }
 
+    /** Delegates from rank 0 to the parent when the parent answers, and returns to rank 0 when the parent leaves. */
+    private void chooseSuperior() {
+        Heartbeat up = parent;
+        if (up != null) {
+            Heartbeat root = peers.getFirst();
+            boolean led = up.heard() && !up.left();
+            if (led && !root.delegated()) {
+                root.delegate();
+            } else if (!led && root.delegated()) {
+                root.resume();
+            }
+        }
+    }
+
+    private void beat(RankStatus own) {
+        RankStatus subtree = own.with(children.stream().map(Heartbeat::status).toList());
+        beating().forEach(peer -> peer.beat(subtree));
+    }
+
+    /** The peers that this rank exchanges heartbeats with. */
+    private List<Heartbeat> beating() {
+        return all().stream().filter(peer -> !peer.delegated()).toList();
+    }
+
     private void check(RankStatus own, long now) {
-        for (Heartbeat peer : peers) {
+        List<Heartbeat> beating = beating();
+        for (Heartbeat peer : beating) {
             if (peer.silentFor(now) > (peer.heard() ? limits.silenceLimit() : limits.firstHeartbeat()).toNanos()) {
                 fail("rank " + peer.rank() + " sends no heartbeat: it is stopped or cannot be reached");
             }
         }
-        stalls.check(own, peers.stream().map(Heartbeat::status).toList(), now).ifPresent(this::fail);
+        stalls.check(own, rank > 0 ? List.of() : beating.stream().map(Heartbeat::status).toList(), now)
+            .ifPresent(this::fail);
     }
 
     static void pause(Duration time) {
@@ -145,13 +219,13 @@ public final class FailureDetector implements Closeable {
         if (decided.get()) {
             failureWithin(limits.failure()); // until the peers have been told
         }
-        peers.forEach(Heartbeat::farewell);
+        all().forEach(Heartbeat::farewell);
         while (peers.size() > 1 && !failure.isDone() && System.nanoTime() < deadline
             && peers.stream().anyMatch(peer -> !peer.left())) {
             pause(Duration.ofMillis(5));
         }
         closed = true;
-        peers.forEach(Heartbeat::close);
+        all().forEach(Heartbeat::close);
     }
 
     /** Turns what the peers report, and the loss of a peer, into the job's failure. */
@@ -167,5 +241,16 @@ public final class FailureDetector implements Closeable {
                 fail("rank " + rank + " has died: it ended its connection (" + cause.getMessage() + ")");
             }
         }
+    }
+
+    /** As {@link PeerListener}, but rank 0 alone reports lost ranks; without a link, this rank returns to rank 0. */
+    private final class LinkListener implements Heartbeat.Listener {
+        @Override
+        public void failed(String reason) {
+            fail(reason);
+        }
+
+        @Override
+        public void lost(int rank, IOException cause) { }
     }
 }

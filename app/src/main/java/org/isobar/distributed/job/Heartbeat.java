@@ -11,6 +11,7 @@ final class Heartbeat {
     private static final int BEAT = 0; // frame types
     private static final int ABORT = 1;
     private static final int FAREWELL = 2;
+    private static final int DELEGATE = 3;
     /** Characters of a string in one frame: a string of DataOutput has at most 65,535 bytes. */
     private static final int MAX_TEXT = 20_000;
     private static final int BUFFER = 512; // more than most frames
@@ -21,6 +22,7 @@ final class Heartbeat {
     private volatile long lastReceived = System.nanoTime();
     private volatile RankStatus status = new RankStatus(0, "");
     private volatile boolean heard;
+    private volatile boolean delegated;
     private volatile boolean left;
 
     Heartbeat(int rank, Connection connection, Listener listener) {
@@ -43,12 +45,14 @@ final class Heartbeat {
         return left;
     }
 
-    /**
-     * Whether the peer has sent a frame. Until then, it may not know yet that the job has started: rank 0 tells this to
-     * one rank after the other.
-     */
+    /** Whether the peer has sent a frame. Until then, it may not know yet that the job has started. */
     boolean heard() {
         return heard;
+    }
+
+    /** Whether this rank and the peer exchange no heartbeats, because the peer does so with its parent. */
+    boolean delegated() {
+        return delegated;
     }
 
     /** Nanoseconds since the last frame of the peer, or since the start before there is one; 0 once it has left. */
@@ -70,7 +74,11 @@ final class Heartbeat {
                 lastReceived = System.nanoTime();
                 heard = true;
                 switch (frame) {
-                    case BEAT -> status = new RankStatus(in.readLong(), in.readUTF());
+                    case BEAT -> {
+                        status = new RankStatus(in.readLong(), in.readUTF());
+                        delegated = false;
+                    }
+                    case DELEGATE -> delegated = true;
                     case ABORT -> listener.failed(in.readUTF());
                     case FAREWELL -> left = true;
                     default -> throw new IOException(String.format(Locale.ROOT, "unknown heartbeat frame %02x", frame));
@@ -92,6 +100,18 @@ final class Heartbeat {
 
     void beat(RankStatus own) {
         send(BEAT, own, null);
+    }
+
+    /** Tells rank 0 that this rank exchanges heartbeats with its parent from now on. */
+    void delegate() {
+        delegated = true;
+        send(DELEGATE, null, null);
+    }
+
+    /** Exchanges heartbeats with rank 0 again, because the parent has left. */
+    void resume() {
+        restartTimer();
+        delegated = false;
     }
 
     void abort(String reason) {

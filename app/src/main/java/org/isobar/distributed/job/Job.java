@@ -2,11 +2,10 @@ package org.isobar.distributed.job;
 
 import java.io.Closeable;
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
-import java.util.List;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -24,23 +23,39 @@ import org.isobar.distributed.CommunicationException;
  */
 public final class Job implements Closeable {
     private final RankEnvironment environment;
-    private final JobSecret secret;
     private final TimeLimits limits;
-    private final List<InetSocketAddress> addresses;
+    private final Dialer dialer;
+    private final CompletableFuture<AddressBook> addresses = new CompletableFuture<>();
     private final IncomingConnections incoming;
     private final FailureDetector watch;
+    private final TreeLinks links;
     private final Map<String, Integer> connected = new ConcurrentHashMap<>(); // number of calls by peer and purpose
     private final Map<String, Integer> accepted = new ConcurrentHashMap<>();
 
-    /** A job whose ranks listen at {@code addresses}. Takes over {@code incoming} and {@code connections}. */
-    Job(RankEnvironment environment, JobSecret secret, TimeLimits limits, List<InetSocketAddress> addresses,
-        IncomingConnections incoming, Map<Integer, Connection> connections) {
+    /** A job that has started. Takes over {@code incoming} and {@code connections}: to rank 0, on rank 0 to all. */
+    Job(RankEnvironment environment, TimeLimits limits, Dialer dialer, IncomingConnections incoming,
+        Map<Integer, Connection> connections) {
         this.environment = environment;
-        this.secret = secret;
         this.limits = limits;
-        this.addresses = List.copyOf(addresses);
+        this.dialer = dialer;
         this.incoming = incoming;
-        watch = new FailureDetector(environment.rank(), connections, limits);
+        watch = new FailureDetector(environment.rank(), connections, limits, dialer.transport());
+        watch.onFailure(() -> watch.failure().ifPresent(reason -> addresses.completeExceptionally(failed(reason))));
+        links = new TreeLinks(environment, limits, dialer, incoming, watch, addresses);
+    }
+
+    /** Begins to connect to other ranks, whose addresses are known. */
+    void start(AddressBook book) {
+        addresses.complete(book);
+    }
+
+    /** Begins to receive the addresses of other ranks from the parent in the {@link JobTree}. */
+    void start(InetSocketAddress parent, InetAddress master) {
+        links.connect(parent, master);
+    }
+
+    private CommunicationException failed(String reason) {
+        return new CommunicationException("rank " + rank() + ": " + reason);
     }
 
     /** This process's rank. */
@@ -71,35 +86,26 @@ public final class Job implements Closeable {
      *                accept
      */
     public SocketChannel connect(int peer, String purpose) throws IOException {
-        Connection connection = open(addresses.get(peer));
+        return open(peer, purpose).channel();
+    }
+
+    /** Opens a connection as {@link #connect} does. */
+    Connection open(int peer, String purpose) throws IOException {
+        Connection connection = dialer.open(address(peer), () -> watch.failure().isPresent());
         try {
-            connection.out().writeInt(rank());
-            connection.out().writeUTF(purpose);
-            connection.out().writeInt(connected.merge(peer + purpose, 1, Integer::sum));
-            connection.out().flush();
-            return connection.channel();
+            new IncomingConnections.Key(rank(), purpose, connected.merge(peer + purpose, 1, Integer::sum))
+                .write(connection);
+            return connection;
         } catch (IOException lost) {
             connection.close();
             throw lost;
         }
     }
 
-    /** Retries, because the listener may evict a connection before it is authenticated. */
-    private Connection open(InetSocketAddress address) throws IOException {
-        long deadline = System.nanoTime() + limits.failure().toNanos();
-        while (true) {
-            try {
-                return Connection.open(address, secret, limits.failure());
-            } catch (Handshake.RefusedException | ConnectException permanent) {
-                throw permanent;
-            } catch (IOException evicted) {
-                if (System.nanoTime() > deadline || watch.failure().isPresent()
-                    || Thread.currentThread().isInterrupted()) { // further attempts would fail at once
-                    throw evicted;
-                }
-                FailureDetector.pause(limits.heartbeatInterval());
-            }
-        }
+    /** Waits until the address is known, which another rank passes on. */
+    InetSocketAddress address(int peer) {
+        return await(addresses, limits.firstHeartbeat().plus(limits.failure()), "the address of rank " + peer)
+            .of(peer);
     }
 
     /**
@@ -108,20 +114,30 @@ public final class Job implements Closeable {
      * @throws CommunicationException if the job fails before the connection arrives, or it does not arrive in time
      */
     public SocketChannel accept(int peer, String purpose) {
-        CompletableFuture<SocketChannel> connection = incoming.of(new ConnectionKey(peer, purpose,
+        return await(incoming(peer, purpose), limits.stall(), "a connection from rank " + peer + " for '" + purpose
+            + "'").channel();
+    }
+
+    /** The connection that {@code peer} opens, when it has arrived; completed by a failure of the job. */
+    CompletableFuture<Connection> incoming(int peer, String purpose) {
+        CompletableFuture<Connection> connection = incoming.of(new IncomingConnections.Key(peer, purpose,
             accepted.merge(peer + purpose, 1, Integer::sum)));
         watch.onFailure(() -> watch.failure().ifPresent(
-            reason -> connection.completeExceptionally(new CommunicationException("rank " + rank() + ": " + reason))));
+            reason -> connection.completeExceptionally(failed(reason))));
+        return connection;
+    }
+
+    private <T> T await(CompletableFuture<T> future, Duration limit, String what) {
         try {
-            return connection.get(limits.stall().toNanos(), TimeUnit.NANOSECONDS);
+            return future.get(limit.toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException failed) {
             throw new CommunicationException(failed.getCause().getMessage(), failed);
         } catch (TimeoutException timeout) {
-            throw new CommunicationException("rank " + rank() + ": rank " + peer + " did not connect for '" + purpose
-                + "' within " + limits.stall().toSeconds() + " s", timeout);
+            throw new CommunicationException("rank " + rank() + " did not receive " + what + " within "
+                + limit.toSeconds() + " s", timeout);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw new CommunicationException("rank " + rank() + " was interrupted while it waited for rank " + peer,
+            throw new CommunicationException("rank " + rank() + " was interrupted while it waited for " + what,
                 interrupted);
         }
     }
@@ -153,46 +169,10 @@ public final class Job implements Closeable {
     /** Leaves the job. Close communicators first. Rank 0 waits, within the time limits, until the others have left. */
     @Override
     public void close() {
+        if (worldSize() > 1) {
+            links.close();
+        }
         watch.close();
         incoming.close();
     }
-
-    /** Listens for connections from peers, and keeps those that have arrived. */
-    static final class IncomingConnections implements Closeable {
-        private final Map<ConnectionKey, CompletableFuture<SocketChannel>> channels = new ConcurrentHashMap<>();
-        private AuthenticatedListener listener;
-
-        /** Starts to listen. */
-        void listen(InetAddress address, JobSecret secret) throws IOException {
-            listener = AuthenticatedListener.onFreePort(address, secret, this::accepted);
-        }
-
-        InetSocketAddress address() throws IOException {
-            return listener.address();
-        }
-
-        private void accepted(Connection connection) throws IOException {
-            ConnectionKey key = new ConnectionKey(connection.in().readInt(), connection.in().readUTF(),
-                connection.in().readInt());
-            connection.unlimited();
-            if (!of(key).complete(connection.channel())) { // the job has failed and accept has thrown
-                connection.close();
-            }
-        }
-
-        CompletableFuture<SocketChannel> of(ConnectionKey key) {
-            return channels.computeIfAbsent(key, any -> new CompletableFuture<>());
-        }
-
-        /** Stops listening and closes every connection that has arrived. */
-        @Override
-        public void close() {
-            if (listener != null) {
-                listener.close();
-            }
-            channels.values().forEach(channel -> channel.thenAccept(Connection::closeQuietly));
-        }
-    }
-
-    private record ConnectionKey(int rank, String purpose, int count) { }
 }

@@ -18,7 +18,7 @@ import java.net.InetSocketAddress;
  */
 record RankAnnouncement(int protocol, int rank, int worldSize, InetSocketAddress address, byte[] digest) {
     /** The protocol version of this program. */
-    static final int PROTOCOL = 2;
+    static final int PROTOCOL = 3;
 
     /** Writes the announcement. */
     void write(DataOutputStream out) throws IOException {

@@ -20,8 +20,8 @@ import org.isobar.fault.UserException;
 /**
  * The rendezvous at which the ranks of a job find each other. All ranks connect to rank 0 at MASTER_ADDR and
  * MASTER_PORT, prove the job's secret, and announce their rank, their address and the facts on which all must agree.
- * When all have connected and agree, each receives the addresses of all. Without a secret, MASTER_ADDR must be a
- * loopback address, so that only processes of this machine can connect.
+ * When all have connected and agree, each is told so, and the addresses of all go down the {@link JobTree}. Without a
+ * secret, MASTER_ADDR must be a loopback address, so that only processes of this machine can connect.
  *
  * <p>Rank 0 listens at the address of MASTER_ADDR, and each other rank at the address from which it reached rank 0. On
  * its own machine, a name can resolve to a loopback address (127.0.1.1 in Debian's /etc/hosts), which ranks on other
@@ -37,13 +37,18 @@ public final class Rendezvous {
     private final JobSecret secret;
     private final JobFacts facts;
     private final TimeLimits limits;
+    private final Transport transport;
+    private final Dialer dialer;
     private final long deadline;
 
-    private Rendezvous(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits) {
+    private Rendezvous(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits,
+        Transport transport) {
         this.environment = environment;
         this.secret = secret;
         this.facts = new JobFacts(facts);
         this.limits = limits;
+        this.transport = transport;
+        dialer = new Dialer(transport, secret, limits);
         this.deadline = System.nanoTime() + limits.start().toNanos();
     }
 
@@ -58,11 +63,17 @@ public final class Rendezvous {
      */
     public static Job join(RankEnvironment environment, JobSecret secret, Map<String, String> facts,
         TimeLimits limits) {
-        Job.IncomingConnections incoming = new Job.IncomingConnections();
+        return join(environment, secret, facts, limits, new TcpTransport());
+    }
+
+    /** As {@link #join(RankEnvironment, JobSecret, Map, TimeLimits)}, over any transport. */
+    static Job join(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits,
+        Transport transport) {
+        IncomingConnections incoming = new IncomingConnections();
         if (environment.worldSize() == 1) {
-            return new Job(environment, secret, limits, List.of(), incoming, Map.of());
+            return new Job(environment, limits, new Dialer(transport, secret, limits), incoming, Map.of());
         }
-        Rendezvous rendezvous = new Rendezvous(environment, secret, facts, limits);
+        Rendezvous rendezvous = new Rendezvous(environment, secret, facts, limits, transport);
         try {
             InetAddress master = rendezvous.master();
             return environment.rank() == 0 ? rendezvous.host(master, incoming) : rendezvous.call(master, incoming);
@@ -118,16 +129,18 @@ public final class Rendezvous {
         return environment.masterAddress() + ":" + environment.masterPort();
     }
 
-    private Job host(InetAddress master, Job.IncomingConnections incoming) throws IOException {
+    private Job host(InetAddress master, IncomingConnections incoming) throws IOException {
         try {
-            incoming.listen(listening(master), secret);
+            incoming.listen(transport, listening(master), secret);
             RendezvousHost host = new RendezvousHost(announcement(incoming.address()), facts);
             InetSocketAddress address = new InetSocketAddress(listening(master), environment.masterPort());
-            try (AuthenticatedListener listener = new AuthenticatedListener(address, secret,
+            try (AuthenticatedListener listener = new AuthenticatedListener(transport, address, secret,
                 environment.worldSize(), host)) {
                 List<InetSocketAddress> addresses = host.await(deadline, limits.start(), listener::refused);
-                return new Job(environment, secret, limits, reachable(addresses, master), incoming,
+                Job job = new Job(environment, limits, new Dialer(transport, secret, limits), incoming,
                     host.connections());
+                job.start(new AddressBook(addresses, master));
+                return job;
             }
         } catch (BindException failed) {
             boolean wrongMachine = String.valueOf(failed.getMessage()).contains("assign");
@@ -143,17 +156,14 @@ public final class Rendezvous {
             facts.digest());
     }
 
-    private Job call(InetAddress master, Job.IncomingConnections incoming) throws IOException {
+    private Job call(InetAddress master, IncomingConnections incoming) throws IOException {
         Connection connection = reach(new InetSocketAddress(master, environment.masterPort()));
         try {
-            InetSocketAddress own = (InetSocketAddress) connection.channel().getLocalAddress();
-            incoming.listen(listening(own.getAddress()), secret);
+            incoming.listen(transport, listening(connection.local()), secret);
             announcement(incoming.address()).write(connection.out());
             // Longer than the limit of rank 0, which reports the reason when it gives up.
             connection.limit(limits.start().plus(limits.failure()));
-            List<InetSocketAddress> addresses = reachable(outcome(connection), master);
-            connection.unlimited();
-            return new Job(environment, secret, limits, addresses, incoming, Map.of(0, connection));
+            return start(connection, master, incoming);
         } catch (EOFException end) {
             connection.close();
             throw new UserException("rank 0 at " + address() + " ended before the rendezvous was complete; see the"
@@ -164,17 +174,35 @@ public final class Rendezvous {
         }
     }
 
-    /** Replaces the addresses of ranks that listen everywhere, all on the machine of rank 0, by that of rank 0. */
-    private static List<InetSocketAddress> reachable(List<InetSocketAddress> addresses, InetAddress master) {
-        return addresses.stream().map(address -> address.getAddress().isAnyLocalAddress()
-            ? new InetSocketAddress(master, address.getPort()) : address).toList();
+    /** Waits for the outcome, and sends the facts before if rank 0 asks for them. */
+    private Job start(Connection connection, InetAddress master, IncomingConnections incoming) throws IOException {
+        DataInputStream in = connection.in();
+        int outcome = in.readInt();
+        if (outcome == RendezvousHost.SEND_FACTS) {
+            facts.write(connection.out());
+            outcome = in.readInt();
+        }
+        if (outcome == RendezvousHost.FAILED) {
+            throw new UserException(in.readUTF());
+        }
+        AddressBook addresses = outcome == RendezvousHost.TABLE ? new AddressBook(AddressTable.read(in), master) : null;
+        InetSocketAddress parent = addresses != null ? null
+            : AddressBook.reachable(RankAnnouncement.readAddress(in), master);
+        connection.unlimited();
+        Job job = new Job(environment, limits, dialer, incoming, Map.of(0, connection));
+        if (addresses != null) {
+            job.start(addresses);
+        } else {
+            job.start(parent, master);
+        }
+        return job;
     }
 
     /** Retries until the deadline, because rank 0 may start later than this rank. */
     private Connection reach(InetSocketAddress address) {
         while (true) {
             try {
-                return Connection.open(address, secret, attemptLimit());
+                return dialer.open(address, attemptLimit());
             } catch (Handshake.RefusedException refused) {
                 throw new UserException("the process that listens at " + address() + " is not rank 0 of this job: "
                     + refused.getMessage(), refused);
@@ -199,19 +227,5 @@ public final class Rendezvous {
     private Duration attemptLimit() {
         long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
         return Duration.ofMillis(Math.clamp(left, MIN_RETRY_MILLIS, MAX_ATTEMPT.toMillis()));
-    }
-
-    /** Sends the facts if rank 0 asks for them. Returns the addresses of all ranks. */
-    private List<InetSocketAddress> outcome(Connection connection) throws IOException {
-        DataInputStream in = connection.in();
-        int outcome = in.readInt();
-        if (outcome == RendezvousHost.SEND_FACTS) {
-            facts.write(connection.out());
-            outcome = in.readInt();
-        }
-        if (outcome == RendezvousHost.FAILED) {
-            throw new UserException(in.readUTF());
-        }
-        return AddressTable.read(in, outcome);
     }
 }

@@ -20,7 +20,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
 
@@ -32,8 +31,12 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
 
     /** First number of an outcome: the facts of rank 0 differ, and the rank must send its own. */
     static final int SEND_FACTS = -1;
-    /** First number of an outcome: the job cannot start; the reason follows. Otherwise it is the number of ranks. */
+    /** First number of an outcome: the job cannot start; the reason follows. */
     static final int FAILED = 0;
+    /** First number of an outcome: the job starts; the address of the parent in the {@link JobTree} follows. */
+    static final int PARENT = 1;
+    /** First number of an outcome for the children of rank 0: the job starts; the {@link AddressTable} follows. */
+    static final int TABLE = 2;
     private static final int TELLING_SECONDS = 5;
 
     private final RankAnnouncement own;
@@ -73,7 +76,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
         if (decided) {
             failure = "the job of " + own.worldSize() + " ranks has started already; this process came too late as"
                 + " rank " + announcement.rank();
-            send(outcome(), connection);
+            send(failed(), connection);
             connection.close();
             return;
         }
@@ -192,29 +195,45 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
     }
 
     /**
-     * Sends the outcome to all ranks at the same time. Closes connections that do not accept it in time; the job's
+     * Sends each rank its outcome, to all at the same time. Closes connections that do not accept it in time; the job's
      * failure detector then reports their ranks.
      */
     private void tell() {
-        byte[] outcome = outcome();
-        List<CompletableFuture<Void>> telling = Stream.concat(connections.values().stream(), rejected.stream())
-            .map(connection -> CompletableFuture.runAsync(() -> send(outcome, connection), Thread::startVirtualThread)
+        Map<Connection, byte[]> outcomes = new HashMap<>();
+        if (failure == null) {
+            List<InetSocketAddress> addresses = addresses();
+            byte[] table = outcome(TABLE, out -> AddressTable.write(out, addresses));
+            connections.forEach((rank, connection) -> outcomes.put(connection, JobTree.parent(rank) == 0 ? table
+                : outcome(PARENT, out -> RankAnnouncement.writeAddress(out, addresses.get(JobTree.parent(rank))))));
+        } else {
+            byte[] reason = failed();
+            rejected.forEach(connection -> outcomes.put(connection, reason));
+            connections.values().forEach(connection -> outcomes.put(connection, reason));
+        }
+        List<CompletableFuture<Void>> telling = outcomes.entrySet().stream()
+            .map(entry -> CompletableFuture.runAsync(() -> send(entry.getValue(), entry.getKey()),
+                Thread::startVirtualThread)
                 .orTimeout(TELLING_SECONDS, TimeUnit.SECONDS).exceptionally(late -> {
-                    connection.close();
+                    entry.getKey().close();
                     return null;
                 })).toList();
         telling.forEach(CompletableFuture::join);
     }
 
-    private byte[] outcome() {
+    private byte[] failed() {
+        return outcome(FAILED, out -> out.writeUTF(failure));
+    }
+
+    /** What follows the first number of an outcome. */
+    private interface Content {
+        void write(DataOutputStream out) throws IOException;
+    }
+
+    private static byte[] outcome(int kind, Content content) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
-            if (failure == null) {
-                AddressTable.write(out, addresses());
-            } else {
-                out.writeInt(FAILED);
-                out.writeUTF(failure);
-            }
+            out.writeInt(kind);
+            content.write(out);
         } catch (IOException impossible) { // the bytes stay in memory
             throw new UncheckedIOException(impossible);
         }

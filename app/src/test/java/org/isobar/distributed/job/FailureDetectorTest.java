@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class FailureDetectorTest {
     private static final TimeLimits LIMITS =
         new TimeLimits(Duration.ofSeconds(20), Duration.ofSeconds(100), Duration.ofSeconds(20));
+    private static final Transport TCP = new TcpTransport();
     private static final Optional<String> REASON = Optional.of("the reason");
     private FailureDetector zero;
     private FailureDetector one;
@@ -32,10 +33,10 @@ class FailureDetectorTest {
         try (ServerSocketChannel listener = ServerSocketChannel.open()) {
             listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             Connection toOne = new Connection(SocketChannel.open(listener.getLocalAddress()));
-            one = new FailureDetector(1, Map.of(0, new Connection(listener.accept())), LIMITS);
+            one = new FailureDetector(1, Map.of(0, new Connection(listener.accept())), LIMITS, TCP);
             Connection toTwo = new Connection(SocketChannel.open(listener.getLocalAddress()));
-            two = new FailureDetector(2, Map.of(0, new Connection(listener.accept())), LIMITS);
-            zero = new FailureDetector(0, Map.of(1, toOne, 2, toTwo), LIMITS);
+            two = new FailureDetector(2, Map.of(0, new Connection(listener.accept())), LIMITS, TCP);
+            zero = new FailureDetector(0, Map.of(1, toOne, 2, toTwo), LIMITS, TCP);
         }
     }
 

@@ -258,7 +258,8 @@ class RendezvousTest {
     @Test
     void aSlowUnauthenticatedConnectionIsClosed() throws Exception {
         InetAddress loopback = InetAddress.getLoopbackAddress();
-        try (AuthenticatedListener listener = AuthenticatedListener.onFreePort(loopback, SECRET, connection -> { });
+        try (AuthenticatedListener listener = AuthenticatedListener.onFreePort(new TcpTransport(), loopback, SECRET,
+                connection -> { });
             Socket slow = new Socket(loopback, listener.address().getPort())) {
             slow.setSoTimeout(10_000);
             long start = System.nanoTime();
