@@ -190,8 +190,8 @@ public final class Era5File implements AutoCloseable {
         try {
             if (fields.isMapped()) {
                 long from = ((long) time * stored.channels() * stored.height() + firstRow) * stored.width();
-                encoding.normalizeMapped(fields.mapped(), from * encoding.bytes(), (long) rows * stored.width(), 0, 1,
-                    target, offset);
+                encoding.copyMapped(fields.mapped(), from * encoding.bytes(), (long) rows * stored.width(), target,
+                    offset);
             } else {
                 readRowsOfChunks(time, firstRow, rows, target, offset);
             }

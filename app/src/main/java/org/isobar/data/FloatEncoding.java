@@ -78,6 +78,20 @@ enum FloatEncoding {
     }
 
     /**
+     * Reads numbers as they are from a file that is mapped into memory, in single precision and native byte order.
+     *
+     * @param from byte offset in {@code mapped}
+     * @param to   byte offset in {@code target}
+     */
+    void copyMapped(MemorySegment mapped, long from, long count, MemorySegment target, long to) {
+        if (bytes == Float.BYTES && order == ByteOrder.nativeOrder()) {
+            MemorySegment.copy(mapped, from, target, to, count * bytes);
+        } else {
+            normalizeMapped(mapped, from, count, 0, 1, target, to);
+        }
+    }
+
+    /**
      * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
      * the precision of the source; the result is in single precision and native byte order. Source and target may
      * begin at the same byte.

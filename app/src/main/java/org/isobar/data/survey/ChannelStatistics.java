@@ -60,8 +60,9 @@ public record ChannelStatistics(CropWindow stored, double[] means, double[] devi
                 progress.add((end - start) * stored.bytes());
             }
         }
+        long frames = years.frames();
         for (int i = 0; i < sums.length; i++) {
-            sums[i] /= years.frames();
+            sums[i] /= frames;
         }
         return of(stored, blocks, sums);
     }

@@ -2,7 +2,7 @@ package org.isobar.data.survey;
 
 /**
  * Number, mean, squared deviations and extremes of numbers, in double precision. Numbers are added in blocks: the
- * deviations of a block are taken from the block's own mean, and blocks are merged by the formula of Chan, Golub and
+ * deviations of a block are taken from one of its values, and blocks are merged by the formula of Chan, Golub and
  * LeVeque (1983, doi:10.1080/00031305.1983.10483115). So a mean that is large against the deviation costs no digits.
  */
 final class Moments {
@@ -18,17 +18,51 @@ final class Moments {
      * @return whether all of them are finite; the moments are of no use otherwise
      */
     boolean add(float[] values, int n) {
-        double blockMean = sum(values, n) / n;
-        merge(n, blockMean, squares(values, n, blockMean));
+        double shift = values[0];
+        double sum = 0; // four sums at a time, which do not wait for each other
+        double sum1 = 0;
+        double sum2 = 0;
+        double sum3 = 0;
+        double square = 0;
+        double square1 = 0;
+        double square2 = 0;
+        double square3 = 0;
+        int i = 0;
+        for (; i <= n - 4; i += 4) {
+            double a = values[i] - shift;
+            double b = values[i + 1] - shift;
+            double c = values[i + 2] - shift;
+            double d = values[i + 3] - shift;
+            sum += a;
+            sum1 += b;
+            sum2 += c;
+            sum3 += d;
+            square += a * a;
+            square1 += b * b;
+            square2 += c * c;
+            square3 += d * d;
+        }
+        for (; i < n; i++) {
+            double a = values[i] - shift;
+            sum += a;
+            square += a * a;
+        }
+        sum += sum1 + (sum2 + sum3);
+        square += square1 + (square2 + square3);
+        merge(n, shift + sum / n, Math.max(0, square - sum / n * sum));
+        extremes(values, n);
+        return Double.isFinite(sum);
+    }
+
+    private void extremes(float[] values, int n) {
         float low = least;
         float high = greatest;
         for (int i = 0; i < n; i++) {
-            low = values[i] < low ? values[i] : low;
-            high = values[i] > high ? values[i] : high;
+            low = Math.min(low, values[i]);
+            high = Math.max(high, values[i]);
         }
         least = low;
         greatest = high;
-        return Double.isFinite(blockMean);
     }
 
     /** Adds what another has counted. */
@@ -61,41 +95,5 @@ final class Moments {
         mean += delta * otherCount / all;
         squares += otherSquares + delta * delta * count / all * otherCount;
         count = all;
-    }
-
-    /** Four sums at a time, which do not wait for each other. */
-    private static double sum(float[] values, int n) {
-        double a = 0;
-        double b = 0;
-        double c = 0;
-        double d = 0;
-        int i = 0;
-        for (; i <= n - 4; i += 4) {
-            a += values[i];
-            b += values[i + 1];
-            c += values[i + 2];
-            d += values[i + 3];
-        }
-        for (; i < n; i++) {
-            a += values[i];
-        }
-        return a + b + (c + d);
-    }
-
-    private static double squares(float[] values, int n, double around) {
-        double a = 0;
-        double b = 0;
-        int i = 0;
-        for (; i <= n - 2; i += 2) {
-            double x = values[i] - around;
-            double y = values[i + 1] - around;
-            a += x * x;
-            b += y * y;
-        }
-        for (; i < n; i++) {
-            double x = values[i] - around;
-            a += x * x;
-        }
-        return a + b;
     }
 }
