@@ -128,8 +128,7 @@ class ArchitectureTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config", "onnx.., export.onnx",
-        "io.airlift.., data.zarr"})
+    @CsvSource({"org.bytedeco.., backend", "picocli.., cli", "org.yaml.., config", "onnx.., export.onnx"})
     void aLibraryHasOneHome(String library, String home) {
         check(noClasses().that().resideOutsideOfPackage(ROOT + home + "..")
             .should().dependOnClassesThat().resideInAPackage(library));
@@ -157,6 +156,13 @@ class ArchitectureTest {
         String users = "org\\.isobar\\.data\\.(Hdf5(Fields|Contents|Companions)|source\\.Hdf5Store)(\\$.*)?";
         check(noClasses().that().haveNameNotMatching(users)
             .should().dependOnClassesThat().resideInAPackage("io.jhdf.."));
+    }
+
+    @Test
+    void decompressorsAreSeenByReadersOfChunksAlone() {
+        check(noClasses().that().resideOutsideOfPackage(ROOT + "data.zarr..")
+            .and().doNotHaveFullyQualifiedName(ROOT + "data.source.ZlibStream")
+            .should().dependOnClassesThat().resideInAPackage("io.airlift.."));
     }
 
     @Test

@@ -32,7 +32,7 @@ final class StoredJar {
     /** Libraries of lz4-java and aircompressor, which load them from their jars. */
     private static final Pattern KEPT_IN_JAR = Pattern.compile("(net/jpountz|aircompressor)/.*\\.(so|dylib|dll)");
     private static final Pattern USED = Pattern.compile("net/jpountz/util/linux/" + System.getProperty("os.arch")
-        + "/.*|aircompressor/linux-" + System.getProperty("os.arch") + "/lib(lz4|snappy|zstd)\\.so");
+        + "/.*|aircompressor/linux-" + System.getProperty("os.arch") + "/lib(deflate|lz4|snappy|zstd)\\.so");
 
     private StoredJar() { }
 

@@ -1,6 +1,7 @@
 package org.isobar.data.convert;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -13,7 +14,7 @@ import org.isobar.data.source.StoredArray;
 import org.isobar.fault.UserException;
 
 /** Reads slabs, unpacks and orders their values, and writes them to a year file. Has the memory of one thread. */
-final class SlabConverter {
+final class SlabConverter implements AutoCloseable {
     private static final int NOT_FINITE = 0x7F80_0000; // bits of an infinity; a NaN has larger ones
 
     private final List<ChannelSource> channels;
@@ -21,7 +22,8 @@ final class SlabConverter {
     private final FileChannel file;
     private final long dataAddress;
     private float[] cellRows = new float[0]; // (rows of a cell, columns)
-    private byte[] elements = new byte[0];
+    private Arena memory = Arena.ofConfined(); // of elements
+    private MemorySegment elements = MemorySegment.NULL;
     private double[] wide = new double[0];
     private float[] sourceRow = new float[0];
     private float[] other = new float[0]; // a row of preliminary data
@@ -65,10 +67,8 @@ final class SlabConverter {
         for (SortedMap<Integer, List<Integer>> read : slab.reads()) {
             int[] start = slab.start(read);
             int[] count = slab.count(read);
-            int size = Math.toIntExact(StoredArray.elements(count) * array.type().bytes());
-            elements = elements.length < size ? new byte[size] : elements;
-            MemorySegment segment = MemorySegment.ofArray(elements);
-            array.read(start, count, segment.asSlice(0, size));
+            MemorySegment segment = elements(StoredArray.elements(count) * array.type().bytes());
+            array.read(start, count, segment);
             int[] strides = new int[count.length];
             for (int d = count.length - 1, stride = 1; d >= 0; stride *= count[d--]) {
                 strides[d] = stride;
@@ -87,27 +87,38 @@ final class SlabConverter {
         return written;
     }
 
+    /** Memory for the elements of a read. */
+    private MemorySegment elements(long size) {
+        if (elements.byteSize() < size) {
+            memory.close();
+            memory = Arena.ofConfined();
+            elements = memory.allocate(size, Long.BYTES);
+        }
+        return elements.asSlice(0, size);
+    }
+
     /** Converts the field of a time and a level. */
     private void convert(Block block, int level, int channel) {
         Slab slab = block.slab;
         TargetGrid grid = slab.grid();
         int columns = grid.columns().length;
         String name = channels.get(channel).name();
+        boolean fills = fill.fills(name);
         cellRows = cellRows.length < grid.cell() * columns ? new float[grid.cell() * columns] : cellRows;
         field = field.length < slab.rows() * grid.width() ? new float[slab.rows() * grid.width()] : field;
         for (int row = 0; row < slab.rows(); row++) {
             for (int j = 0; j < grid.cell(); j++) {
                 int source = grid.rows()[(slab.firstRow() + row) * grid.cell() + j];
                 readRow(block, level, source, cellRows, j * columns);
-                check(block, level, source, cellRows, j * columns, fill.fills(name));
+                check(block, level, source, cellRows, j * columns, fills);
             }
             if (grid.cell() == 1) {
                 System.arraycopy(cellRows, 0, field, row * grid.width(), grid.width());
             } else {
-                grid.average(cellRows, slab.firstRow() + row, fill.fills(name), field, row * grid.width());
+                grid.average(cellRows, slab.firstRow() + row, fills, field, row * grid.width());
             }
         }
-        if (fill.fills(name)) {
+        if (fills) {
             replace(block, name, slab.rows() * grid.width());
         }
     }
@@ -116,8 +127,6 @@ final class SlabConverter {
     private void readRow(Block block, int level, int row, float[] target, int at) {
         GriddedArray array = block.slab.array();
         int lon = array.dim(Role.LONGITUDE);
-        int[] columns = block.slab.grid().columns();
-        int first = block.start[lon];
         int width = block.count[lon];
         if (sourceRow.length < width) {
             sourceRow = new float[width];
@@ -136,19 +145,14 @@ final class SlabConverter {
                 sourceRow[i] = Float.isNaN(sourceRow[i]) ? other[i] : sourceRow[i];
             }
         }
-        for (int i = 0; i < columns.length; i++) {
-            target[at + i] = sourceRow[columns[i] - first];
-        }
+        block.slab.grid().order(sourceRow, block.start[lon], target, at);
     }
 
     /** Refuses values that are not finite, except a NaN that is replaced. */
     private void check(Block block, int level, int row, float[] values, int at, boolean mayBeNaN) {
         int[] columns = block.slab.grid().columns();
-        int largest = 0;
-        for (int i = at; i < at + columns.length; i++) {
-            largest = Math.max(largest, Float.floatToRawIntBits(values[i]) & 0x7FFF_FFFF);
-        }
-        for (int i = at; largest >= NOT_FINITE && i < at + columns.length; i++) {
+        boolean finite = CfPacking.largestBits(values, at, columns.length) < NOT_FINITE;
+        for (int i = at; !finite && i < at + columns.length; i++) {
             if (Float.isInfinite(values[i]) || Float.isNaN(values[i]) && !mayBeNaN) {
                 GriddedArray array = block.slab.array();
                 double[] levels = array.levels();
@@ -201,5 +205,11 @@ final class SlabConverter {
             position += file.write(bytes, position);
         }
         return count * Float.BYTES;
+    }
+
+    /** Releases the memory. */
+    @Override
+    public void close() {
+        memory.close();
     }
 }

@@ -17,6 +17,7 @@ final class TargetGrid {
 
     private final int[] rows; // of the source, for each row before coarsening
     private final int[] columns;
+    private final int[] runs; // where in columns each run of neighbours ends
     private final int cell;
     private final double[] weights; // of each row before coarsening
     private final double[] latitudes;
@@ -25,6 +26,8 @@ final class TargetGrid {
     private TargetGrid(int[] rows, int[] columns, int cell, double[] weights, double[] latitudes, double[] longitudes) {
         this.rows = rows;
         this.columns = columns;
+        runs = IntStream.rangeClosed(1, columns.length)
+            .filter(i -> i == columns.length || columns[i] != columns[i - 1] + 1).toArray();
         this.cell = cell;
         this.weights = weights;
         this.latitudes = latitudes;
@@ -169,6 +172,20 @@ final class TargetGrid {
     /** The source's column of each column before coarsening. */
     int[] columns() {
         return columns;
+    }
+
+    /**
+     * Puts a row of the source into the order of the columns.
+     *
+     * @param row    its values from column {@code first} on
+     * @param target receives a value for each column, from {@code at} on
+     */
+    void order(float[] row, int first, float[] target, int at) {
+        int begin = 0;
+        for (int end : runs) {
+            System.arraycopy(row, columns[begin] - first, target, at + begin, end - begin);
+            begin = end;
+        }
     }
 
     /**

@@ -66,16 +66,15 @@ final class YearConverter {
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) { // closing waits for all
             for (int i = 0; i < threads; i++) {
                 running.add(pool.submit(() -> {
-                    SlabConverter converter = new SlabConverter(channels, fill, file, dataAddress);
-                    for (Slab slab = left.poll(); slab != null; slab = left.poll()) {
-                        try {
+                    try (SlabConverter converter = new SlabConverter(channels, fill, file, dataAddress)) {
+                        for (Slab slab = left.poll(); slab != null; slab = left.poll()) {
                             progress.accept(converter.convert(slab));
-                        } catch (Throwable failure) {
-                            left.clear();
-                            throw failure;
                         }
+                        return null;
+                    } catch (Throwable failure) {
+                        left.clear();
+                        throw failure;
                     }
-                    return null;
                 }));
             }
             for (Future<?> task : running) {

@@ -3,7 +3,7 @@ package org.isobar.data.source;
 import java.lang.foreign.MemorySegment;
 
 /** Reads a block of an array that is stored in chunks: each chunk that has a part of it is decoded once. */
-public final class ChunkedBlock {
+final class ChunkedBlock {
     private final int[] start;
     private final int[] count;
     private final int[] chunk;
@@ -18,14 +18,31 @@ public final class ChunkedBlock {
         this.target = target;
     }
 
-    /** Decodes chunks. */
-    public interface Decoder {
+    /** Elements of a chunk, row-major. A chunk at the edge of the array has its full extents. */
+    interface Chunk {
         /**
-         * The elements of a chunk, row-major. A chunk at the edge of the array has its full extents.
+         * Copies some elements that are one after another.
+         *
+         * @param first  number of the first one
+         * @param target receives {@code count} elements from its first byte on
+         */
+        void copy(long first, int count, MemorySegment target);
+
+        /** A chunk whose elements are in memory. */
+        static Chunk of(MemorySegment elements, int elementBytes) {
+            return (first, count, target) -> MemorySegment.copy(elements, first * elementBytes, target, 0,
+                (long) count * elementBytes);
+        }
+    }
+
+    /** Decodes chunks. */
+    interface Decoder {
+        /**
+         * The elements of a chunk. They are valid until the next call.
          *
          * @param index number of the chunk in each dimension
          */
-        MemorySegment decode(int[] index);
+        Chunk decode(int[] index);
     }
 
     /**
@@ -36,10 +53,9 @@ public final class ChunkedBlock {
      * @param chunk        extents of a chunk
      * @param elementBytes size of an element
      */
-    public static void read(int[] start, int[] count, int[] chunk, int elementBytes, MemorySegment target,
-                            Decoder decoder) {
+    static void read(int[] start, int[] count, int[] chunk, int elementBytes, MemorySegment target, Decoder decoder) {
         if (count.length == 0) {
-            MemorySegment.copy(decoder.decode(start), 0, target, 0, elementBytes);
+            decoder.decode(start).copy(0, 1, target);
         } else if (StoredArray.elements(count) > 0) {
             new ChunkedBlock(start, count, chunk, elementBytes, target).walk(new int[start.length], 0, decoder);
         }
@@ -58,15 +74,14 @@ public final class ChunkedBlock {
     }
 
     /** Copies what chunk and block share. {@code from} and {@code to} count elements of the dimensions before. */
-    private void copy(MemorySegment decoded, int[] index, int dim, long from, long to) {
+    private void copy(Chunk decoded, int[] index, int dim, long from, long to) {
         long origin = (long) index[dim] * chunk[dim];
         long first = Math.max(start[dim], origin);
         long end = Math.min((long) start[dim] + count[dim], origin + chunk[dim]);
         long source = from * chunk[dim] + first - origin;
         long place = to * count[dim] + first - start[dim];
         if (dim == index.length - 1) {
-            MemorySegment.copy(decoded, source * elementBytes, target, place * elementBytes,
-                (end - first) * elementBytes);
+            decoded.copy(source, (int) (end - first), target.asSlice(place * elementBytes));
             return;
         }
         for (long i = 0; i < end - first; i++) {

@@ -1,60 +1,41 @@
 package org.isobar.data.source;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Optional;
-import java.util.zip.DataFormatException;
-import java.util.zip.Inflater;
 
 /**
- * Decodes a chunk of HDF5's usual filters, deflate with or without shuffle, into an array of exactly its size. A
- * general decoder grows its output several times.
+ * Decodes chunks of HDF5's usual filters, deflate with or without shuffle, one after another into the same memory.
  */
 final class DeflatedChunk {
-    private DeflatedChunk() { }
+    private final ZlibStream zlib = new ZlibStream();
+    private final MemorySegment inflated;
+    private final int elementBytes;
+    private final boolean shuffled;
+
+    /**
+     * @param bytes    size of a decoded chunk
+     * @param shuffled whether the bytes of its elements were shuffled
+     */
+    DeflatedChunk(int bytes, int elementBytes, boolean shuffled) {
+        inflated = MemorySegment.ofArray(new byte[bytes]);
+        this.elementBytes = elementBytes;
+        this.shuffled = shuffled;
+    }
 
     /**
      * Decodes a chunk.
      *
-     * @param raw          the chunk as stored
-     * @param bytes        its size when it is decoded
-     * @param shuffledSize size of an element whose bytes were shuffled; 1 if they were not
-     * @return empty if the chunk is not exactly so many deflated bytes, as one that was stored without the filter
+     * @param raw the chunk as stored
+     * @return empty if the chunk is not exactly so many deflated bytes, as one that was stored without the filter;
+     *     valid until the next call
      */
-    static Optional<byte[]> decode(ByteBuffer raw, int bytes, int shuffledSize) {
-        byte[] inflated = new byte[bytes];
-        Inflater inflater = new Inflater();
-        try {
-            inflater.setInput(raw);
-            int done = 0;
-            while (done < bytes && !inflater.finished()) {
-                int count = inflater.inflate(inflated, done, bytes - done);
-                if (count == 0 && !inflater.finished()) {
-                    return Optional.empty();
-                }
-                done += count;
-            }
-            boolean whole = done == bytes && inflater.inflate(new byte[1]) == 0 && inflater.finished(); // checksum
-            return whole ? Optional.of(unshuffled(inflated, shuffledSize)) : Optional.empty();
-        } catch (DataFormatException other) {
+    Optional<ChunkedBlock.Chunk> decode(ByteBuffer raw) {
+        if (!zlib.decompress(MemorySegment.ofBuffer(raw), inflated)) {
             return Optional.empty();
-        } finally {
-            inflater.end();
         }
-    }
-
-    /** Puts the bytes of an element together: all first bytes come first, then all second ones. */
-    private static byte[] unshuffled(byte[] shuffled, int size) {
-        if (size == 1) {
-            return shuffled;
-        }
-        byte[] bytes = new byte[shuffled.length];
-        int count = shuffled.length / size;
-        for (int b = 0; b < size; b++) {
-            int from = b * count;
-            for (int i = 0, to = b; i < count; i++, to += size) {
-                bytes[to] = shuffled[from + i];
-            }
-        }
-        return bytes;
+        return Optional.of(shuffled
+            ? (first, count, target) -> Unshuffle.bytes(inflated, elementBytes, first, count, target)
+            : ChunkedBlock.Chunk.of(inflated, elementBytes));
     }
 }

@@ -220,36 +220,43 @@ public final class Hdf5Store implements ArrayStore {
         @Override
         public void read(int[] start, int[] count, MemorySegment target) {
             switch (dataset) {
-                case ChunkedDataset chunked -> ChunkedBlock.read(start, count, chunk(), type.bytes(), target,
-                    index -> decompress(chunked, index));
+                case ChunkedDataset chunked -> {
+                    Optional<DeflatedChunk> deflated = deflated(chunked);
+                    ChunkedBlock.read(start, count, chunk(), type.bytes(), target,
+                        index -> decompress(chunked, deflated, index));
+                }
                 case ContiguousDataset data when data.getDataAddress() >= 0 -> {
                     long first = data.getDataAddress() + store.hdf.getUserBlockSize();
                     store.file.readBlock(new StoreFile.Placement(name(), shape(), type.bytes(), false,
                         element -> first + element * type.bytes()), start, count, target);
                 }
                 case CompactDataset compact -> ChunkedBlock.read(start, count, shape(), type.bytes(), target,
-                    index -> MemorySegment.ofBuffer(compact.getDataBuffer()));
+                    index -> ChunkedBlock.Chunk.of(MemorySegment.ofBuffer(compact.getDataBuffer()), type.bytes()));
                 default -> fill(target, StoredArray.elements(count));
             }
             type.toNative(target, StoredArray.elements(count), order);
         }
 
-        private MemorySegment decompress(ChunkedDataset chunked, int[] index) {
+        private ChunkedBlock.Chunk decompress(ChunkedDataset chunked, Optional<DeflatedChunk> deflated, int[] index) {
             int[] start = new int[index.length];
             Arrays.setAll(start, d -> index[d] * chunk()[d]);
             long expected = StoredArray.elements(chunk()) * type.bytes();
             String problem;
             RuntimeException cause = null;
             try {
-                byte[] chunk = inflated(chunked, start, (int) expected)
-                    .orElseGet(() -> chunked.getDecompressedChunk(start));
+                Optional<ChunkedBlock.Chunk> usual = deflated.flatMap(memory ->
+                    memory.decode(chunked.getRawChunkBuffer(start)));
+                if (usual.isPresent()) {
+                    return usual.get();
+                }
+                byte[] chunk = chunked.getDecompressedChunk(start);
                 if (chunk.length >= expected) {
-                    return MemorySegment.ofArray(chunk);
+                    return ChunkedBlock.Chunk.of(MemorySegment.ofArray(chunk), type.bytes());
                 }
                 problem = "the chunk has " + chunk.length + " bytes of " + expected;
             } catch (RuntimeException failure) {
                 if (failure.getMessage() != null && failure.getMessage().startsWith(NO_CHUNK)) {
-                    return absent(expected);
+                    return ChunkedBlock.Chunk.of(absent(expected), type.bytes());
                 }
                 problem = reason(failure);
                 cause = failure;
@@ -259,12 +266,12 @@ public final class Hdf5Store implements ArrayStore {
                 + "that jHDF does not support. Download it again, or write it again with deflate.", cause);
         }
 
-        /** The elements of a chunk of the usual filters; empty if it has others, for which jHDF is asked. */
-        private Optional<byte[]> inflated(ChunkedDataset chunked, int[] start, int bytes) {
+        /** A decoder of the usual filters; empty if the chunks have others, for which jHDF is asked. */
+        private Optional<DeflatedChunk> deflated(ChunkedDataset chunked) {
             List<Integer> filters = chunked.getFilters().stream().map(PipelineFilterWithData::getId).sorted().toList();
             boolean shuffled = filters.equals(List.of(DEFLATE, SHUFFLE));
-            return shuffled || filters.equals(List.of(DEFLATE))
-                ? DeflatedChunk.decode(chunked.getRawChunkBuffer(start), bytes, shuffled ? type.bytes() : 1)
+            return shuffled || filters.equals(List.of(DEFLATE)) ? Optional.of(new DeflatedChunk(
+                Math.toIntExact(StoredArray.elements(chunk()) * type.bytes()), type.bytes(), shuffled))
                 : Optional.empty();
         }
 

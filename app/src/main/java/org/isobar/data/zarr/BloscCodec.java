@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.OptionalInt;
 import java.util.stream.LongStream;
 
+import org.isobar.data.source.Unshuffle;
 import org.isobar.data.zarr.Scratch.Format;
 import org.isobar.data.zarr.Scratch.Use;
 

@@ -3,6 +3,8 @@ package org.isobar.data.zarr;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 
+import org.isobar.data.source.Unshuffle;
+
 /**
  * The shuffle filter of numcodecs and HDF5, over a whole chunk.
  *

@@ -1,4 +1,4 @@
-package org.isobar.data.zarr;
+package org.isobar.data.source;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -9,7 +9,7 @@ import java.nio.ByteOrder;
  * so on; shuffled bits likewise (Masui et al., 2015, "A compression scheme for radio data in high performance
  * computing", section 3.2). Bytes behind the last whole element are as they were.
  */
-final class Unshuffle {
+public final class Unshuffle {
     private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
     private static final ValueLayout.OfShort SHORT =
         ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
@@ -20,47 +20,63 @@ final class Unshuffle {
     private Unshuffle() { }
 
     /** Sorts bytes back to elements. Both segments have the same size. */
-    static void bytes(MemorySegment shuffled, MemorySegment elements, int elementBytes) {
-        int count = (int) (shuffled.byteSize() / elementBytes);
+    public static void bytes(MemorySegment shuffled, MemorySegment elements, int elementBytes) {
+        long count = shuffled.byteSize() / elementBytes;
+        bytes(shuffled, elementBytes, 0, Math.toIntExact(count), elements);
+        long whole = count * elementBytes;
+        MemorySegment.copy(shuffled, whole, elements, whole, shuffled.byteSize() - whole);
+    }
+
+    /**
+     * Sorts the bytes of some elements.
+     *
+     * @param shuffled all bytes that were shuffled together
+     * @param first    number of the first element
+     * @param target   receives {@code count} elements from its first byte on
+     */
+    public static void bytes(MemorySegment shuffled, int elementBytes, long first, int count, MemorySegment target) {
+        long all = shuffled.byteSize() / elementBytes;
         switch (elementBytes) {
-            case Short.BYTES -> shorts(shuffled, elements, count);
-            case Integer.BYTES -> ints(shuffled, elements, count);
-            case Long.BYTES -> longs(shuffled, elements, count);
+            case Short.BYTES -> shorts(shuffled, all, first, count, target);
+            case Integer.BYTES -> ints(shuffled, all, first, count, target);
+            case Long.BYTES -> longs(shuffled, all, first, count, target);
             default -> {
                 for (int b = 0; b < elementBytes; b++) {
                     for (int i = 0; i < count; i++) {
-                        elements.set(BYTE, (long) i * elementBytes + b, shuffled.get(BYTE, (long) b * count + i));
+                        target.set(BYTE, (long) i * elementBytes + b, shuffled.get(BYTE, b * all + first + i));
                     }
                 }
             }
         }
-        long whole = (long) count * elementBytes;
-        MemorySegment.copy(shuffled, whole, elements, whole, shuffled.byteSize() - whole);
     }
 
-    private static void shorts(MemorySegment shuffled, MemorySegment elements, int count) {
+    private static void shorts(MemorySegment shuffled, long all, long first, int count, MemorySegment target) {
+        long second = all + first;
         for (int i = 0; i < count; i++) {
-            elements.set(SHORT, (long) i * Short.BYTES,
-                (short) (unsigned(shuffled, i) | unsigned(shuffled, i + (long) count) << BITS));
+            target.set(SHORT, (long) i * Short.BYTES,
+                (short) (unsigned(shuffled, first + i) | unsigned(shuffled, second + i) << BITS));
         }
     }
 
-    private static void ints(MemorySegment shuffled, MemorySegment elements, int count) {
+    private static void ints(MemorySegment shuffled, long all, long first, int count, MemorySegment target) {
+        long second = all + first;
+        long third = 2 * all + first;
+        long fourth = 3 * all + first;
         for (int i = 0; i < count; i++) {
-            elements.set(INT, (long) i * Integer.BYTES, unsigned(shuffled, i)
-                | unsigned(shuffled, i + (long) count) << BITS
-                | unsigned(shuffled, i + 2L * count) << 2 * BITS
-                | unsigned(shuffled, i + 3L * count) << 3 * BITS);
+            target.set(INT, (long) i * Integer.BYTES, unsigned(shuffled, first + i)
+                | unsigned(shuffled, second + i) << BITS
+                | unsigned(shuffled, third + i) << 2 * BITS
+                | unsigned(shuffled, fourth + i) << 3 * BITS);
         }
     }
 
-    private static void longs(MemorySegment shuffled, MemorySegment elements, int count) {
+    private static void longs(MemorySegment shuffled, long all, long first, int count, MemorySegment target) {
         for (int i = 0; i < count; i++) {
             long element = 0;
             for (int b = Long.BYTES - 1; b >= 0; b--) {
-                element = element << BITS | unsigned(shuffled, i + (long) b * count);
+                element = element << BITS | unsigned(shuffled, b * all + first + i);
             }
-            elements.set(LONG, (long) i * Long.BYTES, element);
+            target.set(LONG, (long) i * Long.BYTES, element);
         }
     }
 
@@ -72,7 +88,7 @@ final class Unshuffle {
      * Sorts bits back to elements, if there is a multiple of eight of these; else nothing was shuffled. Both segments
      * have the same size.
      */
-    static void bits(MemorySegment shuffled, MemorySegment elements, int elementBytes) {
+    public static void bits(MemorySegment shuffled, MemorySegment elements, int elementBytes) {
         int count = (int) (shuffled.byteSize() / elementBytes);
         long whole = count % BITS == 0 ? (long) count * elementBytes : 0;
         int row = count / BITS; // bytes that have one bit of all elements
