@@ -38,17 +38,18 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         requireSize(truth, rows * columns);
         climatology.ifPresent(field -> requireSize(field, rows * columns));
         double points = (double) rows * columns;
-        ErrorSums errors = new ErrorSums();
-        AnomalySums anomalies = new AnomalySums();
+        MemorySegment normal = climatology.orElse(truth);
+        long whole = columns - columns % F64.length();
+        Sums sums = new Sums();
         for (int row = 0; row < rows; row++) {
-            errors.add(weights[row] / points, forecast, truth, row * columns, columns);
-            if (climatology.isPresent()) {
-                anomalies.add(weights[row] / points, forecast, truth, climatology.get(), row * columns, columns);
-            }
+            sums.addVectors(weights[row] / points, forecast, truth, normal, row * columns, whole);
         }
-        double acc = climatology.isPresent() ? anomalies.correlation() : Double.NaN;
-        double activity = climatology.isPresent() ? anomalies.deviation() : Double.NaN;
-        return new FieldScores(errors.squared, errors.absolute, errors.signed, acc, activity);
+        for (int row = 0; row < rows && whole < columns; row++) { // in one loop, C2 would make objects of the vectors
+            sums.addPoints(weights[row] / points, forecast, truth, normal, row * columns + whole, columns - whole);
+        }
+        return new FieldScores(sums.squared, sums.absolute, sums.signed,
+            climatology.isPresent() ? sums.correlation() : Double.NaN,
+            climatology.isPresent() ? sums.deviation() : Double.NaN);
     }
 
     /** The value of a metric. */
@@ -82,86 +83,73 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         return lanes.lane(0) + lanes.lane(1) + lanes.lane(2) + lanes.lane(3);
     }
 
-    private static final class ErrorSums {
+    /** Weighted sums over points: of errors, and of the anomalies a of the forecast and o of the truth. */
+    private static final class Sums {
         private double squared;
         private double absolute;
         private double signed;
+        private double products; // a o
+        private double forecastSquared; // a^2
+        private double truthSquared; // o^2
+        private double anomalies; // a
 
-        /** Adds the weighted sums of a row. */
-        void add(double weight, MemorySegment forecast, MemorySegment truth, long first, long columns) {
-            DoubleVector squares = DoubleVector.zero(F64);
-            DoubleVector magnitudes = squares;
-            DoubleVector errors = squares;
-            long i = first;
-            for (; i <= first + columns - F64.length(); i += F64.length()) {
-                DoubleVector error = values(forecast, i).sub(values(truth, i));
-                squares = squares.add(error.mul(error));
-                magnitudes = magnitudes.add(error.abs());
-                errors = errors.add(error);
+        /** Adds {@code count} points of a row, whole vectors. One pass over the fields has all sums. */
+        void addVectors(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology,
+                long first, long count) {
+            DoubleVector e1 = DoubleVector.zero(F64);
+            DoubleVector e2 = e1;
+            DoubleVector eAbsolute = e1;
+            DoubleVector ao = e1;
+            DoubleVector a1 = e1;
+            DoubleVector a2 = e1;
+            DoubleVector o2 = e1;
+            for (long i = first; i < first + count; i += F64.length()) {
+                DoubleVector f = values(forecast, i);
+                DoubleVector t = values(truth, i);
+                DoubleVector c = values(climatology, i);
+                DoubleVector e = f.sub(t);
+                DoubleVector a = f.sub(c);
+                DoubleVector o = t.sub(c);
+                e1 = e1.add(e);
+                e2 = e2.add(e.mul(e));
+                eAbsolute = eAbsolute.add(e.abs());
+                ao = ao.add(a.mul(o));
+                a1 = a1.add(a);
+                a2 = a2.add(a.mul(a));
+                o2 = o2.add(o.mul(o));
             }
-            double rowSquared = sum(squares);
-            double rowAbsolute = sum(magnitudes);
-            double rowSigned = sum(errors);
-            for (; i < first + columns; i++) {
-                double error = value(forecast, i) - value(truth, i);
-                rowSquared += error * error;
-                rowAbsolute += Math.abs(error);
-                rowSigned += error;
-            }
-            squared += weight * rowSquared;
-            absolute += weight * rowAbsolute;
-            signed += weight * rowSigned;
+            squared += weight * sum(e2);
+            absolute += weight * sum(eAbsolute);
+            signed += weight * sum(e1);
+            products += weight * sum(ao);
+            forecastSquared += weight * sum(a2);
+            truthSquared += weight * sum(o2);
+            anomalies += weight * sum(a1);
         }
-    }
 
-    private static final class AnomalySums {
-        private double both;
-        private double forecastSquared;
-        private double truthSquared;
-        private double mean; // of the forecast's anomaly
-
-        /** Adds the weighted sums of a row. */
-        void add(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology, long first,
-                long columns) {
-            DoubleVector products = DoubleVector.zero(F64);
-            DoubleVector forecastSquares = products;
-            DoubleVector truthSquares = products;
-            DoubleVector means = products;
-            long i = first;
-            for (; i <= first + columns - F64.length(); i += F64.length()) {
-                DoubleVector normal = values(climatology, i);
-                DoubleVector a = values(forecast, i).sub(normal);
-                DoubleVector o = values(truth, i).sub(normal);
-                products = products.add(a.mul(o));
-                forecastSquares = forecastSquares.add(a.mul(a));
-                truthSquares = truthSquares.add(o.mul(o));
-                means = means.add(a);
+        /** Adds {@code count} points of a row. */
+        void addPoints(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology,
+                long first, long count) {
+            for (long i = first; i < first + count; i++) {
+                double error = value(forecast, i) - value(truth, i);
+                double a = value(forecast, i) - value(climatology, i);
+                double o = value(truth, i) - value(climatology, i);
+                squared += weight * (error * error);
+                absolute += weight * Math.abs(error);
+                signed += weight * error;
+                products += weight * (a * o);
+                forecastSquared += weight * (a * a);
+                truthSquared += weight * (o * o);
+                anomalies += weight * a;
             }
-            double rowBoth = sum(products);
-            double rowForecast = sum(forecastSquares);
-            double rowTruth = sum(truthSquares);
-            double rowMean = sum(means);
-            for (; i < first + columns; i++) {
-                double normal = value(climatology, i);
-                double a = value(forecast, i) - normal;
-                double o = value(truth, i) - normal;
-                rowBoth += a * o;
-                rowForecast += a * a;
-                rowTruth += o * o;
-                rowMean += a;
-            }
-            both += weight * rowBoth;
-            forecastSquared += weight * rowForecast;
-            truthSquared += weight * rowTruth;
-            mean += weight * rowMean;
         }
 
         double correlation() {
-            return both / Math.sqrt(forecastSquared * truthSquared);
+            return products / Math.sqrt(forecastSquared * truthSquared);
         }
 
-        double deviation() {
-            return Math.sqrt(Math.max(0, forecastSquared - mean * mean)); // rounding may leave a negative difference
+        double deviation() { // rounding may leave a negative difference
+            return Math.sqrt(Math.max(0, forecastSquared - anomalies * anomalies));
         }
     }
 }

@@ -13,6 +13,7 @@ import org.jtransforms.fft.DoubleFFT_1D;
 public final class ZonalSpectrum {
     private final double[] weights;
     private final int columns;
+    private final float[] values; // a row
     private final double[] row;
     private final DoubleFFT_1D transform;
 
@@ -28,6 +29,7 @@ public final class ZonalSpectrum {
         }
         this.weights = weights;
         this.columns = columns;
+        values = new float[columns];
         row = new double[columns];
         transform = new DoubleFFT_1D(columns);
     }
@@ -49,14 +51,19 @@ public final class ZonalSpectrum {
             throw new IllegalArgumentException("a field of " + field.byteSize() + " bytes is not " + weights.length
                 + " rows of " + columns + " floats");
         }
-        double[] power = new double[wavenumbers(columns)];
+        double[] squares = new double[columns];
         for (int y = 0; y < weights.length; y++) {
+            MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns * Float.BYTES, values, 0,
+                columns);
             for (int x = 0; x < columns; x++) {
-                row[x] = field.getAtIndex(ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns + x);
+                row[x] = values[x];
             }
             transform.realForward(row);
-            add(power, weights[y]);
+            for (int i = 0; i < columns; i++) {
+                squares[i] += weights[y] * (row[i] * row[i]);
+            }
         }
+        double[] power = magnitudes(squares);
         double scale = 1.0 / columns / columns / weights.length;
         for (int k = 0; k < power.length; k++) {
             power[k] *= scale * (k == 0 || 2 * k == columns ? 1 : 2);
@@ -65,16 +72,17 @@ public final class ZonalSpectrum {
     }
 
     /**
-     * Adds the weighted squared magnitudes of a row's coefficients, which are in the library's order: element 2k is the
-     * real part of k, 2k + 1 the imaginary part; element 1 is the real part of W / 2 if W is even, else the imaginary
-     * part of (W - 1) / 2.
+     * Squared magnitudes of coefficients whose parts are in the library's order: element 2k is of the real part of k,
+     * 2k + 1 of the imaginary part; element 1 is of the real part of W / 2 if W is even, else of the imaginary part of
+     * (W - 1) / 2.
      */
-    private void add(double[] power, double weight) {
-        power[0] += weight * (row[0] * row[0]);
+    private double[] magnitudes(double[] squares) {
+        double[] sums = new double[wavenumbers(columns)];
+        sums[0] = squares[0];
         for (int k = 1; 2 * k + 1 < columns; k++) {
-            power[k] += weight * (row[2 * k] * row[2 * k] + row[2 * k + 1] * row[2 * k + 1]);
+            sums[k] = squares[2 * k] + squares[2 * k + 1];
         }
-        double real = columns % 2 == 0 ? 0 : row[columns - 1];
-        power[columns / 2] += weight * (real * real + row[1] * row[1]);
+        sums[columns / 2] = squares[1] + (columns % 2 == 0 ? 0 : squares[columns - 1]);
+        return sums;
     }
 }
