@@ -9,13 +9,14 @@ import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import org.isobar.bench.suite.PythonInterpreter;
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.Normalization;
@@ -88,7 +89,8 @@ class IndependentScoresTest {
     /** Also writes the golden file, to {@code target}. */
     @Test
     void pythonComputesTheSameFromTheStore() throws Exception {
-        assumeTrue(python("-c", "import numpy") == 0, "no Python with numpy");
+        PythonInterpreter python = PythonInterpreter.with("numpy", Optional.empty());
+        assumeTrue(python.program().isPresent(), python.answer());
         Path store = directory.resolve("forecast.zarr");
         assertEquals(0, ForecastRun.run(model, new ForecastRun.Request(data,
             IntStream.range(0, 9).mapToObj(frame -> new StartTime(YEAR, frame, 6)).toList(), STEPS, store), context()));
@@ -101,18 +103,9 @@ class IndependentScoresTest {
         }
         new NpyFile(DType.F32, Shape.of(12, 3, 16, 32),
             IntStream.range(0, frames.length).mapToDouble(i -> frames[i]).toArray()).write(years.resolve("1981.npy"));
-        assertEquals(0, python("../tools/reference/forecast_scores.py", store.toString(), years.toString(),
-            data.resolve("stats/time_means.npy").toString(), "--compare", directory.resolve("scores").toString(),
-            "--write", "target/golden_scores.json"));
-    }
-
-    private static int python(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of("python3", "-B"));
-        command.addAll(List.of(arguments));
-        try {
-            return new ProcessBuilder(command).inheritIO().start().waitFor();
-        } catch (IOException noPython) {
-            return -1;
-        }
+        Process script = new ProcessBuilder(python.program().get(), "-B", "../tools/reference/forecast_scores.py",
+            store.toString(), years.toString(), data.resolve("stats/time_means.npy").toString(), "--compare",
+            directory.resolve("scores").toString(), "--write", "target/golden_scores.json").inheritIO().start();
+        assertEquals(0, script.waitFor());
     }
 }
