@@ -46,33 +46,72 @@ final class FieldScorer implements AutoCloseable {
      * @param starts the initial times of {@code scores}, in their order
      */
     LeadConsumer model(List<StartTime> starts, PartialScores scores) {
-        Map<StartTime, Integer> indices = indices(starts);
-        return (start, step, forecast) -> {
-            VerifyingFields.Fields initial = fields.initial(start);
-            VerifyingFields.Fields valid = fields.valid(valid(start, step));
-            int index = indices.get(start);
-            IntStream.range(0, window.channels()).parallel().forEach(variable -> {
-                FieldScores model = score(slice(forecast, variable), valid, variable);
-                FieldScores persistence = score(initial.truth(variable), valid, variable);
-                scores.table().put(ForecastKind.MODEL, step, variable, index, model);
-                scores.table().put(ForecastKind.PERSISTENCE, step, variable, index, persistence);
-                scores.table().put(ForecastKind.CLIMATOLOGY, step, variable, index, valid.climatologyScores(variable));
-                scores.spectra().add(SpectrumMeans.Side.FORECAST, step, variable,
-                    fields.power(slice(forecast, variable), variable));
-                scores.spectra().add(SpectrumMeans.Side.TRUTH, step, variable, valid.power(variable));
-            });
-        };
+        return new Scoring(starts, (forecast, step, variable) -> {
+            VerifyingFields.Fields valid = forecast.valid;
+            MemorySegment values = slice(forecast.values, variable);
+            FieldScores model = score(values, valid, variable);
+            FieldScores persistence = score(forecast.initial.truth(variable), valid, variable);
+            int index = forecast.index;
+            scores.table().put(ForecastKind.MODEL, step, variable, index, model);
+            scores.table().put(ForecastKind.PERSISTENCE, step, variable, index, persistence);
+            scores.table().put(ForecastKind.CLIMATOLOGY, step, variable, index, valid.climatologyScores(variable));
+            scores.spectra().add(SpectrumMeans.Side.FORECAST, step, variable, fields.power(values, variable));
+            scores.spectra().add(SpectrumMeans.Side.TRUTH, step, variable, valid.power(variable));
+        });
     }
 
     /** A consumer that enters the scores of a second model's forecasts. */
     LeadConsumer secondModel(List<StartTime> starts, PartialScores scores) {
-        Map<StartTime, Integer> indices = indices(starts);
-        return (start, step, forecast) -> {
-            VerifyingFields.Fields valid = fields.valid(valid(start, step));
-            IntStream.range(0, window.channels()).parallel().forEach(variable -> scores.table().put(
-                ForecastKind.SECOND_MODEL, step, variable, indices.get(start),
-                score(slice(forecast, variable), valid, variable)));
-        };
+        return new Scoring(starts, (forecast, step, variable) -> scores.table().put(ForecastKind.SECOND_MODEL, step,
+            variable, forecast.index, score(slice(forecast.values, variable), forecast.valid, variable)));
+    }
+
+    /**
+     * A forecast and the fields that it is compared with.
+     *
+     * @param index   of the initial time
+     * @param initial the fields of the initial time
+     * @param valid   the fields of the valid time
+     * @param values  (Cout, H, W)
+     */
+    private record Forecast(int index, VerifyingFields.Fields initial, VerifyingFields.Fields valid,
+        MemorySegment values) { }
+
+    /** Enters the scores of a variable. Several threads call it with different variables. */
+    private interface Entry {
+        void enter(Forecast forecast, int step, int variable);
+    }
+
+    /** Scores the forecasts of a batch: each variable of all of them by one thread, in the order of the starts. */
+    private final class Scoring implements LeadConsumer {
+        private final Map<StartTime, Integer> indices;
+        private final Entry entry;
+
+        Scoring(List<StartTime> starts, Entry entry) {
+            indices = indices(starts);
+            this.entry = entry;
+        }
+
+        @Override
+        public void accept(StartTime start, int step, MemorySegment values) {
+            acceptAll(List.of(start), step, values);
+        }
+
+        @Override
+        public void acceptAll(List<StartTime> starts, int step, MemorySegment values) {
+            int most = fields.pairs();
+            for (int first = 0; first < starts.size(); first += most) {
+                List<Forecast> forecasts = IntStream.range(first, Math.min(first + most, starts.size()))
+                    .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
+                    .toList();
+                IntStream.range(0, window.channels()).parallel().forEach(
+                    variable -> forecasts.forEach(forecast -> entry.enter(forecast, step, variable)));
+            }
+        }
+
+        private Forecast forecast(StartTime start, int step, MemorySegment values) {
+            return new Forecast(indices.get(start), fields.initial(start), fields.valid(valid(start, step)), values);
+        }
     }
 
     private static Map<StartTime, Integer> indices(List<StartTime> starts) {

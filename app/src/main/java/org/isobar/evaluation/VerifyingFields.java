@@ -25,12 +25,11 @@ import org.isobar.scores.ZonalSpectrum;
  */
 final class VerifyingFields implements AutoCloseable {
     private static final long KEPT_BYTES = 64L << 20;
-    private static final int LEAST_KEPT = 2; // an initial and a valid time
-
     private final Era5Frames frames;
     private final ClimatologyFields climatologies;
     private final double[] weights; // (H)
     private final ZonalSpectrum[] transforms; // (Cout)
+    private final int pairs;
     private final Arena arena = Arena.ofShared();
     private final Map<StartTime, Fields> kept = new LinkedHashMap<>(16, 0.75f, true); // the last used at the end
     private final Deque<Fields> unused = new ArrayDeque<>();
@@ -48,12 +47,18 @@ final class VerifyingFields implements AutoCloseable {
         CropWindow window = frames.window();
         transforms = IntStream.range(0, window.channels())
             .mapToObj(variable -> new ZonalSpectrum(weights, window.width())).toArray(ZonalSpectrum[]::new);
-        for (long i = 0; i < Math.max(LEAST_KEPT, KEPT_BYTES / (2 * window.bytes())); i++) {
+        pairs = (int) Math.max(1, KEPT_BYTES / (4 * window.bytes()));
+        for (int i = 0; i < 2 * pairs; i++) {
             unused.add(new Fields());
         }
     }
 
-    /** The fields of one time. They are valid until other times have been requested. */
+    /** Number of pairs of an initial and a valid time whose fields are kept at once, 1 or more. */
+    int pairs() {
+        return pairs;
+    }
+
+    /** The fields of one time. They are valid until those of as many other times as are kept have been requested. */
     final class Fields {
         private final MemorySegment truth = arena.allocate(frames.window().bytes(), Float.BYTES); // (Cout, H, W)
         private MemorySegment climatology; // (Cout, H, W); null until it is read

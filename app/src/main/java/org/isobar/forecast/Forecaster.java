@@ -1,10 +1,11 @@
 package org.isobar.forecast;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,18 +14,14 @@ import java.util.TreeSet;
 
 import org.isobar.backend.DeviceOptions;
 import org.isobar.config.RunConfig;
-import org.isobar.data.CropWindow;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.data.Normalization;
-import org.isobar.device.Device;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.fault.UserException;
 import org.isobar.pretrained.Channel;
 import org.isobar.pretrained.ModelGrid;
-import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.RunMemory;
-import org.isobar.train.step.Predictor;
 
 /**
  * Forecasts with a trained model from within another program, in one process.
@@ -44,16 +41,14 @@ public final class Forecaster implements AutoCloseable {
     private static final Set<String> SETTINGS = Set.of("device", "threads", "amp_mode");
     private static final Set<String> MACHINE = Set.of("ISOBAR_THREADS", "NVIDIA_TF32_OVERRIDE");
     private static final String VECTORS = "jdk.incubator.vector";
+    private static final LocalDateTime ANY_TIME = LocalDate.EPOCH.atStartOfDay(); // for models that do not read it
 
     private final Thread owner = Thread.currentThread();
     private final ForecastModel model;
     private final JobDevice device;
     private final RunMemory memory;
     private final Communicators communicators;
-    private final Predictor predictor;
-    private final Arena arena = Arena.ofShared(); // a device may copy on its own threads
-    private final MemorySegment input; // (Cin, H, W)
-    private final MemorySegment output; // (Cout, H, W)
+    private final RollOut rollOut;
     private boolean closed;
 
     /** Receives forecasts. */
@@ -72,9 +67,8 @@ public final class Forecaster implements AutoCloseable {
         this.device = device;
         this.memory = memory;
         communicators = Communicators.alone(device.ops().memory()::copy);
-        predictor = ForecastSession.load(model, device, memory, communicators);
-        input = arena.allocate(model.input().bytes(), Float.BYTES);
-        output = arena.allocate(model.output().bytes(), Float.BYTES);
+        rollOut = new RollOut(ForecastSession.load(model, device, memory, communicators), communicators, model,
+            model.run().training().localBatchSize());
     }
 
     /**
@@ -114,10 +108,6 @@ public final class Forecaster implements AutoCloseable {
 
     @SuppressWarnings("resource") // closed here on failure, otherwise by the new object
     private static Forecaster open(ForecastModel model) {
-        if (model.extra().count() > 0) {
-            throw new UserException("the model reads constant fields or the time, which a forecaster does not supply; "
-                + "use `isobar forecast`");
-        }
         RunConfig run = model.run();
         DeviceOptions options = run.deviceOptions(System.getenv());
         JobDevice device = run.device().open(options, _ -> { });
@@ -134,9 +124,12 @@ public final class Forecaster implements AutoCloseable {
         }
     }
 
-    /** The Cin variables that the model reads, in order, with their units. */
+    /**
+     * The Cin variables of the initial fields, in order, with their units. Constant fields that the model reads, too,
+     * are in its directory, and the time follows from that of the initial fields.
+     */
     public List<Channel> inputs() {
-        return model.config().channels();
+        return model.config().channels().subList(0, model.input().channels());
     }
 
     /** The Cout variables that the model forecasts, in order, with their units: the first of {@link #inputs}. */
@@ -155,9 +148,23 @@ public final class Forecaster implements AutoCloseable {
     }
 
     /**
+     * Forecasts with a model that does not read the time.
+     *
+     * @throws UserException as {@link #forecast(float[], LocalDateTime, int, Receiver)} does, and if the model reads
+     *                       the time
+     */
+    public void forecast(float[] fields, int steps, Receiver receiver) {
+        if (model.extra().time()) {
+            throw new UserException("the model reads the time; give that of the initial fields");
+        }
+        forecast(fields, ANY_TIME, steps, receiver);
+    }
+
+    /**
      * Forecasts step by step. A GPU computes a step while the receiver has the one before.
      *
      * @param fields   the initial fields, (Cin, H, W), in the units of the data; not changed
+     * @param time     of the initial fields, UTC
      * @param steps    number of model steps, 1 or more
      * @param receiver receives each step, in order; what it throws ends the forecast
      * @throws UserException            if an initial field or a forecast is not finite, or if there are several steps
@@ -167,48 +174,45 @@ public final class Forecaster implements AutoCloseable {
      * @throws WrongThreadException     if another thread opened it
      * @throws org.isobar.device.DeviceException if the device fails; the forecaster can then only be closed
      */
-    public void forecast(float[] fields, int steps, Receiver receiver) {
+    public void forecast(float[] fields, LocalDateTime time, int steps, Receiver receiver) {
         requireOpen();
         if (fields.length != model.input().elements() || steps < 1) {
             throw new IllegalArgumentException(fields.length + " values and " + steps + " steps; the model reads "
                 + model.input() + " values (channels x latitudes x longitudes) and makes 1 step or more");
         }
         RollOut.requireSteps(model, steps);
-        normalize(fields);
-        Device on = predictor.device();
-        on.upload(predictor.input(), input);
-        Tensor prediction = predictor.predict();
-        for (int step = 1; step <= steps; step++) {
-            on.download(output, prediction);
-            if (step < steps) {
-                predictor.advance();
-                prediction = predictor.predict();
-            }
-            deliver(step, receiver);
-        }
-    }
-
-    /** Writes the initial fields to {@link #input}, with the arithmetic of {@code data.Era5Frames}. */
-    private void normalize(float[] fields) {
-        CropWindow window = model.input();
-        NonFiniteValue.find(MemorySegment.ofArray(fields), window).ifPresent(place -> {
+        NonFiniteValue.find(MemorySegment.ofArray(fields), model.input()).ifPresent(place -> {
             throw new UserException("the initial field is not finite: " + model.config().text(place));
         });
-        Normalization normalization = model.normalization();
-        int pixels = window.height() * window.width();
-        for (int i = 0; i < fields.length; i++) {
-            int channel = i / pixels;
-            input.setAtIndex(ValueLayout.JAVA_FLOAT, i,
-                (fields[i] - normalization.means()[channel]) / normalization.spreads()[channel]);
-        }
+        rollOut.run(List.of(time), steps, new RollOut.Samples() {
+            @Override
+            public void load(int sample, MemorySegment target, long offset) {
+                normalize(fields, target, offset);
+                model.extra().write(time, model.normalization().means(), model.normalization().spreads(),
+                    model.input().channels(), target, offset);
+            }
+
+            @Override
+            public void receive(int step, MemorySegment forecast) {
+                receiver.accept(step, forecast.toArray(ValueLayout.JAVA_FLOAT));
+            }
+
+            @Override
+            public String name(int sample) {
+                return "the forecast";
+            }
+        });
     }
 
-    private void deliver(int step, Receiver receiver) {
-        PhysicalFields.restore(output, model.output(), model.normalization()).ifPresent(place -> {
-            throw new UserException("the forecast is not finite at step " + step + ": " + model.config().text(place)
-                + "; make fewer steps, or train the model further");
-        });
-        receiver.accept(step, output.toArray(ValueLayout.JAVA_FLOAT));
+    /** Writes the normalized variables at a byte offset, with the arithmetic of {@code data.Era5Frames}. */
+    private void normalize(float[] fields, MemorySegment target, long offset) {
+        Normalization normalization = model.normalization();
+        int pixels = model.input().height() * model.input().width();
+        for (int i = 0; i < fields.length; i++) {
+            int channel = i / pixels;
+            target.set(ValueLayout.JAVA_FLOAT, offset + (long) i * Float.BYTES,
+                (fields[i] - normalization.means()[channel]) / normalization.spreads()[channel]);
+        }
     }
 
     private void requireOpen() {
@@ -231,6 +235,6 @@ public final class Forecaster implements AutoCloseable {
         communicators.close();
         memory.close();
         device.close();
-        arena.close();
+        rollOut.close();
     }
 }

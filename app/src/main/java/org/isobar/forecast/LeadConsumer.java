@@ -1,6 +1,7 @@
 package org.isobar.forecast;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 
 /** Receives the fields of a roll-out, step by step. */
 public interface LeadConsumer {
@@ -13,4 +14,17 @@ public interface LeadConsumer {
      * @param fields (Cout, H, W), floats in native byte order, in the units of the data; valid during the call
      */
     void accept(StartTime start, int step, MemorySegment fields);
+
+    /**
+     * Receives the forecasts of a batch of starts at one step. A roll-out calls this method; by default, it delivers
+     * one forecast after the other.
+     *
+     * @param fields (starts, Cout, H, W), as above
+     */
+    default void acceptAll(List<StartTime> starts, int step, MemorySegment fields) {
+        long bytes = fields.byteSize() / starts.size();
+        for (int i = 0; i < starts.size(); i++) {
+            accept(starts.get(i), step, fields.asSlice(i * bytes, bytes));
+        }
+    }
 }

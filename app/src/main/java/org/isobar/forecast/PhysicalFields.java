@@ -3,14 +3,13 @@ package org.isobar.forecast;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.Optional;
+import java.util.stream.IntStream;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.data.CropWindow;
-import org.isobar.data.NonFiniteValue;
 import org.isobar.data.Normalization;
 
 /** Converts normalized predictions to the units of the data. */
@@ -22,20 +21,20 @@ final class PhysicalFields {
     private PhysicalFields() { }
 
     /**
-     * Replaces each value x of a channel by {@code x * spread + mean}, computed in double and rounded once.
+     * Replaces each value x of a channel by {@code x * spread + mean}, computed in double and rounded once. Several
+     * threads share the channels.
      *
-     * @param fields (channels, height, width), floats in native byte order
-     * @return the first value that is not finite; empty if all are
+     * @param fields (B, channels, height, width), floats in native byte order
+     * @return whether all values are finite
      */
-    static Optional<NonFiniteValue.Place> restore(MemorySegment fields, CropWindow window,
-        Normalization normalization) {
-        boolean finite = true;
+    static boolean restore(MemorySegment fields, CropWindow window, Normalization normalization) {
         long pixels = (long) window.height() * window.width();
-        for (int channel = 0; channel < window.channels(); channel++) {
-            finite &= restore(fields.asSlice(channel * pixels * Float.BYTES, pixels * Float.BYTES), pixels,
-                normalization.spreads()[channel], normalization.means()[channel]);
-        }
-        return finite ? Optional.empty() : NonFiniteValue.find(fields, window);
+        long bytes = pixels * Float.BYTES;
+        int channels = window.channels();
+        return IntStream.range(0, Math.toIntExact(fields.byteSize() / bytes)).parallel()
+            .filter(each -> !restore(fields.asSlice(each * bytes, bytes), pixels,
+                normalization.spreads()[each % channels], normalization.means()[each % channels]))
+            .count() == 0;
     }
 
     /** Restores one channel; returns whether all values are finite. */

@@ -2,7 +2,9 @@ package org.isobar.forecast;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.LocalDateTime;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
@@ -59,8 +61,36 @@ public final class RollOut implements AutoCloseable {
         requireSteps(model, steps);
         List<StartTime> own = share(starts);
         for (int first = 0; first < own.size(); first += batch) {
-            runBatch(own.subList(first, Math.min(first + batch, own.size())), steps, initial, consumer);
+            List<StartTime> some = own.subList(first, Math.min(first + batch, own.size()));
+            run(some.stream().map(StartTime::time).toList(), steps, new Samples() {
+                @Override
+                public void load(int sample, MemorySegment target, long offset) {
+                    initial.read(some.get(sample), target, offset);
+                }
+
+                @Override
+                public void receive(int step, MemorySegment fields) {
+                    consumer.acceptAll(some, step, fields);
+                }
+
+                @Override
+                public String name(int sample) {
+                    return "the forecast from " + some.get(sample);
+                }
+            });
         }
+    }
+
+    /** The samples of a batch. */
+    interface Samples {
+        /** Writes the normalized input of a sample, (Cin, H, W), floats, at a byte offset of {@code target}. */
+        void load(int sample, MemorySegment target, long offset);
+
+        /** Receives the forecasts of a step, (samples, Cout, H, W), floats in the units of the data. */
+        void receive(int step, MemorySegment fields);
+
+        /** What the forecast of a sample is called in a message. */
+        String name(int sample);
     }
 
     /**
@@ -88,11 +118,16 @@ public final class RollOut implements AutoCloseable {
         return IntStream.range(0, starts.size()).filter(i -> i % replicas == replica).mapToObj(starts::get).toList();
     }
 
-    /** A batch that is not full repeats its first start, whose forecasts are then delivered once. */
-    private void runBatch(List<StartTime> starts, int steps, InitialFields initial, LeadConsumer consumer) {
+    /**
+     * Forecasts one batch. A batch that is not full repeats its first sample, whose forecasts are then delivered once.
+     *
+     * @param times of the initial fields of each sample
+     * @throws UserException if a forecast is not finite
+     */
+    void run(List<LocalDateTime> times, int steps, Samples samples) {
         Device device = predictor.device();
         boolean delivers = communicators.coordinate(Axis.TP) == 0 && communicators.coordinate(Axis.CP) == 0;
-        load(starts, initial);
+        load(times.size(), samples);
         Tensor prediction = predictor.predict();
         for (int step = 1; step <= steps; step++) {
             if (delivers) {
@@ -100,19 +135,21 @@ public final class RollOut implements AutoCloseable {
             }
             if (step < steps) { // a GPU computes the next step while the host delivers this one
                 predictor.advance();
-                advanceTime(starts, step);
+                advanceTime(times, step);
                 prediction = predictor.predict();
             }
             if (delivers) {
-                for (int i = 0; i < starts.size(); i++) {
-                    deliver(starts.get(i), step, outputs.asSlice(i * output.bytes(), output.bytes()), consumer);
+                MemorySegment fields = outputs.asSlice(0, times.size() * output.bytes());
+                if (!PhysicalFields.restore(fields, output, model.normalization())) {
+                    throw diverged(fields, step, samples);
                 }
+                samples.receive(step, fields);
             }
         }
     }
 
     /** Writes the time of the next input to the time channels, which are the last ones. Constant fields stay. */
-    private void advanceTime(List<StartTime> starts, int step) {
+    private void advanceTime(List<LocalDateTime> initial, int step) {
         if (!model.extra().time()) {
             return;
         }
@@ -120,18 +157,18 @@ public final class RollOut implements AutoCloseable {
         long channels = input.shape().extent(1);
         int written = TimeChannels.NAMES.size();
         for (int i = 0; i < batch; i++) {
-            StartTime start = starts.get(i < starts.size() ? i : 0);
-            model.extra().writeTime(start.time().plusHours((long) step * model.config().leadStepHours()), times, 0);
+            LocalDateTime start = initial.get(i < initial.size() ? i : 0);
+            model.extra().writeTime(start.plusHours((long) step * model.config().leadStepHours()), times, 0);
             predictor.device().upload(input.slice(i, 1).reshape(channels, output.height(), output.width())
                 .slice(channels - written, written), times);
         }
     }
 
-    private void load(List<StartTime> starts, InitialFields initial) {
+    private void load(int count, Samples samples) {
         long bytes = inputs.byteSize() / batch;
         for (int i = 0; i < batch; i++) {
-            if (i < starts.size()) {
-                initial.read(starts.get(i), inputs, i * bytes);
+            if (i < count) {
+                samples.load(i, inputs, i * bytes);
             } else {
                 MemorySegment.copy(inputs, 0, inputs, i * bytes, bytes);
             }
@@ -139,17 +176,15 @@ public final class RollOut implements AutoCloseable {
         predictor.device().upload(predictor.input(), inputs);
     }
 
-    private void deliver(StartTime start, int step, MemorySegment fields, LeadConsumer consumer) {
-        PhysicalFields.restore(fields, output, model.normalization()).ifPresent(place -> {
-            throw diverged(start, step, place);
-        });
-        consumer.accept(start, step, fields);
-    }
-
-    private UserException diverged(StartTime start, int step, NonFiniteValue.Place place) {
-        return new UserException("the forecast from " + start + " is not finite at step " + step + " ("
-            + step * model.config().leadStepHours() + " h): " + model.config().text(place)
-            + "; give fewer --lead_steps, or train the model further");
+    private UserException diverged(MemorySegment fields, int step, Samples samples) {
+        int sample = 0;
+        Optional<NonFiniteValue.Place> place = Optional.empty();
+        while (place.isEmpty()) {
+            place = NonFiniteValue.find(fields.asSlice(sample++ * output.bytes(), output.bytes()), output);
+        }
+        return new UserException(samples.name(sample - 1) + " is not finite at step " + step + " ("
+            + step * model.config().leadStepHours() + " h): " + model.config().text(place.get())
+            + "; forecast fewer steps, or train the model further");
     }
 
     /** Frees the host buffers. The predictor stays open. */
