@@ -20,10 +20,12 @@ import org.isobar.os.FileFault;
 
 /**
  * Converts weather data to the tutorial's year files, and computes their statistics. Year files are written one after
- * another; one that is there already, from a conversion with the same settings that was interrupted, is kept.
+ * another; one that is there already, from a conversion with the same settings that was interrupted, is kept, and one
+ * that was begun is continued.
  */
 public final class Conversion implements AutoCloseable {
     private static final double GIGABYTE = 1e9;
+    private static final long SAVE_BYTES = 256L << 20;
 
     private final ConversionRequest request;
     private final List<ArrayStore> stores;
@@ -36,7 +38,7 @@ public final class Conversion implements AutoCloseable {
     /** A file that is to be written. */
     private record Target(TimePlan.Year year, Path path) { }
 
-    private Conversion(ConversionRequest request, List<ArrayStore> stores) {
+    private Conversion(ConversionRequest request, List<ArrayStore> stores, long saveBytes) {
         this.request = request;
         this.stores = stores;
         GridRequest part = GridRequest.of(request.crop(), request.coarsen());
@@ -50,7 +52,7 @@ public final class Conversion implements AutoCloseable {
             asked.addAll(request.valid());
         }
         plan = TimePlan.of(channels, asked, request.hoursPerFrame(), request.partial());
-        converter = new YearConverter(channels, grids, fill);
+        converter = new YearConverter(channels, grids, fill, saveBytes);
         manifest = new ConversionManifest(request.from(), channels.stream().map(ChannelSource::name).toList(),
             channels.stream().map(ChannelSource::unit).toList(),
             channels.stream().map(channel -> channel.segments().getFirst().array().name()).toList(), grid.height(),
@@ -64,9 +66,18 @@ public final class Conversion implements AutoCloseable {
      * @throws UserException if the data cannot be converted as is asked
      */
     public static Conversion plan(ConversionRequest request) {
+        return plan(request, SAVE_BYTES);
+    }
+
+    /**
+     * Opens the sources and plans the conversion.
+     *
+     * @param saveBytes bytes after which it is recorded what need not be converted again
+     */
+    static Conversion plan(ConversionRequest request, long saveBytes) {
         List<ArrayStore> stores = SourceOpener.open(request.from(), request.to());
         try {
-            return new Conversion(request, stores);
+            return new Conversion(request, stores, saveBytes);
         } catch (RuntimeException failure) {
             stores.forEach(ArrayStore::close);
             throw failure;
@@ -128,7 +139,7 @@ public final class Conversion implements AutoCloseable {
         List<Target> targets = plan.years().stream().map(year -> new Target(year, path(year.year()))).toList();
         List<Target> missing = targets.stream().filter(target -> !continued || !isWhole(target)).toList();
         long total = missing.stream().mapToLong(target -> converter.bytes(target.year)).sum();
-        requireSpace(total);
+        requireSpace(total - missing.stream().mapToLong(target -> converter.leftBytes(target.year, target.path)).sum());
         manifest.write(request.to());
         AtomicLong written = new AtomicLong();
         for (Target target : targets) {

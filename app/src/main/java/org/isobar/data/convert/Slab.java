@@ -131,6 +131,18 @@ record Slab(GriddedArray array, TargetGrid grid, SortedMap<Integer, Integer> lev
         return (most + 2 * StoredArray.elements(array.stored().chunk())) * array.stored().type().bytes();
     }
 
+    /** Bytes that it has in the year's file. */
+    long writtenBytes() {
+        long fields = (long) levels.size() * times.values().stream().mapToInt(List::size).sum();
+        return fields * rows * grid.width() * Float.BYTES;
+    }
+
+    /** All that determines which bytes of the year's file it has, and in what order. */
+    String description() {
+        return List.of(array.store().path(), array.name(), levels, times, firstRow, rows, Arrays.hashCode(grid.rows()),
+            Arrays.hashCode(grid.columns()), grid.cell()).toString();
+    }
+
     private int[] sourceRows() {
         return IntStream.range(firstRow * grid.cell(), (firstRow + rows) * grid.cell()).map(row -> grid.rows()[row])
             .toArray();

@@ -201,8 +201,10 @@ final class SlabConverter implements AutoCloseable {
         bytes.asFloatBuffer().put(field, 0, count);
         long position = dataAddress + ((((long) frame * channels.size() + channel) * grid.height() + slab.firstRow())
             * grid.width()) * Float.BYTES;
-        while (bytes.hasRemaining()) {
-            position += file.write(bytes, position);
+        synchronized (file) { // the kernel lets one thread write at a time, and others would use up a core meanwhile
+            while (bytes.hasRemaining()) {
+                position += file.write(bytes, position);
+            }
         }
         return count * Float.BYTES;
     }

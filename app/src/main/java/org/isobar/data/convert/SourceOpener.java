@@ -30,7 +30,7 @@ final class SourceOpener {
     private static final byte[] HDF5 = {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
     /** Files beside data that are passed over in a directory. */
     private static final String PASSED = "(?i)readme.*|license.*|.*\\.(txt|md|json|npy|csv|yaml|yml|log|py|sh|ipynb"
-        + "|html|pdf|png|tmp)";
+        + "|html|pdf|png|tmp|part)";
 
     private SourceOpener() { }
 

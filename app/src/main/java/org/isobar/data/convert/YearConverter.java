@@ -2,9 +2,10 @@ package org.isobar.data.convert;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -12,27 +13,43 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import org.isobar.data.Era5File;
 import org.isobar.data.Hdf5Header;
+import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
+import org.isobar.os.FileFault;
 
 /** Writes year files: several threads convert slabs of the year at the same time. */
 final class YearConverter {
     private static final long MEMORY = 384L << 20; // of all slabs that are converted at the same time
     private static final int MOST_THREADS = 16;
+    private static final int POLL_MILLIS = 100;
 
     private final List<ChannelSource> channels;
     private final Grids grids;
     private final TargetGrid grid;
     private final NanFill fill;
+    private final SourceFingerprint sources;
+    private final long saveBytes;
 
-    YearConverter(List<ChannelSource> channels, Grids grids, NanFill fill) {
+    /**
+     * A converter of some channels.
+     *
+     * @param saveBytes bytes after which the disk is to have what was written, and a record of it
+     */
+    YearConverter(List<ChannelSource> channels, Grids grids, NanFill fill, long saveBytes) {
         this.channels = channels;
         this.grids = grids;
         grid = grids.common();
         this.fill = fill;
+        this.saveBytes = saveBytes;
+        sources = new SourceFingerprint(channels);
     }
 
     /** Size of a year's file in bytes. */
@@ -42,33 +59,74 @@ final class YearConverter {
     }
 
     /**
-     * Writes a year's file, under a temporary name until it is whole.
+     * Bytes of a year's file that a conversion has left that was killed, and that this one need not write.
      *
-     * @param progress receives the bytes of each part that is written; is called by several threads
+     * @throws org.isobar.fault.UserException if they cannot be opened
+     */
+    long leftBytes(TimePlan.Year year, Path path) {
+        if (!PartialFile.exists(path)) {
+            return 0;
+        }
+        List<Slab> slabs = Slab.of(channels, year, grids, fill);
+        try (PartialFile file = open(year, slabs, path)) {
+            return file.written().stream().mapToLong(slab -> slabs.get(slab).writtenBytes()).sum();
+        } catch (IOException failure) {
+            throw unwritable(path, failure);
+        }
+    }
+
+    /**
+     * Writes a year's file, under a temporary name until it is whole. Continues what a conversion has left that was
+     * killed, if sources and settings are the same.
+     *
+     * @param progress receives the bytes of each part that the file has; is called by several threads
      * @throws org.isobar.fault.UserException if the data cannot be read or the file cannot be written
      */
     void write(TimePlan.Year year, Path path, LongConsumer progress) {
         List<Slab> slabs = Slab.of(channels, year, grids, fill);
-        long largest = slabs.stream().mapToLong(Slab::bytes).max().orElse(1);
-        int threads = Math.clamp(MEMORY / Math.max(1, largest), 1,
-            Math.min(MOST_THREADS, Runtime.getRuntime().availableProcessors()));
-        ByteBuffer header = header(year);
-        new AtomicFile("data file", path, "--to").write(channel -> {
-            AtomicFile.writeFully(channel, header);
-            convert(slabs, channel, header.capacity(), threads, progress);
-        });
+        try (PartialFile file = open(year, slabs, path)) {
+            try {
+                ByteBuffer header = header(year);
+                AtomicFile.writeFully(file.channel().position(0), header);
+                convert(slabs, file, header.capacity(), progress);
+                file.finish();
+            } catch (Throwable failure) {
+                file.discard();
+                throw failure;
+            }
+        } catch (IOException failure) {
+            throw unwritable(path, failure);
+        }
     }
 
-    private void convert(List<Slab> slabs, FileChannel file, long dataAddress, int threads, LongConsumer progress)
+    private static UserException unwritable(Path path, IOException failure) {
+        return FileFault.unwritable("data file " + path, "--to", failure);
+    }
+
+    private PartialFile open(TimePlan.Year year, List<Slab> slabs, Path path) throws IOException {
+        List<String> how = new ArrayList<>(slabs.stream().map(Slab::description).toList());
+        how.add(HexFormat.of().formatHex(header(year).array()));
+        how.add(fill.toString());
+        return PartialFile.open(path, sources.with(how));
+    }
+
+    private void convert(List<Slab> slabs, PartialFile file, long dataAddress, LongConsumer progress)
         throws IOException {
-        Queue<Slab> left = new ConcurrentLinkedQueue<>(slabs);
+        BitSet written = file.written();
+        progress.accept(written.stream().mapToLong(slab -> slabs.get(slab).writtenBytes()).sum());
+        Queue<Integer> left = IntStream.range(0, slabs.size()).filter(slab -> !written.get(slab)).boxed()
+            .collect(Collectors.toCollection(ConcurrentLinkedQueue::new));
+        int threads = threads(slabs);
         List<Future<?>> running = new ArrayList<>();
         try (ExecutorService pool = Executors.newFixedThreadPool(threads)) { // closing waits for all
             for (int i = 0; i < threads; i++) {
                 running.add(pool.submit(() -> {
-                    try (SlabConverter converter = new SlabConverter(channels, fill, file, dataAddress)) {
-                        for (Slab slab = left.poll(); slab != null; slab = left.poll()) {
-                            progress.accept(converter.convert(slab));
+                    try (SlabConverter converter =
+                             new SlabConverter(channels, fill, file.channel(), dataAddress)) {
+                        for (Integer slab = left.poll(); slab != null; slab = left.poll()) {
+                            long bytes = converter.convert(slabs.get(slab));
+                            file.add(slab, bytes);
+                            progress.accept(bytes);
                         }
                         return null;
                     } catch (Throwable failure) {
@@ -77,15 +135,32 @@ final class YearConverter {
                     }
                 }));
             }
-            for (Future<?> task : running) {
-                await(task);
+            try {
+                for (Future<?> task : running) {
+                    while (!isDone(task)) {
+                        file.save(saveBytes);
+                    }
+                }
+            } finally {
+                left.clear(); // after a failure
             }
         }
     }
 
-    private static void await(Future<?> task) throws IOException {
+    /** One more than there are cores: only one thread writes at a time, and the others convert meanwhile. */
+    private static int threads(List<Slab> slabs) {
+        long largest = slabs.stream().mapToLong(Slab::bytes).max().orElse(1);
+        return Math.clamp(MEMORY / Math.max(1, largest), 1,
+            Math.min(MOST_THREADS, Runtime.getRuntime().availableProcessors() + 1));
+    }
+
+    /** Waits for a moment. */
+    private static boolean isDone(Future<?> task) throws IOException {
         try {
-            task.get();
+            task.get(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException running) {
+            return false;
         } catch (ExecutionException failure) {
             switch (failure.getCause()) {
                 case IOException unwritten -> throw unwritten;

@@ -154,7 +154,7 @@ class ConversionRefusalTest {
         expected.forEach(part -> assertTrue(message.contains(part), () -> message + "\nlacks " + part));
         Path to = directory.resolve("to");
         try (Stream<Path> left = Files.exists(to) ? Files.walk(to) : Stream.empty()) {
-            assertEquals(List.of(), left.filter(path -> path.toString().matches(".*\\.(h5|npy|tmp)")).toList());
+            assertEquals(List.of(), left.filter(path -> path.toString().matches(".*\\.(h5|npy|tmp|part.*)")).toList());
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
