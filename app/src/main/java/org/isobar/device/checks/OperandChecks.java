@@ -115,8 +115,10 @@ final class OperandChecks {
     }
 
     private void requireApart(Argument output, Argument other) {
-        require(!output.tensor.overlaps(other.tensor), output.name, "memory apart from '" + other.name + "'",
-            "bytes " + range(output.tensor) + " and " + range(other.tensor) + " of one storage");
+        if (output.tensor.overlaps(other.tensor)) {
+            require(false, output.name, "memory apart from '" + other.name + "'",
+                "bytes " + range(output.tensor) + " and " + range(other.tensor) + " of one storage");
+        }
     }
 
     private static String range(Tensor tensor) {
