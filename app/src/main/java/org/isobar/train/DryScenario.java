@@ -147,8 +147,10 @@ final class DryScenario implements DryRunDevice.Readings {
 
     /** After a loss that is not finite, the first layer that this rank finds differs from that of its peers. */
     private void activations(MemorySegment destination) {
-        if (event == Event.NON_FINITE && steps >= 2 && (cause == Cause.OWN || scanned++ > 0)) {
-            destination.fill(NAN);
+        boolean found = event == Event.NON_FINITE && steps >= 2 && scanned++ == (cause == Cause.OWN ? 0 : 1);
+        destination.fill((byte) 0);
+        if (found) {
+            destination.asSlice(0, Math.min(destination.byteSize(), Double.BYTES)).fill(NAN);
         }
     }
 }

@@ -43,7 +43,9 @@ final class FiniteScan implements Pass.Inspector {
         for (long from = 0; from < flat.elements(); from += CHUNK) {
             Tensor chunk = flat.slice(from, Math.min(CHUNK, flat.elements() - from));
             device.download(host.asSlice(0, chunk.bytes()), chunk);
-            scan(chunk, from, y.shape().extent(-1), parts, before);
+            if (!(largest(chunk) <= peak.magnitude())) {
+                scan(chunk, from, y.shape().extent(-1), parts, before);
+            }
         }
     }
 
@@ -57,7 +59,7 @@ final class FiniteScan implements Pass.Inspector {
      */
     private void scan(Tensor chunk, long from, long width, List<String> parts, int before) {
         for (int i = 0; i < chunk.elements(); i++) {
-            double magnitude = Math.abs(value(chunk.dtype(), i));
+            double magnitude = Math.abs(number(chunk.dtype(), bits(chunk.dtype(), i)));
             if (magnitude > peak.magnitude() || !Double.isFinite(magnitude)) {
                 int part = (int) ((from + i) % width * parts.size() / width);
                 if (Double.isFinite(magnitude)) {
@@ -69,12 +71,35 @@ final class FiniteScan implements Pass.Inspector {
         }
     }
 
-    private double value(DType dtype, int index) {
+    /**
+     * The largest magnitude of a chunk, whose elements are in host memory; infinite or NaN if one of them is. As
+     * integers, the bits without the sign are in the order of the magnitudes, and infinity and NaN are the largest.
+     */
+    private double largest(Tensor chunk) {
+        DType dtype = chunk.dtype();
+        long magnitude = (1L << dtype.bytes() * Byte.SIZE - 1) - 1; // all bits but the sign
+        int count = Math.toIntExact(chunk.elements());
+        long largest = 0;
+        for (int i = 0; i < count; i++) {
+            largest = Math.max(largest, bits(dtype, i) & magnitude);
+        }
+        return number(dtype, largest);
+    }
+
+    private long bits(DType dtype, int index) {
         return switch (dtype) {
-            case F16 -> Float.float16ToFloat(host.getAtIndex(ValueLayout.JAVA_SHORT, index));
-            case BF16 -> Float.intBitsToFloat(host.getAtIndex(ValueLayout.JAVA_SHORT, index) << Short.SIZE);
-            case F32 -> host.getAtIndex(ValueLayout.JAVA_FLOAT, index);
-            case F64 -> host.getAtIndex(ValueLayout.JAVA_DOUBLE, index);
+            case F16, BF16 -> host.getAtIndex(ValueLayout.JAVA_SHORT, index);
+            case F32 -> host.getAtIndex(ValueLayout.JAVA_INT, index);
+            case F64 -> host.getAtIndex(ValueLayout.JAVA_LONG, index);
+        };
+    }
+
+    private static double number(DType dtype, long bits) {
+        return switch (dtype) {
+            case F16 -> Float.float16ToFloat((short) bits);
+            case BF16 -> Float.intBitsToFloat((int) bits << Short.SIZE);
+            case F32 -> Float.intBitsToFloat((int) bits);
+            case F64 -> Double.longBitsToDouble(bits);
         };
     }
 
