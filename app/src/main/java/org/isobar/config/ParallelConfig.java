@@ -15,13 +15,16 @@ import org.isobar.distributed.job.TimeLimits;
  * @param bucketCapMb largest gradient message, in MB
  * @param limits how long processes wait for each other
  * @param carrier what carries collectives between processes
+ * @param proof how long to check at the start that all processes will issue matching collectives; zero not to
  */
-public record ParallelConfig(boolean noddp, int bucketCapMb, TimeLimits limits, CommBackend carrier) {
+public record ParallelConfig(boolean noddp, int bucketCapMb, TimeLimits limits, CommBackend carrier,
+    Duration proof) {
 
     static ParallelConfig of(Settings settings) {
         return new ParallelConfig(settings.get(LAUNCH.noddp), settings.get(LAUNCH.bucketCapMb),
             new TimeLimits(seconds(settings.get(LAUNCH.startTimeout)), seconds(settings.get(LAUNCH.commTimeout)),
-                TimeLimits.DEFAULT.stall()), settings.get(LAUNCH.commBackend));
+                TimeLimits.DEFAULT.stall()), settings.get(LAUNCH.commBackend),
+            seconds(settings.get(LAUNCH.proveCollectives)));
     }
 
     private static Duration seconds(double seconds) {

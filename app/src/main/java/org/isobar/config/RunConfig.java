@@ -89,6 +89,11 @@ public record RunConfig(
             threads, cuda, entries, unused);
     }
 
+    /** Whether rank 0 proves at the start that the ranks will issue matching collectives. */
+    public boolean provesCollectives() {
+        return !parallel.proof().isZero() && grid.worldSize() > 1;
+    }
+
     /** The options to open the device with. */
     public DeviceOptions deviceOptions(Map<String, String> environment) {
         return new DeviceOptions(threads, cuda, ranks, parallel.carrier(), environment);

@@ -82,6 +82,7 @@ final class CollectiveRehearsal implements AutoCloseable {
             Communicators communicators = new Communicators(own.grid(), rank, device.ops().memory()::copy,
                 group -> new RecordingCommunicator(new DryRunCommunicator(group), recorder))) {
             RunStart.agreed(Optional.empty(), own, device, communicators);
+            RunStart.meet(own, communicators);
             try (Replica replica = new Replica(device, own.model(), own.training().localBatchSize(), memory,
                 communicators, options(own, device))) {
                 agree(replica, device);

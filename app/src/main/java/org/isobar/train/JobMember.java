@@ -55,6 +55,7 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
             try {
                 return work.apply(communicators);
             } catch (CommunicationException failure) {
+                job.watch().fail(failure.getMessage()); // unless the job has failed already, which is the usual cause
                 throw failure;
             } catch (DeviceException failure) {
                 throw job.reportFailure(failure);

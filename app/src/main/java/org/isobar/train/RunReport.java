@@ -28,7 +28,7 @@ final class RunReport {
     private final int globalBatchSize;
     private final ChannelTags tags;
     private final Path picture;
-    private final FieldPlot plot = new FieldPlot();
+    private final Optional<FieldPlot> plot; // like the board
 
     /**
      * Creates a report that writes the latest picture to {@code directory}.
@@ -42,6 +42,7 @@ final class RunReport {
         this.screen = screen;
         this.log = log;
         this.board = board;
+        plot = board.map(_ -> new FieldPlot());
         picture = directory.resolve("prediction.png");
     }
 
@@ -159,7 +160,8 @@ final class RunReport {
         }
         int height = Math.toIntExact(target.shape().extent(2));
         int width = Math.toIntExact(target.shape().extent(3));
-        byte[] png = plot.png(tags.heading(), field(device, target), field(device, prediction), height, width);
+        byte[] png = plot.orElseThrow().png(tags.heading(), field(device, target), field(device, prediction), height,
+            width);
         board.get().image(tags.pictures(), png, FieldPlot.HEIGHT, FieldPlot.WIDTH, step);
         new AtomicFile("picture", picture, "--expdir").write(png);
     }

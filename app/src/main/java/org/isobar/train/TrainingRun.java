@@ -70,11 +70,13 @@ public final class TrainingRun {
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 return member.run(device, context.tap(), communicators -> {
-                    if (rank == 0) {
-                        DemoData.makeIfMissing(config, log::info);
+                    try (StartProof proof = StartProof.begin(config, options(device).compute(), log)) {
+                        if (rank == 0) {
+                            DemoData.makeIfMissing(config, log::info);
+                        }
+                        RunStart start = RunStart.agreed(files.resumption(), config, device, communicators);
+                        return train(start, proof, device, memory, communicators);
                     }
-                    RunStart start = RunStart.agreed(files.resumption(), config, device, communicators);
-                    return train(start, device, memory, communicators);
                 });
             }
         }
@@ -111,7 +113,7 @@ public final class TrainingRun {
         return StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
     }
 
-    private int train(RunStart start, Device device, RunMemory memory, Communicators communicators) {
+    private int train(RunStart start, StartProof proof, Device device, RunMemory memory, Communicators communicators) {
         log.info(TutorialLines.loaderBegins(rank));
         RunInputs inputs = new RunInputs(config, device);
         try (Era5Dataset training = inputs.training(log);
@@ -123,6 +125,7 @@ public final class TrainingRun {
             // fails if there is no whole epoch, before the model is created
             data.shortened(config.training().numIters()).ifPresent(log::info);
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
+            proof.await(communicators);
             return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
         }
     }

@@ -234,6 +234,20 @@ class CollectiveProofTest {
             }
             assertEquals(20, roles.spread(all).size()); // fails if a rank has other groups than its grid
             all.forEach((rank, trace) -> assertMatch(all.get(roles.representative(rank)), trace));
+            aloneTheyMatchOrNotAsAllDo(roles, all);
+        }
+    }
+
+    private static void aloneTheyMatchOrNotAsAllDo(RankRoles roles, Map<Integer, RankTrace> all) {
+        Map<Integer, RankTrace> representatives = new TreeMap<>(all);
+        representatives.keySet().retainAll(roles.representatives());
+        assertEquals(Optional.empty(), CollectiveMatch.check(roles.alone(representatives)));
+        assertEquals(Optional.empty(), CollectiveMatch.check(roles.spread(representatives)));
+        representatives.compute(1, (_, trace) -> new PlantedMismatch(trace).to("step 2", "cp", Kind.ALL_GATHER).omit()
+            .trace());
+        for (List<RankTrace> mistaken : List.of(roles.alone(representatives), roles.spread(representatives))) {
+            String found = CollectiveMatch.check(mistaken).orElse("nothing");
+            assertTrue(found.contains("rank 1, group cp [0, 1, "), found);
         }
     }
 

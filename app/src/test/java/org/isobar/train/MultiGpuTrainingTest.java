@@ -50,7 +50,8 @@ class MultiGpuTrainingTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, none, --tensor_parallel=2", "2, bf16, --context_parallel=2", "2, fp16, --bucket_cap_mb=1"})
+    @CsvSource({"2, none, --tensor_parallel=2 --set=prove_collectives=60", "2, bf16, --context_parallel=2",
+        "2, fp16, --bucket_cap_mb=1"})
     void lossesAgreeWithTheCpu(int processes, String mode, String layout) throws Exception {
         checkLosses(mode, train("issued", processes, mode, layout));
     }

@@ -78,9 +78,10 @@ class MultiProcessTrainingTest {
 
     @Test
     void independentReplicasAreLogged() throws Exception {
-        ProcessJob job = train(2, "--noddp");
+        ProcessJob job = train(2, "--noddp", "--set=prove_collectives=60");
         String log = Files.readString(job.directory().resolve("out.log"));
         assertTrue(log.contains("--noddp: the 2 data-parallel replicas train independently"), log);
+        assertTrue(log.contains("Collectives of all 2 ranks match ("), log);
         double together = ProcessJob.losses(alone.directory()).get("Avg val loss=").getLast();
         double apart = ProcessJob.losses(job.directory()).get("Avg val loss=").getLast();
         assertTrue(Math.abs(apart / together - 1) > 1e-4, "as if the gradients had been averaged: " + apart);

@@ -47,4 +47,9 @@ public final class LaunchKeys extends KeyGroup {
     public final Key<Double> startTimeout = add(Key.freeOnResume("start_timeout", SECONDS,
         "Seconds that processes wait for each other at the start.").defaultsTo(120.0)
         .asOption("SECONDS").noEffect(IN_ONE_PROCESS, "one process waits for no other"));
+    public final Key<Double> proveCollectives = add(Key.freeOnResume("prove_collectives",
+        real("from 0 to 1000000", s -> s >= 0 && s <= 1e6),
+        "Seconds at most in which the first process checks at the start, while data are opened, that all processes "
+            + "will issue matching collectives; 0 leaves the check out.").defaultsTo(1.0)
+        .asOption("SECONDS").noEffect(IN_ONE_PROCESS, "one process has no collectives"));
 }

@@ -1,6 +1,8 @@
 package org.isobar.train.collectives;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +19,11 @@ import org.isobar.distributed.ProcessGrid;
  * is recorded, at most 27 with three axes, and stands for all of its role.
  */
 public final class RankRoles {
+    private static final int FIRST = 0;
+    private static final int BETWEEN = 1;
+    private static final int LAST = 2;
+    private static final RankTrace LEFT_OUT = new RankTrace(Map.of(), List.of());
+
     private final ProcessGrid grid;
     private final Map<List<Integer>, Integer> representatives = new LinkedHashMap<>();
 
@@ -32,14 +39,16 @@ public final class RankRoles {
         List<Integer> role = new ArrayList<>();
         for (Axis axis : Axis.values()) {
             int place = grid.coordinate(rank, axis);
-            role.add(place == 0 ? 0 : place == grid.size(axis) - 1 ? 2 : 1);
+            role.add(place == 0 ? FIRST : place == grid.size(axis) - 1 ? LAST : BETWEEN);
         }
         return role;
     }
 
-    /** The first rank of each role. */
+    /** The first rank of each role. Roles at more ends of axes come first: only last parts of tensors are smaller. */
     public List<Integer> representatives() {
-        return List.copyOf(representatives.values());
+        return representatives.entrySet().stream()
+            .sorted(Comparator.comparing(role -> Collections.frequency(role.getKey(), BETWEEN)))
+            .map(Map.Entry::getValue).toList();
     }
 
     /** The first rank that has the role of {@code rank}. */
@@ -70,6 +79,25 @@ public final class RankRoles {
         for (int rank = 0; rank < groups.size(); rank++) {
             all.add(new RankTrace(groups.get(rank), recorded.get(representative(rank)).events()));
         }
+        return all;
+    }
+
+    /**
+     * The traces of some representatives without the other ranks, as if these had left their groups. If all
+     * representatives match in this way, so do all ranks: every group has the roles of one group of representatives,
+     * and what those issue in an order without a circle, all ranks can issue in the same order.
+     *
+     * @param recorded the trace of each of them, without sends: their peers are indices of members of whole groups
+     * @return a trace of each rank; that of a rank that is left out is empty
+     */
+    public List<RankTrace> alone(Map<Integer, RankTrace> recorded) {
+        List<RankTrace> all = new ArrayList<>(Collections.nCopies(grid.worldSize(), LEFT_OUT));
+        recorded.forEach((rank, trace) -> {
+            Map<String, List<Integer>> groups = new HashMap<>();
+            trace.groups().forEach((name, ranks) ->
+                groups.put(name, ranks.stream().filter(recorded::containsKey).toList()));
+            all.set(rank, new RankTrace(groups, trace.events()));
+        });
         return all;
     }
 

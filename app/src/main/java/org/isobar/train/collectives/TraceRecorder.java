@@ -1,10 +1,10 @@
 package org.isobar.train.collectives;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.PartSizes;
@@ -19,9 +19,9 @@ public final class TraceRecorder implements RecordingCommunicator.Recorder {
     private final List<CollectiveEvent> events = new ArrayList<>();
     private String phase = "start";
 
-    /** Sizes of parts, each content once: those of a thousand ranks would fill the heap. */
+    /** Sizes of parts, each content once: those of a thousand ranks would fill the heap. Thread-safe. */
     public static final class SharedParts {
-        private final Map<PartSizes, PartSizes> known = new HashMap<>();
+        private final Map<PartSizes, PartSizes> known = new ConcurrentHashMap<>();
 
         private CollectiveCall share(CollectiveCall call) {
             return new CollectiveCall(call.kind(), call.number(), call.dtype(), call.reduction(), call.root(),
@@ -29,7 +29,7 @@ public final class TraceRecorder implements RecordingCommunicator.Recorder {
         }
     }
 
-    /** Starts recording; {@code sizes} may be shared with other recorders of the same thread. */
+    /** Starts recording; {@code sizes} may be shared with other recorders. */
     public TraceRecorder(SharedParts sizes) {
         this.sizes = sizes;
     }

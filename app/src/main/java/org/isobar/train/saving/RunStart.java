@@ -44,4 +44,11 @@ public record RunStart(String run, Optional<Resumption> resumption) {
         }
         return new RunStart(run, Optional.of(Resumption.of(config, iteration)));
     }
+
+    /** Waits until all ranks have called this, if rank 0 calls it when it has proven that collectives match. */
+    public static void meet(RunConfig config, Communicators communicators) {
+        if (config.provesCollectives()) {
+            communicators.along(Axis.values()).barrier().await();
+        }
+    }
 }

@@ -45,7 +45,7 @@ class CollectiveCheckTest {
 
     @Test
     void aMismatchExitsWithOne() {
-        assertEquals(1, CollectiveCheck.report(new CollectiveProof.Result(8, 8, 100,
+        assertEquals(1, CollectiveCheck.report(new CollectiveProof.Result(8, 8, 8, 100,
             Optional.of("rank 3, group tp [2, 3], operation 7")), 1, new PrintWriter(out)));
         assertEquals("8 ranks of 8 roles, 100 collectives, checked in 1.0 s\nFAILED rank 3, group tp [2, 3], operation "
             + "7\n", out.toString());
