@@ -37,10 +37,11 @@ public record TrainingConfig(
     Optional<Integer> validateRollout,
     Optional<Integer> finalRollout) {
 
-    /** This configuration with another number of optimizer steps, and without roll-outs. */
-    public TrainingConfig withoutForecasts(int iterations) {
+    /** This configuration with another number of optimizer steps, and roll-outs of at most {@code longest} steps. */
+    public TrainingConfig shortened(int iterations, int longest) {
         return new TrainingConfig(globalBatchSize, localBatchSize, iterations, ampMode, enableFused, enableCudaGraphs,
-            lr, lrSchedule, warmup, seed, initWeights, onNan, Optional.empty(), Optional.empty());
+            lr, lrSchedule, warmup, seed, initWeights, onNan, validateRollout.map(steps -> Math.min(steps, longest)),
+            finalRollout.map(steps -> Math.min(steps, longest)));
     }
 
     static TrainingConfig of(Settings settings) {

@@ -40,6 +40,7 @@ import org.isobar.train.step.StepOptions;
 final class CollectiveRehearsal implements AutoCloseable {
     /** Beginning of the phases that are training steps. */
     static final String STEP = "step ";
+    private static final int ROLL_OUT = 2; // steps of the longest
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
     private static final double[] CONTROL = new double[StepControl.SIZE];
 
@@ -50,10 +51,13 @@ final class CollectiveRehearsal implements AutoCloseable {
     private final Screen screen = Screen.plain(OutputStream.nullOutputStream());
     private final RunLog log = new RunLog(screen, RunLog.Verbosity.ERRORS);
 
-    /** Numbers of epochs, and of validation batches; an epoch has {@link DryScenario#STEPS} training steps. */
-    record Length(int epochs, int validations) {
+    /**
+     * Numbers of epochs, of validation batches, and of batches of roll-outs at most. An epoch has
+     * {@link DryScenario#STEPS} training steps.
+     */
+    record Length(int epochs, int validations, int rollOuts) {
         /** Two epochs, of which the last also scores persistence. */
-        static final Length DEFAULT = new Length(2, 2);
+        static final Length DEFAULT = new Length(2, 2, 2);
     }
 
     /** A rank's trace, and how its gradients are to be reduced. */
@@ -72,7 +76,7 @@ final class CollectiveRehearsal implements AutoCloseable {
 
     /** Records what {@code rank} issues if an event happens. */
     Recorded record(int rank, DryScenario.Event event, DryScenario.Cause cause) {
-        RunConfig own = config.as(rank, config.training().withoutForecasts(length.epochs() * DryScenario.STEPS));
+        RunConfig own = config.as(rank, config.training().shortened(length.epochs() * DryScenario.STEPS, ROLL_OUT));
         TraceRecorder recorder = new TraceRecorder(sizes);
         DryScenario scenario = new DryScenario(event, cause, 1 + 2 * own.training().localBatchSize(),
             () -> recorder.phase("loss that is not finite"));
@@ -124,6 +128,7 @@ final class CollectiveRehearsal implements AutoCloseable {
             if (trainer.run() instanceof TrainingOutcome.Finished) {
                 recorder.phase("weights");
                 new WeightsFile(replica.model().parameters(), replica.model().device(), communicators).giveSlices();
+                own.training().finalRollout().ifPresent(steps -> FinalRollOut.scores(own, replica, data, steps));
             }
         } catch (UserException nonFinite) {
             if (event != DryScenario.Event.NON_FINITE) {
@@ -140,7 +145,16 @@ final class CollectiveRehearsal implements AutoCloseable {
         return new LoaderPair(
             new DryBatches(batch, DryScenario.STEPS,
                 _ -> recorder.phase(step[0]++ == 0 ? "scores before training" : STEP + (step[0] - 1))),
-            new DryBatches(batch, length.validations(), _ -> recorder.phase("validation")), "", null);
+            new DryBatches(batch, length.validations(), _ -> recorder.phase("validation")), "", null,
+            rollOuts(own, recorder));
+    }
+
+    private RollOutFields.Source rollOuts(RunConfig own, TraceRecorder recorder) {
+        return (_, most) -> {
+            recorder.phase("roll-outs");
+            int starts = Math.min(most, length.rollOuts() * own.training().localBatchSize());
+            return RollOutYears.forecastsAll(own) ? Optional.of(new DryRollOuts(starts)) : Optional.empty();
+        };
     }
 
     /** The run resumes after its first step. */

@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.Optional;
 
+import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.data.DataLoader;
 import org.isobar.data.DatasetFingerprint;
@@ -15,12 +16,15 @@ import org.isobar.fault.UserException;
  * @param validation  validation batches
  * @param fingerprint identifies the data, to compare them with those of a checkpoint
  * @param inputs      describes the inputs; null in a dry run, which has no data
+ * @param rollOuts    opens the fields of roll-outs
  */
-record LoaderPair(Batch.Source training, Batch.Source validation, String fingerprint, InputDescription inputs) {
+record LoaderPair(Batch.Source training, Batch.Source validation, String fingerprint, InputDescription inputs,
+    RollOutFields.Source rollOuts) {
     /** Creates a pair with its fingerprint, for which some of the data are read. */
-    static LoaderPair of(DataLoader training, DataLoader validation) {
+    static LoaderPair of(RunConfig config, DataLoader training, DataLoader validation) {
+        InputDescription inputs = training.dataset().inputs();
         return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())
-            + "; validation " + DatasetFingerprint.of(validation.dataset()), training.dataset().inputs());
+            + "; validation " + DatasetFingerprint.of(validation.dataset()), inputs, RollOutYears.of(config, inputs));
     }
 
     /**

@@ -102,7 +102,7 @@ final class RunReport {
      *
      * @param hours of a step of the model
      */
-    void rolledOut(RollOutValidation.Scores scores, int hours, long step) {
+    void rolledOut(RollOutFields.Scores scores, int hours, long step) {
         for (int lead = 1; lead <= scores.model().length; lead++) {
             for (int channel = 0; channel < scores.model()[lead - 1].length; channel++) {
                 scalar(tags.rmse(channel) + "_" + lead * hours + "h", scores.model()[lead - 1][channel], step);

@@ -113,16 +113,11 @@ final class Trainer {
     }
 
     private void rollOut(int steps) {
-        try (RollOutValidation forecasts = RollOutValidation.open(config, replica, data.inputs(),
-            steps, VALIDATED_STARTS).orElse(null)) {
-            if (forecasts == null) {
-                report.warn("--validate_rollout " + steps + ": no forecasts of so many steps can be scored; the "
-                    + "validation years are shorter, or the model does not forecast all variables that it reads");
-            } else {
-                report.rolledOut(forecasts.run(steps), config.data().dt() * config.data().hoursPerFrame(),
-                    progress.iterations());
-            }
-        }
+        RollOutValidation.run(config, replica, data.rollOuts(), steps, VALIDATED_STARTS).ifPresentOrElse(
+            scores -> report.rolledOut(scores, config.data().dt() * config.data().hoursPerFrame(),
+                progress.iterations()),
+            () -> report.warn("--validate_rollout " + steps + ": no forecasts of so many steps can be scored; the "
+                + "validation years are shorter, or the model does not forecast all variables that it reads"));
     }
 
     /** The current state of training; waits for all issued steps. */

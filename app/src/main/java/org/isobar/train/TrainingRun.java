@@ -121,7 +121,7 @@ public final class TrainingRun {
             DataLoader trainingLoader = inputs.loader(training, true, communicators);
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
-            LoaderPair data = LoaderPair.of(trainingLoader, validationLoader);
+            LoaderPair data = LoaderPair.of(config, trainingLoader, validationLoader);
             // fails if there is no whole epoch, before the model is created
             data.shortened(config.training().numIters()).ifPresent(log::info);
             start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));

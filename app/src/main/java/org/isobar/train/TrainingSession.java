@@ -220,7 +220,8 @@ final class TrainingSession {
             }
         }
         config.training().finalRollout().ifPresent(steps -> log.info(
-            FinalRollOut.line(config, replica, data.inputs(), modelConfig(), steps)));
+            FinalRollOut.line(FinalRollOut.scores(config, replica, data, steps), data.inputs().normalization(),
+            modelConfig(), steps)));
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));

@@ -35,7 +35,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The proof that collectives match finds planted mistakes, each with rank, group and number, and nothing else. */
 class CollectiveProofTest {
     private static final int RANKS = 8;
-    private static final String[] LAYOUT = {"tensor_parallel=2", "context_parallel=2", "depth=1"}; // dp is 2
+    private static final String[] LAYOUT =
+        {"tensor_parallel=2", "context_parallel=2", "depth=1", "validate_rollout=2", "final_rollout=2"}; // dp is 2
     private static final String[] IN_TP = {"rank 2", "rank 3", "group tp [2, 3], operation "};
     private static List<CollectiveRehearsal.Recorded> sound;
 
@@ -133,8 +134,8 @@ class CollectiveProofTest {
             one("opened twice", 3, p -> p.toOpening("tp").repeat(), "rank 3", "group tp", "opened twice"),
             one("a weight that is not gathered", 1, p -> p.to("weights", "tp", Kind.ALL_GATHER).omit(), "rank 0",
                 "rank 1", "group tp [0, 1], operation "),
-            one("a missing last save", 7, p -> p.to("step 6", "tp-cp-dp", Kind.ALL_REDUCE).end(), "rank 7",
-                "group tp-cp-dp"),
+            one("a roll-out that is left out", 2, p -> p.to("roll-outs", "tp", Kind.ALL_REDUCE).omit(), IN_TP),
+            one("no last save", 7, p -> p.to("step 6", "tp-cp-dp", Kind.ALL_REDUCE).end(), "rank 7", "group tp-cp-dp"),
             one("a send that is not received", 2, p -> p.to("step 1", "tp", Kind.ALL_REDUCE)
                 .insert("tp", Kind.SEND, 1, 8), "rank 2", "group tp", "send", "rank 3"),
             one("a receive that is not sent", 2, p -> p.to("step 1", "tp", Kind.ALL_REDUCE)
@@ -190,7 +191,8 @@ class CollectiveProofTest {
     /** One rank with another configuration or another course of the run. */
     @ParameterizedTest
     @CsvSource({"noddp=true, 5", "recompute=block, 3", "checkpoint_every=2, 7",
-        "on_nan=skip, 2", "n_out_channels=2, 4", "embed_dim=64, 1", "local_batch_size=2, 3"})
+        "on_nan=skip, 2", "n_out_channels=2, 4", "validate_rollout=1, 6", "final_rollout=None, 0",
+        "embed_dim=64, 1", "local_batch_size=2, 3"})
     void aRankThatIsConfiguredOtherwiseIsNamed(String setting, int rank) {
         try (CollectiveRehearsal other = rehearsal(CollectiveRehearsal.Length.DEFAULT, setting)) {
             assertNamed(rank, other.record(rank, Event.NONE, Cause.PEER).trace());
@@ -206,9 +208,9 @@ class CollectiveProofTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"2, 3", "2, 1", "1, 2"})
-    void aRankWithOtherLengthsIsNamed(int epochs, int validations) {
-        try (CollectiveRehearsal other = rehearsal(new CollectiveRehearsal.Length(epochs, validations))) {
+    @CsvSource({"2, 3, 2", "2, 1, 2", "1, 2, 2", "2, 2, 3"})
+    void aRankWithOtherLengthsIsNamed(int epochs, int validations, int rollOuts) {
+        try (CollectiveRehearsal other = rehearsal(new CollectiveRehearsal.Length(epochs, validations, rollOuts))) {
             assertNamed(2, other.record(2, Event.NONE, Cause.PEER).trace());
         }
     }
@@ -293,6 +295,8 @@ class CollectiveProofTest {
                 "amp_mode=" + List.of("none", "bf16", "fp16").get(random.nextInt(3)),
                 "on_nan=" + List.of("stop", "skip").get(random.nextInt(2)),
                 "dropout=" + List.of("0.0", "0.1").get(random.nextInt(2)),
+                "validate_rollout=" + List.of("None", "1", "5").get(random.nextInt(3)),
+                "final_rollout=" + List.of("None", "1", "5").get(random.nextInt(3)),
                 "noddp=" + (random.nextInt(4) == 0), "keep=" + random.nextInt(3),
                 "n_out_channels=" + (1 + random.nextInt(3))));
             CollectiveProof.Result result = CollectiveProof.of(config(tp * cp * dp, settings.toArray(String[]::new)));

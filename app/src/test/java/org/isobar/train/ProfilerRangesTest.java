@@ -78,7 +78,7 @@ class ProfilerRangesTest {
             replica.model().initialize(1);
             RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2,
                 ChannelTags.of(ChannelChoice.FIRST, List.of("u10", "v10", "t2m")));
-            new Trainer(config, replica, LoaderPair.of(training, validation), report, CheckpointSaver.NONE,
+            new Trainer(config, replica, LoaderPair.of(config, training, validation), report, CheckpointSaver.NONE,
                 Optional.empty()).run();
         }
     }
