@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -12,14 +13,17 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.config.RunConfig;
+import org.isobar.data.DistributedSampler;
 import org.isobar.distributed.RecordingCommunicator;
 import org.isobar.tensor.DType;
+import org.isobar.train.CollectiveRehearsal.Length;
 import org.isobar.train.DryScenario.Cause;
 import org.isobar.train.DryScenario.Event;
 import org.isobar.train.collectives.CollectiveEvent;
 import org.isobar.train.collectives.RankTrace;
 import org.isobar.train.collectives.TraceRecorder;
 import org.isobar.train.saving.StopRequest;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,49 +31,110 @@ import org.junit.jupiter.api.io.TempDir;
 /** The collectives that eight training ranks issue are those that the dry run predicts, header by header. */
 class CollectiveRealityTest {
     private static final int RANKS = 8;
+    private static final int REPLICAS = 2;
+    private static final int SAMPLES = 2 * DryScenario.STEPS;
     private static final List<String> SETTINGS = List.of("tensor_parallel=2", "context_parallel=2", "depth=1",
-        "limit_nsamples=" + 2 * DryScenario.STEPS, "limit_nsamples_val=4", "num_iters=" + 2 * DryScenario.STEPS,
-        "checkpoint_every=1", "keep=9");
+        "limit_nsamples=" + SAMPLES, "limit_nsamples_val=4", "keep=9");
+    private static final String TWO_EPOCHS = "num_iters=" + 2 * DryScenario.STEPS;
+    private static final String ONE_EPOCH = "num_iters=" + DryScenario.STEPS;
+    private static final String SAVE_EACH_STEP = "checkpoint_every=1";
 
     @TempDir
     private Path directory;
+    private Path data;
+
+    @BeforeEach
+    void synthesize() {
+        data = directory.resolve("data");
+        TinyRun.synthesize(data);
+    }
 
     @Test
     void ranksIssueWhatIsPredicted() throws Exception {
-        Path data = directory.resolve("data");
-        TinyRun.synthesize(data);
-        compare(data, "whole", Event.NONE, 0);
+        List<String> settings = List.of(TWO_EPOCHS, SAVE_EACH_STEP, "validate_rollout=2", "final_rollout=2");
+        compare("whole", Event.NONE, new Length(2, 2, TinyRun.STEPS - 2), settings, List.of()).ended(0);
+    }
+
+    /** The target of one replica's sample of the second step is not finite. */
+    @Test
+    void ranksThatStopAtALossWhichIsNotFiniteIssueWhatIsPredicted() throws Exception {
+        compare("stop", Event.NON_FINITE, new Length(1, 2, 2), List.of(ONE_EPOCH, spoiled()), List.of()).ended(2);
     }
 
     @Tag("slow")
     @Test
-    void ranksThatBranchOrStopIssueWhatIsPredicted() throws Exception {
-        Path data = directory.resolve("data");
-        TinyRun.synthesize(data);
-        ThreadJob whole = compare(data, "whole", Event.NONE, 0);
-        compare(data, "branch", Event.BRANCHED, 0, "resume=" + whole.directory().resolve("checkpoints/checkpoint-1"));
-        compare(data, "stopped", Event.STOPPED_IN_VALIDATION, RunContext.INTERRUPTED);
+    void ranksThatSkipALossWhichIsNotFiniteIssueWhatIsPredicted() throws Exception {
+        compare("skip", Event.NON_FINITE, new Length(1, 2, 2), List.of(ONE_EPOCH, "on_nan=skip", spoiled()), List.of())
+            .ended(0);
     }
 
-    private ThreadJob compare(Path data, String logs, Event event, int code, String... more) throws Exception {
-        String[] settings = Stream.concat(SETTINGS.stream(), Stream.of(more)).toArray(String[]::new);
+    /** Rank 0 requests a checkpoint during the first step, and rank 5 a stop during the second. */
+    @Tag("slow")
+    @Test
+    void ranksThatStopInAStepIssueWhatIsPredicted() throws Exception {
+        compare("stopped", Event.STOPPED_IN_STEP, Length.DEFAULT, List.of(TWO_EPOCHS, "checkpoint_minutes=1e-6"),
+            stopAfter(1)).ended(RunContext.INTERRUPTED);
+    }
+
+    @Tag("slow")
+    @Test
+    void ranksThatStopInValidationIssueWhatIsPredicted() throws Exception {
+        compare("stopped", Event.STOPPED_IN_VALIDATION, Length.DEFAULT, List.of(TWO_EPOCHS, SAVE_EACH_STEP),
+            stopAfter(DryScenario.STEPS)).ended(RunContext.INTERRUPTED);
+    }
+
+    @Tag("slow")
+    @Test
+    void ranksThatResumeIssueWhatIsPredicted() throws Exception {
+        String[] first = Stream.concat(SETTINGS.stream(), Stream.of(TWO_EPOCHS, SAVE_EACH_STEP)).toArray(String[]::new);
+        ThreadJob stopped = ThreadJob.of(data, directory.resolve("run"), stopAfter(0), first)
+            .ended(RunContext.INTERRUPTED);
+        Path checkpoint = stopped.directory().resolve("checkpoints/checkpoint-1");
+        compare("branch", Event.BRANCHED, Length.DEFAULT, List.of(TWO_EPOCHS, "resume=" + checkpoint), List.of())
+            .ended(0);
+        compare("run", Event.RESUMED, Length.DEFAULT, List.of(TWO_EPOCHS, SAVE_EACH_STEP, "resume=auto"), List.of())
+            .ended(0);
+    }
+
+    /** Spoils the last sample; returns a seed with which it is in the second step of the first epoch. */
+    private String spoiled() throws IOException {
+        InputDamage.setValue(data.resolve("tiny/train/1979.h5"), SAMPLES, 1, 3, 4, Float.NaN); // its target only
+        long seed = 0;
+        while (IntStream.range(0, REPLICAS).noneMatch(new SecondSample(seed)::isLast)) {
+            seed++;
+        }
+        return "seed=" + seed;
+    }
+
+    private record SecondSample(long seed) {
+        boolean isLast(int replica) {
+            return new DistributedSampler(SAMPLES, REPLICAS, REPLICAS, replica, true, seed).epoch(0)[1] == SAMPLES - 1;
+        }
+    }
+
+    /** The stop requests of all ranks: rank 5 requests a stop after a number of polls. */
+    private static List<StopRequest> stopAfter(int polls) {
+        List<StopRequest> requests = new ArrayList<>(Collections.nCopies(RANKS, StopRequest.NONE));
+        requests.set(5, new LaterStop(polls));
+        return requests;
+    }
+
+    private ThreadJob compare(String logs, Event event, Length length, List<String> more, List<StopRequest> requests)
+        throws Exception {
+        String[] settings = Stream.concat(SETTINGS.stream(), more.stream()).toArray(String[]::new);
         List<TraceRecorder> recorders =
             IntStream.range(0, RANKS).mapToObj(_ -> new TraceRecorder(new TraceRecorder.SharedParts())).toList();
-        List<StopRequest> requests = new ArrayList<>(Collections.nCopies(RANKS, StopRequest.NONE));
-        if (event == Event.STOPPED_IN_VALIDATION) {
-            requests.set(5, new LaterStop(DryScenario.STEPS));
-        }
-        ThreadJob job = ThreadJob.of(data, directory.resolve(logs), requests,
-            rank -> real -> new RecordingCommunicator(real, recorders.get(rank)), settings).ended(code);
+        ThreadJob job = ThreadJob.of(data, directory.resolve(logs),
+            requests.isEmpty() ? Collections.nCopies(RANKS, StopRequest.NONE) : requests,
+            rank -> real -> new RecordingCommunicator(real, recorders.get(rank)), settings);
         RunConfig config = TinyRun.config(data, directory, Map.of("RANK", "0", "LOCAL_RANK", "0", "WORLD_SIZE",
             String.valueOf(RANKS), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500"), settings);
-        try (CollectiveRehearsal rehearsal =
-            new CollectiveRehearsal(config, DType.F32, CollectiveRehearsal.Length.DEFAULT)) {
+        try (CollectiveRehearsal rehearsal = new CollectiveRehearsal(config, DType.F32, length)) {
             for (int rank = 0; rank < RANKS; rank++) {
                 RankTrace predicted = rehearsal.record(rank, event, Cause.PEER).trace();
                 RankTrace issued = recorders.get(rank).trace();
                 assertEquals(predicted.groups(), issued.groups());
-                assertEquals(headers(predicted), headers(issued), "rank " + rank + ", " + event);
+                assertEquals(headers(predicted), headers(issued), "rank " + rank + ", " + event + job.screen());
             }
         }
         return job;
