@@ -3,6 +3,8 @@ package org.isobar.train;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -86,6 +88,14 @@ class CollectiveProofTest {
         plant.accept(ranks);
         String found = CollectiveMatch.check(ranks).orElse("nothing");
         assertTrue(expected.stream().allMatch(found::contains), found);
+    }
+
+    @Test
+    void theManualHasWhatIsFound() throws IOException {
+        List<RankTrace> ranks = traces();
+        ranks.set(3, new PlantedMismatch(ranks.get(3)).to("step 1", "tp", Kind.ALL_REDUCE).part(1, 0).trace());
+        String found = CollectiveMatch.check(ranks).orElse("nothing");
+        assertTrue(Files.readString(Path.of("../docs/parallelism.md")).contains("\nFAILED " + found + "\n"), found);
     }
 
     private static Arguments one(String name, int rank, Consumer<PlantedMismatch> mistake, String... expected) {
