@@ -16,10 +16,8 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
 import org.isobar.os.AtomicFile;
 
@@ -49,11 +47,6 @@ final class CheckpointFiles {
 
     static String shard(int rank) {
         return "rank-%05d.safetensors".formatted(rank);
-    }
-
-    /** Name of the file with the {@link Sidecar} of a rank. */
-    static String sidecar(int rank) {
-        return "rank-%05d.json".formatted(rank);
     }
 
     static boolean isShard(String name) {
@@ -135,14 +128,9 @@ final class CheckpointFiles {
         AtomicFile.create(path, content);
     }
 
-    /** Writes a file that other ranks poll for: it appears complete, by a rename. */
+    /** Writes a file that other ranks read: it appears complete, by a rename. */
     static void writeAtomically(Path path, byte[] bytes) throws IOException {
         AtomicFile.replace(path, channel -> AtomicFile.writeFully(channel, ByteBuffer.wrap(bytes)));
-    }
-
-    /** The names of the entries of a directory. */
-    static Set<String> names(Path directory) throws IOException {
-        return entries(directory).stream().map(entry -> entry.getFileName().toString()).collect(Collectors.toSet());
     }
 
     /** The entries of a directory, in no particular order. */

@@ -11,53 +11,70 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedMap;
-import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.checkpoint.safetensors.SafeTensorsWriter;
+import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.RankMessages;
+import org.isobar.distributed.RankMessages.Urgency;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
-import org.isobar.os.RegularFile;
 
 /**
- * Writes sharded checkpoints; all ranks write in parallel. The ranks synchronize through the file system only, so that
- * this can run on a background thread during training. Rank 0 creates a temporary directory. Each rank writes its shard
- * into it, then a {@link Sidecar} that reports the result. Rank 0 adds the manifest and renames the directory, which
- * completes the checkpoint. A process that is killed before that leaves a temporary directory, which the next writer
- * deletes. If it was replacing a checkpoint, the next writer restores that one.
+ * Writes sharded checkpoints; all ranks write in parallel, into a directory that all of them see. Rank 0 creates a
+ * temporary directory and announces it. Each rank writes its shard into it, and reports a {@link Sidecar} to rank 0.
+ * Rank 0 adds the manifest and renames the directory, which completes the checkpoint. The ranks exchange messages
+ * beside the collectives, so that this can run on a background thread during training. A process that is killed before
+ * the end leaves a temporary directory, which the next writer deletes. If it was replacing a checkpoint, the next
+ * writer restores that one.
  *
  * @param directory directory of all checkpoints of the run; rank 0 creates it if it does not exist
  * @param run       identifies this start of the job, equal on all of its ranks: files of another run are not mistaken
  *                  for those of this one
  * @param rank      this rank
- * @param ranks     number of ranks that write
- * @param timeout   how long rank 0 waits for all sidecars, and how long the other ranks wait for the temporary
- *                  directory. The latter wait is limited to 30 s, because rank 0 creates the directory at once or fails
+ * @param messages  between this rank and the others that write
+ * @param timeout   how long rank 0 waits for the reports of all ranks, and how long the other ranks wait for the
+ *                  temporary directory. The latter wait is limited to 30 s, because rank 0 creates the directory at
+ *                  once or fails
  */
-public record CheckpointWriter(Path directory, String run, int rank, int ranks, Duration timeout) {
+public record CheckpointWriter(Path directory, String run, int rank, RankMessages messages, Duration timeout) {
     private static final String RUN = "run";
     private static final String OPTION = "--expdir";
+    private static final String BEGUN = "save begun";
+    private static final String WRITTEN = "save written ";
     private static final int POLL_MILLIS = 20;
-    private static final int MAX_POLL_MILLIS = 2000;
     private static final Duration MAX_DIRECTORY_TIMEOUT = Duration.ofSeconds(30);
 
     /** The reason why a checkpoint could not be written. */
     private static final class FailedException extends Exception {
         private static final long serialVersionUID = 1L;
 
+        private final String own; // without the rank, as that rank reports it
+
         FailedException(String reason) {
+            this(reason, reason);
+        }
+
+        FailedException(String reason, String own) {
             super(reason);
+            this.own = own;
         }
     }
 
-    /** A condition that a rank polls for. */
-    private interface Condition {
-        boolean holds() throws IOException;
+    /**
+     * What rank 0 announces when it has created the temporary directory.
+     *
+     * @param number  identifies this write
+     * @param failure why there is no directory; null if there is one
+     */
+    record Beginning(String number, String failure) { }
+
+    /** Number of ranks that write. */
+    public int ranks() {
+        return messages.ranks();
     }
 
     /**
@@ -72,39 +89,62 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
      * @param iteration number of training steps done
      * @param pieces    the slices that this rank writes; may be empty
      * @param metadata  what rank 0 writes into the manifest; ignored on other ranks
+     * @throws org.isobar.distributed.CommunicationException if the job fails meanwhile
      */
     public SaveResult write(long iteration, List<TensorSlice> pieces, CheckpointMetadata metadata) {
         Path path = directory.resolve(CheckpointFiles.checkpoint(iteration));
         Path temporary = directory.resolve(CheckpointFiles.temporary(iteration));
         try {
             if (rank == 0) {
-                begin(temporary);
-            } else {
-                awaitDirectory(temporary);
-            }
-            Sidecar own = writeShardAndSidecar(temporary, pieces);
-            if (rank == 0) {
-                CheckpointManifest manifest = CheckpointManifest.of(iteration, metadata, collect(temporary, own));
+                String number = begin(temporary);
+                Sidecar own = writeShard(temporary, pieces);
+                CheckpointManifest manifest =
+                    CheckpointManifest.of(iteration, metadata, collect(number, temporary, own));
                 complete(temporary, path, manifest);
+            } else {
+                writeAndReport(awaitBeginning(temporary), temporary, pieces);
             }
             return new SaveResult.Done(path);
         } catch (FailedException | MalformedException e) {
             return failed(path, temporary, e.getMessage());
         } catch (IOException e) {
-            return failed(path, temporary, FileFault.unwritable(path.toString(), OPTION, e).getMessage());
+            return failed(path, temporary, unwritable(path, e));
+        } catch (CommunicationException lost) {
+            failed(path, temporary, lost.getMessage());
+            throw lost;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return failed(path, temporary, "the writing thread was interrupted");
         }
     }
 
-    private void begin(Path temporary) throws IOException {
-        Files.createDirectories(directory);
-        CheckpointFiles.deleteTemporaries(directory);
-        Files.createDirectory(temporary);
+    private static String unwritable(Path path, IOException e) {
+        return FileFault.unwritable(path.toString(), OPTION, e).getMessage();
+    }
+
+    /** Creates the temporary directory and announces it; returns what identifies this write. */
+    private String begin(Path temporary) throws IOException {
+        String number = Long.toHexString(ThreadLocalRandom.current().nextLong());
         try {
-            CheckpointFiles.writeAtomically(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
+            Files.createDirectories(directory);
+            CheckpointFiles.deleteTemporaries(directory);
+            Files.createDirectory(temporary);
+            try {
+                CheckpointFiles.writeAtomically(temporary.resolve(RUN), CheckpointManifest.JSON.writeValueAsBytes(run));
+            } catch (IOException e) {
+                CheckpointFiles.delete(temporary);
+                throw e;
+            }
         } catch (IOException e) {
-            CheckpointFiles.delete(temporary);
+            announce(new Beginning(number, unwritable(temporary, e)));
             throw e;
         }
+        announce(new Beginning(number, null));
+        return number;
+    }
+
+    private void announce(Beginning beginning) throws IOException {
+        messages.announce(BEGUN, CheckpointManifest.JSON.writeValueAsBytes(beginning));
     }
 
     /** Whether the temporary directory exists and belongs to this run. */
@@ -117,29 +157,52 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    private Sidecar writeShardAndSidecar(Path temporary, List<TensorSlice> pieces)
-        throws IOException, FailedException {
-        Path sidecar = temporary.resolve(CheckpointFiles.sidecar(rank));
-        Sidecar written;
-        try {
-            StoredFile stored = pieces.isEmpty() ? null : writeShard(temporary, pieces);
-            written = new Sidecar(run, rank, pieces.stream().map(Sidecar.WrittenPiece::of).toList(), stored, null);
-        } catch (UserException e) {
-            FailedException failure = new FailedException("rank " + rank + ": " + e.getMessage());
-            try {
-                CheckpointFiles.writeAtomically(sidecar, CheckpointManifest.JSON.writeValueAsBytes(
-                    new Sidecar(run, rank, List.of(), null, e.getMessage())));
-            } catch (IOException unreported) { // rank 0 waits until its timeout
-                failure.addSuppressed(unreported);
-            }
-            throw failure;
+    /** Waits until rank 0 has created the temporary directory; returns what identifies this write. */
+    private String awaitBeginning(Path temporary) throws IOException, FailedException, InterruptedException {
+        Duration limit = directoryTimeout();
+        byte[] announced = messages.await(BEGUN, limit).orElseThrow(() ->
+            new FailedException("rank 0 has not created " + temporary + timedOut(limit)));
+        Beginning beginning = CheckpointManifest.JSON.readValue(announced, Beginning.class);
+        if (beginning.failure != null) {
+            throw new FailedException("rank 0: " + beginning.failure);
         }
-        CheckpointFiles.writeAtomically(sidecar, CheckpointManifest.JSON.writeValueAsBytes(written));
-        return written;
+        return beginning.number;
     }
 
-    /** Writes the shard under its final name: the sidecar, which follows, says whether the shard is complete. */
-    private StoredFile writeShard(Path temporary, List<TensorSlice> pieces) throws IOException {
+    /** Writes this rank's shard, and reports to rank 0 that it has done so, or why not. */
+    private void writeAndReport(String number, Path temporary, List<TensorSlice> pieces)
+        throws IOException, FailedException, InterruptedException {
+        String failure = "it ended unexpectedly";
+        try {
+            awaitDirectory(temporary);
+            Sidecar written = writeShard(temporary, pieces);
+            failure = null;
+            messages.report(WRITTEN + number, CheckpointManifest.JSON.writeValueAsBytes(written), Urgency.NORMAL);
+        } catch (FailedException e) {
+            failure = e.own;
+            throw e;
+        } catch (IOException e) {
+            failure = unwritable(temporary, e);
+            throw e;
+        } finally {
+            if (failure != null) {
+                messages.report(WRITTEN + number, CheckpointManifest.JSON.writeValueAsBytes(
+                    new Sidecar(rank, List.of(), null, failure)), Urgency.URGENT);
+            }
+        }
+    }
+
+    private Sidecar writeShard(Path temporary, List<TensorSlice> pieces) throws IOException, FailedException {
+        try {
+            StoredFile stored = pieces.isEmpty() ? null : writeFile(temporary, pieces);
+            return new Sidecar(rank, pieces.stream().map(Sidecar.WrittenPiece::of).toList(), stored, null);
+        } catch (UserException e) {
+            throw new FailedException("rank " + rank + ": " + e.getMessage(), e.getMessage());
+        }
+    }
+
+    /** Writes the shard under its final name: the report, which follows, says whether the shard is complete. */
+    private StoredFile writeFile(Path temporary, List<TensorSlice> pieces) throws IOException {
         Path shard = temporary.resolve(CheckpointFiles.shard(rank));
         List<SafeTensorsWriter.NamedTensor> tensors = pieces.stream().map(piece ->
             new SafeTensorsWriter.NamedTensor(piece.name(), piece.local(), piece.values())).toList();
@@ -152,7 +215,7 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
                 stored.add(checksums.finish());
             });
         } catch (IOException e) {
-            Files.deleteIfExists(shard); // makes room for the sidecar if the disk is full
+            Files.deleteIfExists(shard); // makes room for the log if the disk is full
             throw FileFault.unwritable("shard " + shard, OPTION, e);
         }
         return stored.getFirst();
@@ -167,50 +230,28 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         }
     }
 
-    /** Waits for the sidecars of all ranks; in rank order. Lists the directory, instead of asking for each file. */
-    private List<Sidecar> collect(Path temporary, Sidecar own) throws IOException, FailedException {
-        SortedMap<Integer, Sidecar> sidecars = new TreeMap<>(Map.of(0, own));
-        if (ranks > 1 && !await(System.nanoTime(), timeout, () -> collected(temporary, sidecars))) {
-            int missing = 1;
-            while (sidecars.containsKey(missing)) {
-                missing++;
-            }
-            throw new FailedException("rank " + missing + " has not written its shard" + timedOut(timeout));
-        }
-        for (Map.Entry<Integer, Sidecar> sidecar : sidecars.entrySet()) {
-            if (sidecar.getValue().failure() != null) {
-                throw new FailedException("rank " + sidecar.getKey() + ": " + sidecar.getValue().failure());
-            }
-        }
-        if (sidecars.size() < ranks) {
+    /** Waits for the reports of all ranks; in rank order. */
+    private List<Sidecar> collect(String number, Path temporary, Sidecar own)
+        throws IOException, FailedException, InterruptedException {
+        SortedMap<Integer, byte[]> reports = messages.gather(WRITTEN + number, timeout);
+        if (ranks() > 1 && !isOurs(temporary)) {
             throw anotherRun();
         }
-        return List.copyOf(sidecars.values());
-    }
-
-    /** Reads new sidecars. Returns whether all are there, one reports a failure, or the directory is another run's. */
-    private boolean collected(Path temporary, Map<Integer, Sidecar> sidecars) throws IOException {
-        if (!isOurs(temporary)) {
-            return true;
+        List<Sidecar> sidecars = new ArrayList<>(List.of(own));
+        for (byte[] report : reports.values()) {
+            sidecars.add(CheckpointManifest.JSON.readValue(report, Sidecar.class));
         }
-        try {
-            readNew(temporary, sidecars);
-        } catch (NoSuchFileException removed) { // by another run, which the next call finds
-            return false;
-        }
-        return sidecars.size() == ranks || sidecars.values().stream().anyMatch(sidecar -> sidecar.failure() != null);
-    }
-
-    /** Reads the sidecars that have appeared. */
-    private void readNew(Path temporary, Map<Integer, Sidecar> known) throws IOException {
-        Set<String> names = CheckpointFiles.names(temporary);
-        for (int peer = 1; peer < ranks; peer++) {
-            if (!known.containsKey(peer) && names.contains(CheckpointFiles.sidecar(peer))) {
-                Path file = temporary.resolve(CheckpointFiles.sidecar(peer));
-                known.put(peer, CheckpointManifest.JSON.readValue(RegularFile.read(file, StrictJson.MAX_BYTES),
-                    Sidecar.class));
+        for (Sidecar sidecar : sidecars) {
+            if (sidecar.failure() != null) {
+                throw new FailedException("rank " + sidecar.rank() + ": " + sidecar.failure());
             }
         }
+        for (int peer = 1; peer < ranks(); peer++) {
+            if (!reports.containsKey(peer)) {
+                throw new FailedException("rank " + peer + " has not written its shard" + timedOut(timeout));
+            }
+        }
+        return sidecars;
     }
 
     private void complete(Path temporary, Path path, CheckpointManifest manifest) throws IOException, FailedException {
@@ -223,9 +264,6 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
         boolean exists = Files.exists(path, LinkOption.NOFOLLOW_LINKS);
         if (exists && !CheckpointFiles.holdsOnlyACheckpoint(path)) {
             throw new FailedException(path + " exists and is not a checkpoint; move it away");
-        }
-        for (int peer = 0; peer < ranks; peer++) {
-            Files.delete(temporary.resolve(CheckpointFiles.sidecar(peer)));
         }
         Files.delete(temporary.resolve(RUN)); // no rank needs it after all shards are written
         Path replaced = directory.resolve(CheckpointFiles.replaced(manifest.iteration()));
@@ -252,13 +290,16 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
             + OPTION);
     }
 
-    private void awaitDirectory(Path temporary) throws IOException, FailedException {
+    /** Waits until this rank sees the directory, which a shared file system may show late. */
+    private void awaitDirectory(Path temporary) throws IOException, FailedException, InterruptedException {
         Duration limit = directoryTimeout();
-        if (!await(System.nanoTime(), limit, () -> isOurs(temporary))) {
-            if (Files.exists(temporary.resolve(RUN))) {
-                throw anotherRun();
+        long start = System.nanoTime();
+        while (!isOurs(temporary)) {
+            if (System.nanoTime() - start > limit.toNanos()) {
+                throw Files.exists(temporary.resolve(RUN)) ? anotherRun() : new FailedException("it does not see "
+                    + temporary + ", which rank 0 has created; give a directory that all ranks see, with " + OPTION);
             }
-            throw new FailedException("rank 0 has not created " + temporary + timedOut(limit));
+            Thread.sleep(POLL_MILLIS);
         }
     }
 
@@ -269,33 +310,6 @@ public record CheckpointWriter(Path directory, String run, int rank, int ranks, 
 
     private static String timedOut(Duration limit) {
         return " within " + limit.toMillis() / 1000.0 + " s; check that process and its disk";
-    }
-
-    /** Polls until a condition holds; false if it does not hold within the limit. */
-    private boolean await(long start, Duration limit, Condition condition) throws IOException, FailedException {
-        for (int polls = 0; !condition.holds(); polls++) {
-            long left = limit.toNanos() - (System.nanoTime() - start);
-            if (left < 0) {
-                return false;
-            }
-            try {
-                Thread.sleep(Math.min(pollMillis(polls, ranks), 1 + TimeUnit.NANOSECONDS.toMillis(left)));
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new FailedException("the writing thread was interrupted");
-            }
-        }
-        return true;
-    }
-
-    /**
-     * Time until the next poll in milliseconds. In a large job it grows up to a millisecond for each rank, so that all
-     * ranks together look about 1000 times a second, and is random, so that they do not all look at once.
-     */
-    static long pollMillis(int polls, int ranks) {
-        long longest = Math.clamp(ranks, POLL_MILLIS, MAX_POLL_MILLIS);
-        long time = Math.min((long) POLL_MILLIS << Math.min(polls, 10), longest);
-        return time == POLL_MILLIS ? time : ThreadLocalRandom.current().nextLong(time / 2, time + time / 2);
     }
 
     /** Deletes the temporary directory. What cannot be deleted now is deleted by the next writer. */

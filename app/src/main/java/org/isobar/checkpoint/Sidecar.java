@@ -6,15 +6,14 @@ import java.util.List;
 import org.isobar.distributed.Shard;
 
 /**
- * Reports to rank 0 that a rank has written its shard, or failed to. It is a JSON file next to the shard.
+ * Reports to rank 0 that a rank has written its shard, or failed to.
  *
- * @param run     the run that the rank belongs to
  * @param rank    the rank
  * @param pieces  the slices in its shard
  * @param stored  size and checksums of the shard; null if the rank has no shard
  * @param failure the error message; null on success
  */
-record Sidecar(String run, int rank, List<WrittenPiece> pieces, StoredFile stored, String failure) {
+record Sidecar(int rank, List<WrittenPiece> pieces, StoredFile stored, String failure) {
     /** A slice of a tensor without its values. */
     record WrittenPiece(String name, List<Long> shape, Shard shard) {
         static WrittenPiece of(TensorSlice piece) {

@@ -34,4 +34,15 @@ public final class SliceAssignment {
         }
         return share;
     }
+
+    /**
+     * The items that one of {@code n} ranks writes, if each share should have at least {@code least} bytes: if there is
+     * less for each rank, only some ranks write, which are evenly distributed over all.
+     */
+    public static <T> List<T> assign(List<T> items, ToLongFunction<? super T> bytes, int ranks, int rank, long least) {
+        long total = items.stream().mapToLong(bytes).sum();
+        int writers = (int) Math.clamp(total / least, 1L, ranks);
+        int writer = (int) Math.ceilDiv((long) rank * writers, (long) ranks);
+        return (long) writer * ranks / writers == rank ? assign(items, bytes, writers, writer) : List.of();
+    }
 }

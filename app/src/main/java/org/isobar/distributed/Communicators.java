@@ -23,6 +23,7 @@ public final class Communicators implements AutoCloseable {
     private final int rank;
     private final BiConsumer<Tensor, Tensor> copy;
     private final Function<ProcessGroup, Communicator> open;
+    private final RankMessages messages;
     private final Supplier<Optional<String>> failure;
     private final Map<List<Integer>, Communicator> byRanks = new LinkedHashMap<>();
     private final Map<Set<Axis>, Communicator> byAxes = new HashMap<>(); // a group of a large job is long
@@ -35,20 +36,22 @@ public final class Communicators implements AutoCloseable {
      */
     public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
         Function<ProcessGroup, Communicator> open) {
-        this(grid, rank, copy, open, Optional::empty);
+        this(grid, rank, copy, open, RankMessages.ALONE, Optional::empty);
     }
 
     /**
      * The communicators of {@code rank} in a job that can fail.
      *
-     * @param failure the reason why the job has failed, if it has
+     * @param messages between rank 0 and all others
+     * @param failure  the reason why the job has failed, if it has
      */
     public Communicators(ProcessGrid grid, int rank, BiConsumer<Tensor, Tensor> copy,
-        Function<ProcessGroup, Communicator> open, Supplier<Optional<String>> failure) {
+        Function<ProcessGroup, Communicator> open, RankMessages messages, Supplier<Optional<String>> failure) {
         this.grid = grid;
         this.rank = rank;
         this.copy = copy;
         this.open = open;
+        this.messages = messages;
         this.failure = failure;
     }
 
@@ -73,6 +76,11 @@ public final class Communicators implements AutoCloseable {
         failure.get().ifPresent(reason -> {
             throw new CommunicationException("rank " + rank + ": " + reason);
         });
+    }
+
+    /** Messages between rank 0 and all others; {@link RankMessages#ALONE} without a job. */
+    public RankMessages messages() {
+        return messages;
     }
 
     /** This rank's coordinate along {@code axis}. */

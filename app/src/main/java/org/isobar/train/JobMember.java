@@ -14,12 +14,14 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankMessages;
 import org.isobar.distributed.job.Job;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.Rendezvous;
 import org.isobar.distributed.job.TimeLimits;
+import org.isobar.distributed.job.TreeMessages;
 import org.isobar.fault.UserException;
 import org.isobar.os.ProgramVersion;
 
@@ -50,8 +52,9 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
     /** Runs as {@link #run(JobDevice, Function)} does; {@code tap} wraps each communicator of several ranks. */
     public <T> T run(JobDevice device, UnaryOperator<Communicator> tap, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
+            RankMessages messages = TreeMessages.of(job);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops().memory()::copy,
-                group -> tap.apply(carrier.open(device, job, group)), job.watch()::failure)) {
+                group -> tap.apply(carrier.open(device, job, group)), messages, job.watch()::failure)) {
             try {
                 return work.apply(communicators);
             } catch (CommunicationException failure) {

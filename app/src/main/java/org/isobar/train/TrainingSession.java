@@ -115,8 +115,9 @@ final class TrainingSession {
             log.info("No checkpoints: " + (trainsReplicasIndependently(config) ? "--noddp" : "keep is 0"));
             return CheckpointSaver.NONE;
         }
-        Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank));
-        CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, config.ranks().worldSize(),
+        Snapshot snapshot = new Snapshot(replica.model().device(), replica.step().state().share(config.grid(), rank),
+            replica.step().state().bytes());
+        CheckpointWriter writer = new CheckpointWriter(folder, start.run(), rank, communicators.messages(),
             AsyncCheckpointWriter.TIMEOUT);
         return new AsyncCheckpointWriter(config, log, writer, snapshot, context.stopRequest(),
             communicators::requireSound);

@@ -12,7 +12,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.checkpoint.CheckpointFixtures.Cut;
@@ -72,9 +71,9 @@ class CheckpointMergeTest {
     void momentsAreOptional() {
         Shape shape = Shape.of(4, 2);
         List<String> names = List.of("w", TensorSlice.firstMoment("w"), TensorSlice.secondMoment("w"));
-        CheckpointFixtures.together(IntStream.range(0, 2)
-            .mapToObj(rank -> (CheckpointFixtures.Save) () -> CheckpointFixtures.writer(directory, rank, 2)
-            .write(1, names.stream().map(name -> CheckpointFixtures.piece(name, shape, new Shard(0, 2, rank))).toList(),
+        CheckpointFixtures.together(CheckpointFixtures.writers(directory, 2).stream()
+            .map(writer -> (CheckpointFixtures.Save) () -> writer.write(1, names.stream()
+                .map(name -> CheckpointFixtures.piece(name, shape, new Shard(0, 2, writer.rank()))).toList(),
                 CheckpointFixtures.METADATA)).toList());
         Path path = directory.resolve("checkpoint-1");
         try (SafeTensorsFile weights = SafeTensorsFile.open(merge(path, Contents.WEIGHTS, "weights"));

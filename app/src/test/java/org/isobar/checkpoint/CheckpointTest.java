@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
@@ -112,9 +111,10 @@ class CheckpointTest {
         int ranks = 20;
         Shape shape = Shape.of(3, ranks);
         assertEquals(Collections.nCopies(ranks, new SaveResult.Done(directory.resolve("checkpoint-1"))),
-            CheckpointFixtures.together(IntStream.range(0, ranks).mapToObj(rank -> (CheckpointFixtures.Save) () ->
-                CheckpointFixtures.writer(directory, rank, ranks).write(1, List.of(CheckpointFixtures.piece("w", shape,
-                    new Shard(1, ranks, rank)), CheckpointFixtures.piece("v" + rank, shape, Shard.whole())),
+            CheckpointFixtures.together(CheckpointFixtures.writers(directory, ranks).stream().map(writer ->
+                (CheckpointFixtures.Save) () -> writer.write(1, List.of(CheckpointFixtures.piece("w", shape,
+                    new Shard(1, ranks, writer.rank())),
+                    CheckpointFixtures.piece("v" + writer.rank(), shape, Shard.whole())),
                     CheckpointFixtures.METADATA)).toList()));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-1"))) {
             for (String name : checkpoint.names()) {
@@ -150,7 +150,7 @@ class CheckpointTest {
         for (String key : List.of("zeta", "alpha", "mu", "beta", "omega")) {
             configuration.put(key, "1");
         }
-        CheckpointFixtures.writer(directory, 0, 1).write(4, List.of(), new CheckpointMetadata(configuration,
+        CheckpointFixtures.writer(directory).write(4, List.of(), new CheckpointMetadata(configuration,
             new Nested(List.of(0.5, 1e-9), new State(1, 0.25, Double.NEGATIVE_INFINITY), "run")));
         try (Checkpoint checkpoint = Checkpoint.open(directory.resolve("checkpoint-4"))) {
             assertEquals("{scores=[0.5,1.0E-9], inner.epoch=1, inner.loss=0.25, inner.best=-Infinity, name=run}",
@@ -161,10 +161,10 @@ class CheckpointTest {
 
     @Test
     void aRankWithNothingToWriteHasNoFile() throws IOException {
+        List<CheckpointWriter> writers = CheckpointFixtures.writers(directory, 2);
         List<SaveResult> results = CheckpointFixtures.together(List.of(
-            () -> CheckpointFixtures.writer(directory, 0, 2).write(1, List.of(), CheckpointFixtures.METADATA),
-            () -> CheckpointFixtures.writer(directory, 1, 2)
-            .write(1, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.METADATA)));
+            () -> writers.getFirst().write(1, List.of(), CheckpointFixtures.METADATA),
+            () -> writers.getLast().write(1, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.METADATA)));
         Path path = directory.resolve("checkpoint-1");
         assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), results);
         assertEquals(Set.of("checkpoint.json", "rank-00001.safetensors"), names(path));

@@ -11,10 +11,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
 
 import org.isobar.checkpoint.CheckpointFixtures.Cut;
+import org.isobar.distributed.RankMessages;
 import org.isobar.distributed.Shard;
+import org.isobar.distributed.ThreadMessages;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -25,10 +30,13 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class FailedSaveTest {
     private static final Duration SHORT = Duration.ofMillis(300);
+    private static final List<TensorSlice> VAST =
+        List.of(new TensorSlice("vast", Shape.of(1L << 60), Shard.whole(), memory -> { }));
     private static final String REMEDY = "free space, fix the permissions, or choose another directory with --expdir";
 
     @TempDir
     private Path directory;
+    private final Map<String, List<RankMessages>> jobs = new ConcurrentHashMap<>(); // by run
     private Path path;
     private Path temporary;
 
@@ -47,8 +55,13 @@ class FailedSaveTest {
     }
 
     private SaveResult write(int rank, int ranks, Duration timeout, String run) {
-        return new CheckpointWriter(directory, run, rank, ranks, timeout).write(5,
-            CheckpointFixtures.pieces(Cut.ROWS, ranks, rank), CheckpointFixtures.METADATA);
+        return writer(rank, ranks, timeout, run).write(5, CheckpointFixtures.pieces(Cut.ROWS, ranks, rank),
+            CheckpointFixtures.METADATA);
+    }
+
+    private CheckpointWriter writer(int rank, int ranks, Duration timeout, String run) {
+        return new CheckpointWriter(directory, run, rank,
+            jobs.computeIfAbsent(run, any -> ThreadMessages.of(ranks)).get(rank), timeout);
     }
 
     private SaveResult failed(String reason) {
@@ -79,10 +92,9 @@ class FailedSaveTest {
 
     @Test
     void aPeersDiskIsFull() throws IOException {
-        TensorSlice vast = new TensorSlice("vast", Shape.of(1L << 60), Shard.whole(), memory -> { });
         List<SaveResult> results = CheckpointFixtures.together(List.of(
             () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
-            () -> CheckpointFixtures.writer(directory, 1, 2).write(5, List.of(vast), CheckpointFixtures.METADATA)));
+            () -> writer(1, 2, CheckpointFixtures.TIMEOUT, "this run").write(5, VAST, CheckpointFixtures.METADATA)));
         String reason = failed("rank 1: cannot write shard " + temporary.resolve("rank-00001.safetensors")
             + ": No space left on device: " + (4L << 60) + " bytes are needed").toString();
         for (SaveResult result : results) {
@@ -108,7 +120,7 @@ class FailedSaveTest {
         assertEquals(List.of(new SaveResult.Done(path), new SaveResult.Done(path)), CheckpointFixtures.together(List.of(
             () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
             () -> afterFault(() -> {
-                for (String name : List.of("rank-00001.safetensors", "rank-00001.json.tmp", "checkpoint.json")) {
+                for (String name : List.of("rank-00001.safetensors", "checkpoint.json")) {
                     Files.createSymbolicLink(temporary.resolve(name), victim);
                 }
             }))));
@@ -126,7 +138,7 @@ class FailedSaveTest {
                 throw new AssertionError(e);
             }
         });
-        SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
+        SaveResult result = CheckpointFixtures.writer(directory)
             .write(5, List.of(vanishing), CheckpointFixtures.METADATA);
         assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().contains(
             "No such file or directory"), result.toString());
@@ -136,7 +148,7 @@ class FailedSaveTest {
     @Test
     void aFileIsInPlaceOfTheDirectory() throws IOException {
         Path file = Files.writeString(directory.resolve("file"), "mine");
-        SaveResult result = CheckpointFixtures.writer(file, 0, 1)
+        SaveResult result = CheckpointFixtures.writer(file)
             .write(5, CheckpointFixtures.pieces(Cut.WHOLE, 1, 0), CheckpointFixtures.METADATA);
         assertTrue(assertInstanceOf(SaveResult.Failed.class, result).reason().startsWith("checkpoint " + file
             + "/checkpoint-5 was not saved: cannot write " + file + "/checkpoint-5: File exists"), result.toString());
@@ -149,16 +161,15 @@ class FailedSaveTest {
             write(0, 2, SHORT, "this run"));
         assertOnlyTheOlderCheckpoint();
         assertEquals(failed("rank 0 has not created " + temporary + " within 0.3 s; check that process and its disk"),
-            write(1, 2, SHORT, "this run"));
+            write(1, 2, SHORT, "a run without rank 0"));
         assertOnlyTheOlderCheckpoint();
     }
 
     /** Rank 0 may have failed before it created the directory. */
     @Test
     void theWaitForTheDirectoryIsShort() {
-        assertEquals(SHORT, new CheckpointWriter(directory, "this run", 1, 2, SHORT).directoryTimeout());
-        assertEquals(Duration.ofSeconds(30),
-            new CheckpointWriter(directory, "this run", 1, 2, Duration.ofHours(1)).directoryTimeout());
+        assertEquals(SHORT, writer(1, 2, SHORT, "this run").directoryTimeout());
+        assertEquals(Duration.ofSeconds(30), writer(1, 2, Duration.ofHours(1), "this run").directoryTimeout());
     }
 
     /** Rank 2 has failed, and ranks 1 and 3 have not written their shards yet. */
@@ -166,27 +177,39 @@ class FailedSaveTest {
     void theFailureOfAnyRankEndsTheWait() throws IOException {
         List<SaveResult> results = CheckpointFixtures.together(List.of(
             () -> write(0, 4, CheckpointFixtures.TIMEOUT, "this run"),
-            () -> {
-                while (Files.notExists(temporary.resolve("run"))) {
-                    Thread.sleep(1);
-                }
-                CheckpointFiles.writeAtomically(temporary.resolve("rank-00002.json"), CheckpointManifest.JSON
-                    .writeValueAsBytes(new Sidecar("this run", 2, List.of(), null, "the disk is full")));
-                return new SaveResult.Failed("rank 2");
-            }));
-        assertEquals(failed("rank 2: the disk is full"), results.getFirst());
+            () -> writer(2, 4, CheckpointFixtures.TIMEOUT, "this run").write(5, VAST, CheckpointFixtures.METADATA)));
+        String reason = failed("rank 2: cannot write shard ").toString();
+        for (SaveResult result : results) {
+            assertTrue(result.toString().startsWith(reason.substring(0, reason.length() - 1)), result.toString());
+        }
         assertOnlyTheOlderCheckpoint();
     }
 
-    /** All ranks wait for the directory: each looks for it about once a second. */
+    /** The disk of rank 0 cannot be written: the others learn it at once. */
     @Test
-    void aThousandRanksLookSeldomForTheDirectory() {
-        int polls = 0;
-        for (long millis = 0; millis < 30_000; polls++) {
-            millis += CheckpointWriter.pollMillis(polls, 1024);
-        }
-        assertTrue(polls < 60, polls + " polls of each rank in 30 s");
-        assertEquals(20, CheckpointWriter.pollMillis(7, 8));
+    void rankZeroCannotBegin() throws IOException {
+        Path file = Files.writeString(directory.resolve("file"), "mine");
+        List<RankMessages> messages = ThreadMessages.of(2);
+        List<SaveResult> results = CheckpointFixtures.together(IntStream.range(0, 2).mapToObj(rank ->
+            (CheckpointFixtures.Save) () -> new CheckpointWriter(file, "this run", rank, messages.get(rank),
+                CheckpointFixtures.TIMEOUT).write(5, List.of(), CheckpointFixtures.METADATA)).toList());
+        assertEquals(new SaveResult.Failed("checkpoint " + file + "/checkpoint-5 was not saved: rank 0: cannot write "
+            + file + "/.checkpoint-5.tmp: File exists; " + REMEDY), results.getLast());
+        assertEquals("mine", Files.readString(file));
+    }
+
+    /** Rank 1 sees another file system than rank 0. */
+    @Test
+    void aRankDoesNotSeeTheDirectory(@TempDir Path elsewhere) throws IOException {
+        List<RankMessages> messages = ThreadMessages.of(2);
+        List<SaveResult> results = CheckpointFixtures.together(List.of(
+            () -> new CheckpointWriter(directory, "this run", 0, messages.getFirst(), CheckpointFixtures.TIMEOUT)
+                .write(5, List.of(), CheckpointFixtures.METADATA),
+            () -> new CheckpointWriter(elsewhere, "this run", 1, messages.getLast(), SHORT)
+                .write(5, List.of(), CheckpointFixtures.METADATA)));
+        assertEquals(failed("rank 1: it does not see " + elsewhere.resolve(".checkpoint-5.tmp")
+            + ", which rank 0 has created; give a directory that all ranks see, with --expdir"), results.getFirst());
+        assertOnlyTheOlderCheckpoint();
     }
 
     @Test
@@ -202,7 +225,7 @@ class FailedSaveTest {
     void aSliceIsMissing() throws IOException {
         TensorSlice half = CheckpointFixtures.piece("w", Shape.of(4, 2), new Shard(0, 2, 1));
         assertEquals(failed("tensor w has 1 of 2 slices"),
-            CheckpointFixtures.writer(directory, 0, 1).write(5, List.of(half), CheckpointFixtures.METADATA));
+            CheckpointFixtures.writer(directory).write(5, List.of(half), CheckpointFixtures.METADATA));
         assertOnlyTheOlderCheckpoint();
     }
 
@@ -211,7 +234,7 @@ class FailedSaveTest {
         List<SaveResult> results = CheckpointFixtures.together(List.of(
             () -> write(0, 2, CheckpointFixtures.TIMEOUT, "this run"),
             () -> {
-                while (Files.notExists(temporary.resolve("rank-00000.json"))) {
+                while (!writingRun().contains("this run")) {
                     Thread.sleep(1);
                 }
                 return write(0, 2, SHORT, "other run");

@@ -64,7 +64,7 @@ class ReplacedCheckpointTest {
                 throw new AssertionError(e);
             }
         });
-        SaveResult result = CheckpointFixtures.writer(directory, 0, 1)
+        SaveResult result = CheckpointFixtures.writer(directory)
             .write(5, List.of(obstacle), CheckpointFixtures.METADATA);
         assertInstanceOf(SaveResult.Failed.class, result);
         assertEquals(Set.of("checkpoint-5"), names());

@@ -41,4 +41,25 @@ class SliceAssignmentTest {
         assertThrows(IllegalArgumentException.class, () ->
             SliceAssignment.assign(List.of(1), Integer::longValue, 2, 2));
     }
+
+    /** 1,000 bytes in items of 10 make three shares of at least 300, for the first rank of each third. */
+    @Test
+    void sharesHaveALeastSize() {
+        List<Integer> items = Collections.nCopies(100, 10);
+        List<Integer> writing = new ArrayList<>();
+        int written = 0;
+        for (int rank = 0; rank < 16_384; rank++) {
+            List<Integer> share = SliceAssignment.assign(items, Integer::longValue, 16_384, rank, 300);
+            written += share.size();
+            if (!share.isEmpty()) {
+                writing.add(rank);
+            }
+        }
+        assertEquals(List.of(0, 5461, 10_922), writing);
+        assertEquals(100, written);
+        for (int rank = 0; rank < 7; rank++) { // enough for each
+            assertEquals(SliceAssignment.assign(items, Integer::longValue, 7, rank),
+                SliceAssignment.assign(items, Integer::longValue, 7, rank, 100));
+        }
+    }
 }

@@ -107,7 +107,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
 
     private SaveResult write(long iteration, TrainingState state) {
         List<TensorSlice> pieces = snapshot.pieces();
-        if (writer.rank() == 0 && isFull(pieces)) {
+        if (writer.rank() == 0 && isFull()) {
             makeRoom(iteration, state);
         }
         SaveResult result = writer.write(iteration, pieces, description(state));
@@ -122,10 +122,10 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         return result;
     }
 
-    /** Whether the disk has no room for the shards of all ranks, which are of about equal size. */
-    private boolean isFull(List<TensorSlice> pieces) {
-        long needed = pieces.stream().mapToLong(TensorSlice::bytes).sum() * writer.ranks() + MARGIN_BYTES;
-        return Files.isDirectory(writer.directory()) && writer.directory().toFile().getUsableSpace() < needed;
+    /** Whether the disk has no room for the shards of all ranks. */
+    private boolean isFull() {
+        return Files.isDirectory(writer.directory())
+            && writer.directory().toFile().getUsableSpace() < snapshot.allRanks() + MARGIN_BYTES;
     }
 
     @Override
@@ -163,7 +163,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         assert isWritten();
         snapshot.take();
         CheckpointWriter replayWriter = new CheckpointWriter(replayDirectory(writer.directory()), writer.run(),
-            writer.rank(), writer.ranks(), writer.timeout());
+            writer.rank(), writer.messages(), writer.timeout());
         start(() -> replayWriter.write(iteration, snapshot.pieces(), description(state)));
         return result();
     }

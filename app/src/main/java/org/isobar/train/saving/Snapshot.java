@@ -20,6 +20,7 @@ public final class Snapshot implements AutoCloseable {
     private static final int EXPONENT_MASK = 0x7f80_0000; // of binary32; infinities and NaN have all these bits set
 
     private final Device device;
+    private final long allRanks;
     private final List<Copy> copies = new ArrayList<>();
     private final Arena arena;
 
@@ -28,10 +29,12 @@ public final class Snapshot implements AutoCloseable {
     /**
      * Allocates host memory for a copy of {@code share}.
      *
+     * @param allRanks bytes of the shares of all ranks
      * @throws OutOfDeviceMemoryException if this machine has less memory available
      */
-    public Snapshot(Device device, List<ModelState.Slice> share) {
+    public Snapshot(Device device, List<ModelState.Slice> share, long allRanks) {
         this.device = device;
+        this.allRanks = allRanks;
         long bytes = share.stream().mapToLong(slice -> slice.here().bytes()).sum();
         long available = HostMachine.availableMemory();
         if (bytes > available) { // with overcommit, malloc may succeed, and the kernel then kills the process
@@ -52,6 +55,11 @@ public final class Snapshot implements AutoCloseable {
         return new OutOfDeviceMemoryException("not enough memory for a checkpoint's copy: " + gigabytes(bytes)
             + " GB are needed, this machine has " + gigabytes(available) + " GB left; each rank copies less with "
             + "more ranks or a smaller model, and --keep=0 saves no checkpoints");
+    }
+
+    /** Bytes of the tensors that all ranks write together. */
+    long allRanks() {
+        return allRanks;
     }
 
     /** Copies the tensors to host memory after all operations issued so far. Returns when the copy is complete. */

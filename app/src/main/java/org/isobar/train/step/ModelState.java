@@ -26,6 +26,8 @@ import org.isobar.tensor.Tensor;
 
 /** The training state of this rank: weights, Adam's moments and Adam's control values. */
 public final class ModelState {
+    private static final long SHARD_BYTES = 64L << 20; // of the ranks that write; many small files delay a file system
+
     private final Device device;
     private final ParameterStore parameters;
     private final Adam adam;
@@ -70,7 +72,10 @@ public final class ModelState {
         return slices;
     }
 
-    /** The slices that {@code rank} writes. Ranks with equal slices divide them, so that each slice is written once. */
+    /**
+     * The slices that {@code rank} writes. Ranks with equal slices divide them, so that each slice is written once; of
+     * a small model, some ranks write none.
+     */
     public List<Slice> share(ProcessGrid grid, int rank) {
         Map<Boolean, List<Slice>> bySharding = slices().stream()
             .collect(Collectors.partitioningBy(slice -> slice.shard().parts() > 1));
@@ -82,7 +87,13 @@ public final class ModelState {
 
     private static List<Slice> share(List<Slice> slices, ProcessGroup sharers) {
         return slices.isEmpty() ? slices
-            : SliceAssignment.assign(slices, slice -> slice.here().bytes(), sharers.size(), sharers.index());
+            : SliceAssignment.assign(slices, slice -> slice.here().bytes(), sharers.size(),
+                sharers.index(), SHARD_BYTES);
+    }
+
+    /** Bytes of the slices that all ranks write together. */
+    public long bytes() {
+        return slices().stream().mapToLong(slice -> slice.shape().elements() * Float.BYTES).sum();
     }
 
     /**

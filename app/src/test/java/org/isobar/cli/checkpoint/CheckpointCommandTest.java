@@ -24,6 +24,7 @@ import org.isobar.checkpoint.SaveResult;
 import org.isobar.checkpoint.TensorSlice;
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
+import org.isobar.distributed.RankMessages;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.Shape;
 import org.junit.jupiter.api.BeforeEach;
@@ -229,7 +230,8 @@ class CheckpointCommandTest {
         List<TensorSlice> pieces = Stream.of("w", TensorSlice.firstMoment("w"), TensorSlice.secondMoment("w"))
             .map(name -> new TensorSlice(name, Shape.of(3), Shard.whole(), memory -> memory.fill((byte) 1))).toList();
         Path path = run.resolve("checkpoint-1");
-        assertEquals(new SaveResult.Done(path), new CheckpointWriter(run, "this run", 0, 1, Duration.ofSeconds(20))
+        assertEquals(new SaveResult.Done(path), new CheckpointWriter(run, "this run", 0, RankMessages.ALONE,
+            Duration.ofSeconds(20))
             .write(1, pieces, new CheckpointMetadata(Map.of(), Map.of())));
         Path weights = run.resolve("weights.safetensors");
         Path all = run.resolve("all.safetensors");

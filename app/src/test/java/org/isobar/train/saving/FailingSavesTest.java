@@ -37,6 +37,7 @@ class FailingSavesTest {
     private static final String MAIN = "org.isobar.cli.Main";
     private static final String ENDLESS = "--num_iters=1200000";
     private static final String TWO_EPOCHS = "--num_iters=24";
+    private static final String CUT = "--tensor_parallel=2"; // each rank writes a shard
 
     @TempDir
     private static Path data;
@@ -69,14 +70,14 @@ class FailingSavesTest {
     @ParameterizedTest
     @CsvSource("KILL, 1")
     void rankFailsWhileWriting(Fault fault, int culprit) throws Exception {
-        Path run = directory.resolve("runs/tiny/2GPU/00");
+        Path run = directory.resolve("runs/tiny/2MP/00");
         Path checkpoints = run.resolve("checkpoints");
         DirectoryTree.copy(checkpoint(), checkpoints.resolve("checkpoint-12"));
         try (ProcessJob job = new ProcessJob(data, directory)) {
             for (int rank = 0; rank < 2; rank++) {
                 job.start(FaultInjectingRank.class.getName(), rank, rank != culprit ? Map.of("WORLD_SIZE", "2")
                     : Map.of("WORLD_SIZE", "2", "FAULT", fault.name(), "FAULT_THREAD", AsyncCheckpointWriter.THREAD,
-                        "FAULT_AT", SHARD.toString()), TWO_EPOCHS, "--resume=auto");
+                        "FAULT_AT", SHARD.toString()), TWO_EPOCHS, CUT, "--resume=auto");
             }
             job.awaitShown(culprit, FaultInjectingRank.ANNOUNCEMENT);
             assertEquals(1, job.code(1 - culprit, LIMIT), job.screens());
@@ -113,8 +114,8 @@ class FailingSavesTest {
         boolean mended = disk == Disk.MENDED;
         int code = mended ? RunContext.INTERRUPTED : 1;
         try (ProcessJob job = new ProcessJob(data, directory)) {
-            job.start(0, 2, ENDLESS);
-            job.start(1, 2, ENDLESS);
+            job.start(0, 2, ENDLESS, CUT);
+            job.start(1, 2, ENDLESS, CUT);
             job.awaitShown(0, "Starting Training Loop");
             limitFiles(job, 1, "1000");
             job.awaitShown(0, "rank 1: cannot write shard ");

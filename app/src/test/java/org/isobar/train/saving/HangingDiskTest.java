@@ -1,5 +1,6 @@
 package org.isobar.train.saving;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,6 +16,8 @@ import java.util.Optional;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.checkpoint.CheckpointWriter;
 import org.isobar.distributed.CommunicationException;
+import org.isobar.distributed.RankMessages;
+import org.isobar.distributed.ThreadMessages;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.TinyRun;
@@ -44,9 +47,13 @@ class HangingDiskTest {
     }
 
     private AsyncCheckpointWriter saves(int rank, Duration patience, Runnable job) {
+        List<RankMessages> messages = ThreadMessages.of(2);
+        if (rank == 1) {
+            messages.getFirst().announce("save begun", "{\"number\":\"1\",\"failure\":null}".getBytes(UTF_8));
+        }
         return new AsyncCheckpointWriter(TinyRun.config(directory, directory), log,
-            new CheckpointWriter(directory, "this run",
-            rank, 2, patience), new Snapshot(device, List.of()), StopRequest.NONE, job);
+            new CheckpointWriter(directory, "this run", rank, messages.get(rank), patience),
+            new Snapshot(device, List.of(), 0), StopRequest.NONE, job);
     }
 
     /** Puts a pipe in the place of the first file that rank 1 reads. */
@@ -105,7 +112,7 @@ class HangingDiskTest {
     void unfinishedSaveIsAbandonedWithoutAMessage() throws Exception {
         AsyncCheckpointWriter saves = saves(0, LONG, () -> { });
         saves.save(ITERATION, TrainingState.BEGINNING);
-        Path own = directory.resolve(".checkpoint-5.tmp/rank-00000.json");
+        Path own = directory.resolve(".checkpoint-5.tmp/run");
         while (Files.notExists(own)) {
             Thread.sleep(1);
         }

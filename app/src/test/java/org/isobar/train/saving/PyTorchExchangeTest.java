@@ -31,6 +31,8 @@ import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.RankMessages;
+import org.isobar.distributed.ThreadMessages;
 import org.isobar.nn.Parameter;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.memory.MemoryPlan;
@@ -71,6 +73,7 @@ class PyTorchExchangeTest {
         safetensors_io.write(sys.argv[2], safetensors_io.encode({"output": model(image).detach().numpy()}))
         """;
 
+    private final List<RankMessages> messages = ThreadMessages.of(2);
     @TempDir
     private Path directory;
 
@@ -151,7 +154,8 @@ class PyTorchExchangeTest {
             }
         }
         own.addAll(SliceAssignment.assign(shared, TensorSlice::bytes, 2, rank));
-        return new CheckpointWriter(directory, "this run", rank, 2, Duration.ofSeconds(PATIENCE_SECONDS))
+        return new CheckpointWriter(directory, "this run", rank, messages.get(rank),
+            Duration.ofSeconds(PATIENCE_SECONDS))
             .write(3, own, new CheckpointMetadata(Map.of(), Map.of()));
     }
 

@@ -31,7 +31,7 @@ class SnapshotTest {
         try (DryRunDevice device = new DryRunDevice(); DeviceArena arena = device.arena("state", elements * 4)) {
             Tensor tensor = arena.allocate(DType.F32, elements);
             List<ModelState.Slice> share = List.of(new ModelState.Slice("w", tensor.shape(), Shard.whole(), tensor));
-            String message = assertThrows(OutOfDeviceMemoryException.class, () -> new Snapshot(device, share))
+            String message = assertThrows(OutOfDeviceMemoryException.class, () -> new Snapshot(device, share, 0))
                 .getMessage();
             assertTrue(message.matches("not enough memory for a checkpoint's copy: 65536\\.00 GB are needed, this "
                 + "machine has \\d+\\.\\d\\d GB left; .* --keep=0 saves no checkpoints"), message);
@@ -40,7 +40,7 @@ class SnapshotTest {
 
     @Test
     void emptySnapshotNeedsNoMemory() {
-        try (DryRunDevice device = new DryRunDevice(); Snapshot empty = new Snapshot(device, List.of())) {
+        try (DryRunDevice device = new DryRunDevice(); Snapshot empty = new Snapshot(device, List.of(), 0)) {
             empty.take();
             assertEquals(List.of(), empty.pieces());
         }
@@ -54,7 +54,7 @@ class SnapshotTest {
             List<ModelState.Slice> share = List.of(new ModelState.Slice("w", tensor.shape(), Shard.whole(), tensor));
             float[] values = {1, -Float.MAX_VALUE, Float.MIN_VALUE, -0f, 2};
             float[] written = new float[5];
-            try (Snapshot snapshot = new Snapshot(device, share)) {
+            try (Snapshot snapshot = new Snapshot(device, share, 0)) {
                 device.upload(tensor, MemorySegment.ofArray(values));
                 snapshot.take();
                 snapshot.pieces().getFirst().values().copyTo(MemorySegment.ofArray(written));
