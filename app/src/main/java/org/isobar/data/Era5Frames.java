@@ -81,10 +81,8 @@ public final class Era5Frames implements AutoCloseable {
     }
 
     private static SortedMap<Integer, Path> paths(Path directory) {
-        List<Path> parts = Stream.of("train", "valid", "test").map(directory::resolve).filter(Files::isDirectory)
-            .toList();
         SortedMap<Integer, Path> paths = new TreeMap<>();
-        for (Path part : parts.isEmpty() ? List.of(directory) : parts) {
+        for (Path part : parts(directory)) {
             for (Path path : Era5Dataset.yearFiles(part)) {
                 Path other = paths.put(YearTimes.year(path).orElseThrow(), path);
                 if (other != null) {
@@ -94,6 +92,13 @@ public final class Era5Frames implements AutoCloseable {
             }
         }
         return paths;
+    }
+
+    /** The directories of year files: {@code train}, {@code valid} and {@code test}, or the directory itself. */
+    public static List<Path> parts(Path directory) {
+        List<Path> parts = Stream.of("train", "valid", "test").map(directory::resolve).filter(Files::isDirectory)
+            .toList();
+        return parts.isEmpty() ? List.of(directory) : parts;
     }
 
     /** The years that have a file. */

@@ -66,7 +66,7 @@ class WeatherBenchPresetTest {
         year("train", 1979, preset, latitudes, columns);
         year("valid", 1980, preset, latitudes, columns);
         try (YearFiles years = YearFiles.open(List.of(directory.resolve("train")))) {
-            ChannelStatistics.of(years, (_, _) -> { }).write(directory.resolve("stats"));
+            ChannelStatistics.of(years, (_, _) -> { }).write(directory.resolve("stats"), "--out");
         }
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(0, TrainingRun.run(preset, new RunContext(JobSecret.none(), Map.of(), Screen.plain(screen),

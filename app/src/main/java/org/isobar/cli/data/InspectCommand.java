@@ -14,6 +14,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.config.yaml.YamlFile;
 import org.isobar.data.Era5File;
+import org.isobar.data.Era5Frames;
 import org.isobar.data.Hdf5Contents;
 import org.isobar.data.convert.StoreContents;
 import org.isobar.data.survey.ValueCensus;
@@ -37,8 +38,8 @@ final class InspectCommand implements Callable<Integer> {
     private final ProgramContext context;
     @Spec
     private CommandSpec spec;
-    @Parameters(paramLabel = "PATH", arity = "1..*", description = "HDF5 files, directories of year files, NetCDF "
-        + "files, or Zarr stores.")
+    @Parameters(paramLabel = "PATH", arity = "1..*", description = "HDF5 files, directories of year files or "
+        + "of train and valid, NetCDF files, or Zarr stores.")
     private List<Path> paths;
     @Option(names = "--yaml_config", paramLabel = "FILE",
         description = "File of presets. Default: ./config/ViT.yaml, else the one beside the launcher.")
@@ -56,7 +57,8 @@ final class InspectCommand implements Callable<Integer> {
         for (Path store : paths.stream().filter(StoreContents::isStore).toList()) {
             code = Math.max(code, attempt(out, () -> new StoreReport(context, out).print(store)));
         }
-        List<Path> files = YearFiles.paths(paths.stream().filter(path -> !StoreContents.isStore(path)).toList());
+        List<Path> files = YearFiles.paths(paths.stream().filter(path -> !StoreContents.isStore(path))
+            .flatMap(path -> Era5Frames.parts(path).stream()).toList());
         for (Path file : files) {
             code = Math.max(code, attempt(out, () -> contents(file, facts, out)));
         }

@@ -55,7 +55,7 @@ final class StatsCommand implements Runnable {
         try (YearFiles years = YearFiles.open(paths);
             TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
             ChannelStatistics statistics = ChannelStatistics.of(years, progress::done);
-            statistics.write(out);
+            statistics.write(out, "--out");
             progress.clear();
             print(years, statistics, (System.nanoTime() - start) / NANOS_PER_SECOND);
         }

@@ -152,7 +152,7 @@ public final class Conversion implements AutoCloseable {
         }
         try (YearFiles training = YearFiles.open(List.of(directory(false)))) {
             ChannelStatistics statistics = ChannelStatistics.of(training, progress);
-            statistics.write(request.to().resolve("stats"));
+            statistics.write(request.to().resolve("stats"), "--to");
             return statistics;
         }
     }

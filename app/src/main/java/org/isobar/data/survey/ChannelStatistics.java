@@ -94,13 +94,14 @@ public record ChannelStatistics(CropWindow stored, double[] means, double[] devi
      * Writes the statistics as float32, in the tutorial's shapes: {@code global_means.npy}, {@code global_stds.npy},
      * {@code mins.npy} and {@code maxs.npy} of (1, C, 1, 1), and {@code time_means.npy} of (1, C, H, W).
      *
+     * @param option the command-line option that selects another directory, for messages
      * @throws UserException if one cannot be written
      */
-    public void write(Path directory) {
+    public void write(Path directory, String option) {
         files().forEach((name, values) -> {
             Shape shape = values == timeMeans ? Shape.of(1, stored.channels(), stored.height(), stored.width())
                 : Shape.of(1, stored.channels(), 1, 1);
-            new NpyFile(DType.F32, shape, values).write(directory.resolve(name), "--out");
+            new NpyFile(DType.F32, shape, values).write(directory.resolve(name), option);
         });
     }
 

@@ -14,6 +14,7 @@ import java.util.stream.IntStream;
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Dataset;
 import org.isobar.data.Era5File;
+import org.isobar.data.Era5Frames;
 import org.isobar.data.Era5Variable;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.fault.UserException;
@@ -57,6 +58,7 @@ public final class YearFiles implements AutoCloseable {
         List<Path> paths = new ArrayList<>();
         List<Path> real = new ArrayList<>();
         for (Path path : given) {
+            requireYears(path);
             for (Path file : Files.isDirectory(path) ? Era5Dataset.yearFiles(path) : List.of(path)) {
                 try {
                     Path target = file.toRealPath();
@@ -72,6 +74,16 @@ public final class YearFiles implements AutoCloseable {
             }
         }
         return paths;
+    }
+
+    private static void requireYears(Path path) {
+        String[] files = path.toFile().list((directory, name) -> name.endsWith(".h5"));
+        if (files != null && files.length == 0) { // null if it is no directory
+            List<Path> parts = Era5Frames.parts(path);
+            throw new UserException("Directory " + path + " has no year files (*.h5)" + (parts.contains(path)
+                ? ". Name one that has, such as the directory train of a data set."
+                : " itself. Name those of " + parts + " that are meant."));
+        }
     }
 
     /** The files, in the order given. */

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 
 import org.isobar.cli.Main;
@@ -56,6 +57,24 @@ class InspectCommandTest {
         DataFixtures.year(directory.resolve("1979.h5"), 3, new CropWindow(20, 65, 128), (t, c, j, i) -> 1);
         assertEquals(0, run("data", "inspect", directory.toString()), text::toString);
         assertPrinted("demo         fits; it reads 20 x 64 x 128 of 20 x 65 x 128\n");
+    }
+
+    @Test
+    void aDataSetIsInspectedAsAWhole() {
+        CropWindow grid = new CropWindow(20, 4, 8);
+        DataFixtures.year(directory.resolve("set/train/1979.h5"), 3, grid, (t, c, j, i) -> 1);
+        DataFixtures.year(directory.resolve("set/valid/1980.h5"), 2, grid, (t, c, j, i) -> 2);
+        assertEquals(0, run("data", "inspect", directory.resolve("set").toString()), text::toString);
+        assertPrinted("  1979.h5  3\n  1980.h5  2\n  all      5\n");
+        assertPrinted("  t2m      K      1.00000  2.00000  0    0\n");
+        for (String command : List.of("stats", "climatology")) {
+            assertEquals(2, run("data", command, directory.resolve("set").toString(), "--out="
+                + directory.resolve("out")));
+        }
+        assertPrinted("set has no year files (*.h5) itself. Name those of [" + directory.resolve("set/train") + ", "
+            + directory.resolve("set/valid") + "] that are meant.");
+        assertEquals(2, run("data", "inspect", directory.toString()));
+        assertPrinted(directory + " has no year files (*.h5). Name one that has");
     }
 
     @ParameterizedTest

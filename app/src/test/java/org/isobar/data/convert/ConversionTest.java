@@ -2,6 +2,7 @@ package org.isobar.data.convert;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -19,6 +20,7 @@ import org.isobar.data.Era5Variable;
 import org.isobar.data.NpyFile;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
+import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -103,6 +105,14 @@ class ConversionTest {
         List<Boolean> damaged = convert(request);
         assertEquals(List.of(List.of(false), List.of(true), List.of(false)), List.of(first, again, damaged));
         assertArrayEquals(bytes, Files.readAllBytes(directory.resolve("2020.h5")));
+    }
+
+    @Test
+    void statisticsThatCannotBeWrittenNameTheOption() throws IOException {
+        Files.writeString(directory.resolve("stats"), "a file");
+        UserException refusal = assertThrows(UserException.class,
+            () -> convert(request("copernicus", "t2m", "", "", 1)));
+        assertTrue(refusal.getMessage().contains("choose another directory with --to"), refusal::getMessage);
     }
 
     @Test

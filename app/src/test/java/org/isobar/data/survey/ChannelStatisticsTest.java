@@ -57,7 +57,7 @@ class ChannelStatisticsTest {
         assertArrayEquals(new double[] {5.5, 100005.5}, statistics.greatest());
         assertEquals(2.71875, statistics.timeMeans()[2 * 9 + 3], 1e-12);
         assertEquals(100002.71875, statistics.timeMeans()[125], 1e-9);
-        statistics.write(directory.resolve("stats"));
+        statistics.write(directory.resolve("stats"), "--out");
         NpyFile means = NpyFile.read(directory.resolve("stats/global_means.npy"));
         assertArrayEquals(new long[] {1, 2, 1, 1}, means.shape().extents());
         assertEquals(2.759920634920635, means.values()[0], 1e-6 * 2.76);
@@ -77,7 +77,7 @@ class ChannelStatisticsTest {
             ChannelStatistics.of(years, (done, total) -> {
                 assertEquals(2L * 4 * 20 * 36 * 500 * 4, total);
                 most.accumulateAndGet(done, Math::max);
-            }).write(directory.resolve("mine"));
+            }).write(directory.resolve("mine"), "--out");
         }
         assertEquals(2L * 4 * 20 * 36 * 500 * 4, most.get());
         for (String name : List.of("global_means.npy", "global_stds.npy", "time_means.npy")) {
