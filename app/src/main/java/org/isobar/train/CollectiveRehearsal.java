@@ -47,7 +47,7 @@ final class CollectiveRehearsal implements AutoCloseable {
     private final RunConfig config;
     private final DType compute;
     private final Length length;
-    private final TraceRecorder.SharedParts sizes = new TraceRecorder.SharedParts();
+    private final TraceRecorder.SharedCalls calls = new TraceRecorder.SharedCalls();
     private final Screen screen = Screen.plain(OutputStream.nullOutputStream());
     private final RunLog log = new RunLog(screen, RunLog.Verbosity.ERRORS);
 
@@ -77,7 +77,7 @@ final class CollectiveRehearsal implements AutoCloseable {
     /** Records what {@code rank} issues if an event happens. */
     Recorded record(int rank, DryScenario.Event event, DryScenario.Cause cause) {
         RunConfig own = config.as(rank, config.training().shortened(length.epochs() * DryScenario.STEPS, ROLL_OUT));
-        TraceRecorder recorder = new TraceRecorder(sizes);
+        TraceRecorder recorder = new TraceRecorder(calls);
         DryScenario scenario = new DryScenario(event, cause, 1 + 2 * own.training().localBatchSize(),
             () -> recorder.phase("loss that is not finite"));
         try (DryRunDevice device = new DryRunDevice(scenario);

@@ -123,7 +123,7 @@ class CollectiveRealityTest {
         throws Exception {
         String[] settings = Stream.concat(SETTINGS.stream(), more.stream()).toArray(String[]::new);
         List<TraceRecorder> recorders =
-            IntStream.range(0, RANKS).mapToObj(_ -> new TraceRecorder(new TraceRecorder.SharedParts())).toList();
+            IntStream.range(0, RANKS).mapToObj(_ -> new TraceRecorder(new TraceRecorder.SharedCalls())).toList();
         ThreadJob job = ThreadJob.of(data, directory.resolve(logs),
             requests.isEmpty() ? Collections.nCopies(RANKS, StopRequest.NONE) : requests,
             rank -> real -> new RecordingCommunicator(real, recorders.get(rank)), settings);

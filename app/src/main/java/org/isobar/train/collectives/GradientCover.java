@@ -2,12 +2,15 @@ package org.isobar.train.collectives;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.CollectiveCall;
 import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.distributed.GradientBuckets;
 import org.isobar.distributed.ProcessGrid;
@@ -25,41 +28,60 @@ import org.isobar.tensor.Tensor;
  */
 public record GradientCover(ProcessGrid grid, Tensor gradients, List<GradientBuckets.Range> declared, boolean apart) {
 
+    /** A reduction of some elements of the flat gradient, from {@code first} to before {@code end}. */
+    private record Bucket(CollectiveEvent event, long first, long end) {
+        @Override
+        public String toString() {
+            return "group " + event.group() + ", " + event;
+        }
+    }
+
     /** Describes the first element that the events of a step reduce wrongly; empty if there is none. */
     public Optional<String> check(int rank, Collection<CollectiveEvent> step) {
-        List<CollectiveEvent> buckets = step.stream()
-            .filter(event -> !event.opens() && event.tensor() != null && event.tensor().overlaps(gradients)).toList();
-        return declared.stream().flatMap(range -> check(rank, range, buckets).stream()).findFirst();
+        List<Bucket> buckets = step.stream()
+            .filter(event -> !event.opens() && event.tensor() != null && event.tensor().overlaps(gradients))
+            .map(this::bucket).toList();
+        Map<Set<Axis>, String> groups = new HashMap<>();
+        return declared.stream().flatMap(range -> check(rank, range, buckets,
+            groups.computeIfAbsent(range.over(), this::group)).stream()).findFirst();
     }
 
-    private Optional<String> check(int rank, GradientBuckets.Range range, List<CollectiveEvent> buckets) {
-        List<CollectiveEvent> own = buckets.stream().filter(bucket -> first(bucket) < range.offset() + range.length()
-            && range.offset() < first(bucket) + bucket.tensor().elements()).toList();
-        String group = group(range.over());
-        String where = "rank " + rank + ", gradient elements " + range.offset() + " to "
-            + (range.offset() + range.length()) + ": ";
+    private Optional<String> check(int rank, GradientBuckets.Range range, List<Bucket> buckets, String group) {
+        List<Bucket> own = new ArrayList<>();
+        for (Bucket bucket : buckets) {
+            if (bucket.first < range.offset() + range.length() && range.offset() < bucket.end) {
+                own.add(bucket);
+            }
+        }
+        return difference(range, own, group).map(found -> "rank " + rank + ", gradient elements " + range.offset()
+            + " to " + (range.offset() + range.length()) + ": " + found);
+    }
+
+    /** How {@code own}, the reductions of some elements of a range, differ from the one that it is declared for. */
+    private Optional<String> difference(GradientBuckets.Range range, List<Bucket> own, String group) {
         if (group.isEmpty()) {
-            return own.isEmpty() ? Optional.empty() : Optional.of(where + "reduced, but complete on each rank, by "
-                + describe(own.getFirst()));
+            return own.isEmpty() ? Optional.empty() : Optional.of("reduced, but complete on each rank, by "
+                + own.getFirst());
         }
         if (own.size() != 1) {
-            return Optional.of(where + "in " + own.size() + " buckets" + own.stream().map(GradientCover::describe)
+            return Optional.of("in " + own.size() + " buckets" + own.stream().map(Bucket::toString)
                 .collect(Collectors.joining("; ", own.isEmpty() ? "" : ": ", "")));
         }
-        CollectiveEvent bucket = own.getFirst();
-        if (first(bucket) > range.offset()
-            || first(bucket) + bucket.tensor().elements() < range.offset() + range.length()) {
-            return Optional.of(where + "partly outside of " + describe(bucket));
+        Bucket bucket = own.getFirst();
+        if (bucket.first > range.offset() || bucket.end < range.offset() + range.length()) {
+            return Optional.of("partly outside of " + bucket);
         }
         Reduction wanted = Reduction.SUM.times(over(range.over()).contains(Axis.DP) ? 1.0 / grid.size(Axis.DP) : 1);
-        boolean right = bucket.call().kind() == Kind.ALL_REDUCE && bucket.group().equals(group)
-            && bucket.call().reduction().equals(wanted);
-        return right ? Optional.empty() : Optional.of(where + "declared for group " + group + ", "
-            + (wanted.factor() == 1 ? "sum" : "mean over dp") + ", but reduced by " + describe(bucket));
+        CollectiveCall call = bucket.event.call();
+        boolean right = call.kind() == Kind.ALL_REDUCE && bucket.event.group().equals(group)
+            && call.reduction().equals(wanted);
+        return right ? Optional.empty() : Optional.of("declared for group " + group + ", "
+            + (wanted.factor() == 1 ? "sum" : "mean over dp") + ", but reduced by " + bucket);
     }
 
-    private long first(CollectiveEvent bucket) {
-        return (bucket.tensor().offset() - gradients.offset()) / gradients.dtype().bytes();
+    private Bucket bucket(CollectiveEvent event) {
+        long first = (event.tensor().offset() - gradients.offset()) / gradients.dtype().bytes();
+        return new Bucket(event, first, first + event.tensor().elements());
     }
 
     private List<Axis> over(Set<Axis> axes) {
@@ -74,9 +96,5 @@ public record GradientCover(ProcessGrid grid, Tensor gradients, List<GradientBuc
 
     private String group(Set<Axis> axes) {
         return over(axes).stream().map(Axis::toString).collect(Collectors.joining("-"));
-    }
-
-    private static String describe(CollectiveEvent bucket) {
-        return "group " + bucket.group() + ", " + bucket;
     }
 }

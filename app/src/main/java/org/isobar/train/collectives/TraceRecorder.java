@@ -7,31 +7,32 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.isobar.distributed.CollectiveCall;
-import org.isobar.distributed.PartSizes;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.RecordingCommunicator;
 import org.isobar.tensor.Tensor;
 
 /** Records what one rank does to its groups. */
 public final class TraceRecorder implements RecordingCommunicator.Recorder {
-    private final SharedParts sizes;
+    private final SharedCalls calls;
     private final Map<String, List<Integer>> groups = new LinkedHashMap<>();
     private final List<CollectiveEvent> events = new ArrayList<>();
     private String phase = "start";
 
-    /** Sizes of parts, each content once: those of a thousand ranks would fill the heap. Thread-safe. */
-    public static final class SharedParts {
-        private final Map<PartSizes, PartSizes> known = new ConcurrentHashMap<>();
+    /**
+     * Calls, each content once: they hold the sizes of all parts, which would fill the heap, and those of different
+     * ranks are then compared by identity. Thread-safe.
+     */
+    public static final class SharedCalls {
+        private final Map<CollectiveCall, CollectiveCall> known = new ConcurrentHashMap<>();
 
         private CollectiveCall share(CollectiveCall call) {
-            return new CollectiveCall(call.kind(), call.number(), call.dtype(), call.reduction(), call.root(),
-                known.computeIfAbsent(call.parts(), parts -> parts));
+            return known.computeIfAbsent(call, _ -> call);
         }
     }
 
-    /** Starts recording; {@code sizes} may be shared with other recorders. */
-    public TraceRecorder(SharedParts sizes) {
-        this.sizes = sizes;
+    /** Starts recording; {@code calls} may be shared with other recorders. */
+    public TraceRecorder(SharedCalls calls) {
+        this.calls = calls;
     }
 
     /** Names the part of the run that begins. */
@@ -47,7 +48,7 @@ public final class TraceRecorder implements RecordingCommunicator.Recorder {
 
     @Override
     public void issued(ProcessGroup group, CollectiveCall call, Tensor tensor) {
-        events.add(new CollectiveEvent(group.name(), sizes.share(call), phase, tensor));
+        events.add(new CollectiveEvent(group.name(), calls.share(call), phase, tensor));
     }
 
     /** What was recorded so far. */
