@@ -166,5 +166,6 @@ int main(int count, char** arguments) {
     test::addNcclCalls(suite);
     test::addNcclResults(suite);
     test::addNcclGroups(suite);
+    test::addPtx(suite);
     return suite.run(count > 1 ? arguments[1] : "") == 0 ? 0 : 1;
 }

@@ -59,5 +59,6 @@ void addNcclFailures(Suite& suite);
 void addNcclCalls(Suite& suite);
 void addNcclResults(Suite& suite);
 void addNcclGroups(Suite& suite);
+void addPtx(Suite& suite);
 
 }  // namespace test

@@ -71,6 +71,17 @@ void noteGlobal(Address a, size_t bytes, Direction direction, const void* pc) {
 
 }  // namespace
 
+std::string globalTrouble(Address a, size_t bytes, Direction direction, const Actor& by) {
+    if (!arena.holds(a)) {
+        return format("%s %zu bytes at %s", verb(direction), bytes, describe(a).c_str());
+    }
+    if (!isLive(a, bytes)) {
+        return outside(a, bytes, direction);
+    }
+    Finding finding = direction == Direction::READ ? noteRead(a, bytes, by) : noteWrite(a, bytes, by);
+    return finding.trouble == Trouble::NONE ? "" : troubled(finding, direction);
+}
+
 void forgetAllocations() {
     for (Live& live : remembered) {
         live = {};

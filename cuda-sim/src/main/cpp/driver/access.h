@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "memory.h"
+#include "shadow.h"
 
 namespace sim {
 
@@ -18,6 +20,9 @@ void noteAccess(Address a, size_t bytes, Direction direction, const void* progra
 
 // Checks an atomic access of the running kernel thread.
 void noteAtomic(Address a, size_t bytes, const void* programCounter);
+
+// Checks and records an access to memory of the running operation's device; returns what is wrong, or nothing.
+std::string globalTrouble(Address a, size_t bytes, Direction direction, const Actor& by);
 
 // Checks an access of the running operation as a whole. Throws a Failure, which is an error of the device.
 void noteRange(Address a, size_t bytes, Direction direction);

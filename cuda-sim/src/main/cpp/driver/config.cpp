@@ -53,6 +53,8 @@ Config read() {
     c.memory = bytes(setting("ISOBAR_SIM_MEMORY", "4G"));
     c.capability = static_cast<int>(std::lround(10 * atof(setting("ISOBAR_SIM_CAPABILITY", "9.0").c_str())));
     c.driver = atoi(setting("ISOBAR_SIM_DRIVER", "13010").c_str());
+    c.seed = strtoul(setting("ISOBAR_SIM_SEED", "1").c_str(), nullptr, 10);
+    c.counts = setting("ISOBAR_SIM_COUNTS", "");
     std::string fail = setting("ISOBAR_SIM_FAIL", "");
     if (fail.rfind("launch:", 0) == 0) {
         std::string which = fail.substr(strlen("launch:"));

@@ -15,6 +15,8 @@ struct Config {
     long failingLaunch = 0;      // ISOBAR_SIM_FAIL=launch:N, N from 1; 0: none
     std::string failingKernel;   // ISOBAR_SIM_FAIL=launch:KERNEL:N counts launches of this kernel only
     long failingAllocation = 0;  // ISOBAR_SIM_FAIL=alloc:N
+    unsigned long seed = 1;      // of the order of warps in the PTX machine: ISOBAR_SIM_SEED
+    std::string counts;          // file to which the PTX machine appends what each launch did: ISOBAR_SIM_COUNTS
 };
 
 const Config& config();

@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "capture.h"
+#include "ptx_launch.h"
 #include "shared.h"
 
 namespace sim {
@@ -75,6 +76,10 @@ void runLaunch(const Kernel& kernel, Index grid, Index block, size_t dynamicShar
     actor = {};
     actor.operation = running()->number;
     forgetAllocations();
+    if (kernel.code != nullptr) {
+        runPtx(kernel, grid, block, dynamicShared, parameters);
+        return;
+    }
     openShared();
     forEachBlock(grid);
 }

@@ -19,6 +19,7 @@
 #include "block.h"
 #include "config.h"
 #include "errors.h"
+#include "ptx/machine.h"
 
 extern "C" void* __tls_get_addr(void*);
 
@@ -38,6 +39,7 @@ struct Module {
     uintptr_t end = 0;
     size_t sharedBytes = 0;
     std::vector<Variable> shared;
+    std::shared_ptr<ptx::Program> code;  // if it is PTX; then it has no file
     std::map<std::string, std::unique_ptr<Kernel>> kernels;
 };
 
@@ -123,12 +125,46 @@ void closeModule(const Module& module) {
     if (module.handle != nullptr) {
         dlclose(module.handle);
     }
-    close(module.file);
+    if (module.file >= 0) {
+        close(module.file);
+    }
+}
+
+bool isPtx(const void* image) {
+    return memcmp(image, "//", 2) == 0;
+}
+
+Module* loadPtx(const char* text) {
+    auto module = std::make_unique<Module>();
+    try {
+        module->code = ptx::load(text);
+    } catch (const ptx::Error& error) {
+        refuse(INVALID_IMAGE, error.what());
+    }
+    module->program = ptx::title(*module->code);
+    if (ptx::target(*module->code) > config().capability) {
+        refuse(NO_BINARY_FOR_GPU, format("%s is PTX for sm_%d", module->program.c_str(), ptx::target(*module->code)));
+    }
+    modules.insert(module.get());
+    return module.release();
+}
+
+Kernel* ptxKernel(Module* module, const char* name) {
+    const ptx::Kernel* code = ptx::find(*module->code, name);
+    if (code == nullptr) {
+        refuse(NOT_FOUND, format("no kernel %s in %s", name, module->program.c_str()));
+    }
+    const ptx::KernelInfo& info = ptx::info(*code);
+    return new Kernel{module, std::string(name) + " (" + module->program + ")", nullptr, info.parameters.data(),
+        static_cast<int>(info.parameters.size()), info.mostThreads, USUAL_SHARED, code};
 }
 
 }  // namespace
 
 Module* loadModule(const void* image) {
+    if (isPtx(image)) {
+        return loadPtx(static_cast<const char*>(image));
+    }
     size_t bytes = imageBytes(image);
     auto module = std::make_unique<Module>();
     module->file = memfd_create("kernel", MFD_CLOEXEC);
@@ -169,14 +205,17 @@ Kernel* kernelOf(Module* module, const char* name) {
         refuse(INVALID_HANDLE, "no module, or one that was unloaded");
     }
     auto& kernel = module->kernels[name];
-    if (kernel == nullptr) {
+    if (kernel == nullptr && module->code != nullptr) {
+        kernel.reset(ptxKernel(module, name));
+        kernels.insert(kernel.get());
+    } else if (kernel == nullptr) {
         std::string symbol = std::string("sim_kernel_") + name;
         auto entry = static_cast<const KernelEntry*>(dlsym(module->handle, symbol.c_str()));
         if (entry == nullptr) {
             refuse(NOT_FOUND, format("no kernel %s in %s", name, module->program.c_str()));
         }
         kernel.reset(new Kernel{module, std::string(name) + " (" + module->program + ")", entry->call, entry->sizes,
-            entry->parameters, entry->mostThreads, USUAL_SHARED});
+            entry->parameters, entry->mostThreads, USUAL_SHARED, nullptr});
         kernels.insert(kernel.get());
     }
     return kernel.get();
@@ -206,7 +245,7 @@ StaticShared staticShared(const Kernel& kernel) {
 }
 
 size_t staticSharedBytes(const Kernel& kernel) {
-    return kernel.module->sharedBytes;
+    return kernel.code != nullptr ? ptx::info(*kernel.code).staticShared : kernel.module->sharedBytes;
 }
 
 std::string staticSharedName(const Kernel& kernel, size_t offset) {

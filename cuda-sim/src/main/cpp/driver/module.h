@@ -1,9 +1,13 @@
-// Programs compiled by the simulated NVRTC: shared objects of the host, with their kernels.
+// Programs with their kernels: shared objects of the host, compiled by the simulated NVRTC, or PTX of the real one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+
+namespace ptx {
+struct Kernel;
+}
 
 namespace sim {
 
@@ -26,6 +30,7 @@ struct Kernel {
     int parameters;
     int mostThreads;
     size_t mostDynamicShared;  // the most dynamic shared memory that it may use
+    const ptx::Kernel* code;   // what the PTX machine runs; null: `call` runs
 };
 
 Module* loadModule(const void* image);

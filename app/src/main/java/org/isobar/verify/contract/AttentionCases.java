@@ -16,9 +16,10 @@ import org.isobar.verify.reference.ReferenceAttention;
  * dropout; every head size that has a specialized GPU kernel, and others.
  */
 final class AttentionCases {
+    private static final AttentionShape TILED = new AttentionShape(1, 131, 131, 2, 48);
     private static final List<AttentionShape> SHAPES = List.of(
         new AttentionShape(1, 1, 1, 1, 1), new AttentionShape(2, 5, 5, 3, 8), new AttentionShape(1, 33, 17, 2, 12),
-        new AttentionShape(2, 16, 70, 1, 5), new AttentionShape(1, 131, 131, 2, 48),
+        new AttentionShape(2, 16, 70, 1, 5), TILED,
         new AttentionShape(1, 3, 300, 1, 32), new AttentionShape(1, 64, 64, 1, 128),
         new AttentionShape(1, 65, 129, 2, 64), new AttentionShape(2, 70, 31, 1, 80),
         new AttentionShape(1, 129, 65, 1, 96), new AttentionShape(2, 37, 45, 3, 16));
@@ -39,6 +40,8 @@ final class AttentionCases {
         Philox.Key key = Philox.Key.of(1, "attention").at(3);
         add(a, cases, "with dropout", shape, 1, new Dropout(0.3, key,
             List.of(IndexSpan.whole(2), IndexSpan.whole(3), IndexSpan.whole(37), IndexSpan.whole(45))));
+        add(a, cases, "with dropout in tiles", TILED, 1, new Dropout(0.3, key,
+            List.of(IndexSpan.whole(1), IndexSpan.whole(2), IndexSpan.whole(131), IndexSpan.whole(131))));
         add(a, cases, "with dropout of a part", shape, 1, new Dropout(0.5, key, List.of(
             new IndexSpan(1, 4, 64), new IndexSpan(3, 1, 12), new IndexSpan(1000, 1, 40_000),
             new IndexSpan(2, 1, 40_001))));

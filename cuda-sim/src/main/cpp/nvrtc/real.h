@@ -1,0 +1,15 @@
+// The real NVRTC, which compiles to PTX if ISOBAR_SIM_NVRTC names its library.
+#pragma once
+
+#include "program.h"
+
+namespace simrtc {
+
+// Whether the real one compiles.
+bool realCompiles();
+
+// Compiles for the virtual architecture of the same number. The program's object becomes the PTX, behind a line that
+// names the file and its definitions.
+Result compileReal(Program& program, const Options& options, int count, const char* const* given);
+
+}  // namespace simrtc
