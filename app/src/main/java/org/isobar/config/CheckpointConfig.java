@@ -27,4 +27,9 @@ public record CheckpointConfig(Resume resume, boolean force, OptionalInt every, 
             settings.get(RUN.checkpointMinutes).map(minutes -> Duration.ofMillis(Math.round(minutes * 60_000))),
             settings.get(RUN.keep));
     }
+
+    /** Whether a checkpoint is saved after {@code iteration} because of its number. */
+    public boolean isDueAfter(long iteration) {
+        return every.isPresent() && iteration % every.getAsInt() == 0;
+    }
 }

@@ -118,7 +118,7 @@ final class CollectiveRehearsal implements AutoCloseable {
     private void train(RunConfig own, Replica replica, DryScenario.Event event, DryScenario scenario,
         TraceRecorder recorder, Communicators communicators) {
         CheckpointSaver saver = TrainingSession.savesCheckpoints(own)
-            ? new DrySaver(scenario, own.checkpoint().every(), recorder::phase) : CheckpointSaver.NONE;
+            ? new DrySaver(scenario, own.checkpoint(), recorder::phase) : CheckpointSaver.NONE;
         RunReport report = new RunReport(screen, log, Optional.empty(), Path.of(""), own.training().globalBatchSize(),
             ChannelTags.of(own.data().channels(), Collections.nCopies(own.model().outChannels(), "")));
         Optional<Resumption> resumption = resumption(event);

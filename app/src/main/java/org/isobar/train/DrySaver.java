@@ -1,23 +1,33 @@
 package org.isobar.train;
 
 import java.nio.file.Path;
-import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.function.Consumer;
 
 import org.isobar.checkpoint.SaveResult;
+import org.isobar.config.CheckpointConfig;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.RunSignal;
 
-/**
- * Writes no checkpoints, for a dry run.
- *
- * @param scenario says which signal this rank raises
- * @param every    saves after each so many steps
- * @param phase    receives the name of the part of the run that begins
- */
-record DrySaver(DryScenario scenario, OptionalInt every, Consumer<String> phase) implements CheckpointSaver {
+/** Decides as a run does that saves checkpoints, but writes none, for a dry run. */
+final class DrySaver extends CheckpointSaver.Nothing {
+    private final DryScenario scenario;
+    private final CheckpointConfig options;
+    private final Consumer<String> phase;
+
+    /**
+     * Creates a saver.
+     *
+     * @param scenario says which signal this rank raises
+     * @param options  say after which steps it saves
+     * @param phase    receives the name of the part of the run that begins
+     */
+    DrySaver(DryScenario scenario, CheckpointConfig options, Consumer<String> phase) {
+        this.scenario = scenario;
+        this.options = options;
+        this.phase = phase;
+    }
+
     @Override
     public RunSignal signal() {
         return scenario.own();
@@ -25,7 +35,7 @@ record DrySaver(DryScenario scenario, OptionalInt every, Consumer<String> phase)
 
     @Override
     public boolean isDueAfter(long iteration) {
-        return every.isPresent() && iteration % every.getAsInt() == 0;
+        return options.isDueAfter(iteration);
     }
 
     @Override
@@ -34,23 +44,7 @@ record DrySaver(DryScenario scenario, OptionalInt every, Consumer<String> phase)
     }
 
     @Override
-    public void save(long iteration, TrainingState state) { }
-
-    @Override
-    public Optional<String> await() {
-        return Optional.empty();
-    }
-
-    @Override
-    public boolean makeRoom(long iteration, TrainingState state) {
-        return false;
-    }
-
-    @Override
     public SaveResult saveForReplay(long iteration, TrainingState state) {
         return new SaveResult.Done(Path.of(""));
     }
-
-    @Override
-    public void close() { }
 }

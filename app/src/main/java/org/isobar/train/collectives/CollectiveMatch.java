@@ -1,7 +1,5 @@
 package org.isobar.train.collectives;
 
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -19,7 +17,7 @@ public final class CollectiveMatch {
     /** Describes the first mismatch with rank, group and number of the operation; empty if all match. */
     public static Optional<String> check(List<RankTrace> ranks) {
         Optional<String> group = GroupPartition.check(ranks);
-        return group.isPresent() ? group : unopened(ranks).or(() -> IssueOrder.check(withSharedGroups(ranks)));
+        return group.isPresent() ? group : unopened(ranks).or(() -> IssueOrder.check(ranks));
     }
 
     /** A rank opens a group once, before it issues to it. */
@@ -39,18 +37,5 @@ public final class CollectiveMatch {
             }
         }
         return Optional.empty();
-    }
-
-    /** Replaces the equal lists of a group's members by one list. */
-    private static List<RankTrace> withSharedGroups(List<RankTrace> ranks) {
-        Map<String, Map<Integer, List<Integer>>> shared = new HashMap<>(); // by the first member
-        List<RankTrace> all = new ArrayList<>();
-        for (RankTrace trace : ranks) {
-            Map<String, List<Integer>> own = new HashMap<>();
-            trace.groups().forEach((name, members) -> own.put(name, shared.computeIfAbsent(name, _ -> new HashMap<>())
-                .computeIfAbsent(members.getFirst(), _ -> members)));
-            all.add(new RankTrace(own, trace.events()));
-        }
-        return all;
     }
 }

@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,15 +20,13 @@ import org.isobar.distributed.CollectiveCall.Kind;
 final class IssueOrder {
     private final List<RankTrace> ranks;
     private final int[] next; // index of each rank's next event
-    private final Map<List<Integer>, Meeting> meetings = new IdentityHashMap<>();
+    private final List<Map<String, Meeting>> meetings = new ArrayList<>(); // of each rank, by the group's name
     private final Map<Pair, Deque<CollectiveEvent>> sent = new HashMap<>();
     private final Set<Integer> receiving = new HashSet<>(); // ranks that wait for a send
     private final Deque<Integer> ready = new ArrayDeque<>();
 
-    /** The members of a group that have arrived at its next event. */
-    private static final class Meeting {
-        private final List<Integer> arrived = new ArrayList<>();
-    }
+    /** A group, and its members that have arrived at its next event. */
+    private record Meeting(List<Integer> members, List<Integer> arrived) { }
 
     /** The sends of one rank to another within a group. */
     private record Pair(String group, int from, int to) { }
@@ -37,12 +34,20 @@ final class IssueOrder {
     private IssueOrder(List<RankTrace> ranks) {
         this.ranks = ranks;
         next = new int[ranks.size()];
+        Map<String, Map<Integer, Meeting>> byFirstMember = new HashMap<>();
+        for (RankTrace trace : ranks) {
+            Map<String, Meeting> own = new HashMap<>();
+            trace.groups().forEach((name, members) -> own.put(name,
+                byFirstMember.computeIfAbsent(name, _ -> new HashMap<>())
+                .computeIfAbsent(members.getFirst(), _ -> new Meeting(members, new ArrayList<>()))));
+            meetings.add(own);
+        }
     }
 
     /**
      * Describes the first event at which ranks do not match, with rank, group and number.
      *
-     * @param ranks traces whose groups partition the ranks; equal groups are one list
+     * @param ranks traces whose groups partition the ranks
      */
     static Optional<String> check(List<RankTrace> ranks) {
         return new IssueOrder(ranks).run();
@@ -79,14 +84,13 @@ final class IssueOrder {
         return ranks.get(rank).events().get(next[rank]);
     }
 
-    private List<Integer> members(int rank, CollectiveEvent event) {
-        return ranks.get(rank).groups().get(event.group());
+    private Meeting meeting(int rank, CollectiveEvent event) {
+        return meetings.get(rank).get(event.group());
     }
 
     /** Lets a rank arrive at an event of its whole group; releases all members if it is the last. */
     private Optional<String> arrive(int rank, CollectiveEvent event) {
-        List<Integer> members = members(rank, event);
-        Meeting meeting = meetings.computeIfAbsent(members, _ -> new Meeting());
+        Meeting meeting = meeting(rank, event);
         if (!meeting.arrived.isEmpty()) {
             int first = meeting.arrived.getFirst();
             if (!event.matches(event(first))) {
@@ -94,7 +98,7 @@ final class IssueOrder {
             }
         }
         meeting.arrived.add(rank);
-        if (meeting.arrived.size() == members.size()) {
+        if (meeting.arrived.size() == meeting.members.size()) {
             for (int member : meeting.arrived) {
                 next[member]++;
                 ready.add(member);
@@ -106,7 +110,7 @@ final class IssueOrder {
 
     /** Sends, or receives what was sent. Returns false if the rank must wait for a send. */
     private boolean exchange(int rank, CollectiveEvent event) {
-        int peer = members(rank, event).get(event.call().root());
+        int peer = meeting(rank, event).members.get(event.call().root());
         if (event.call().kind() == Kind.SEND) {
             sent.computeIfAbsent(new Pair(event.group(), rank, peer), _ -> new ArrayDeque<>()).add(event);
             if (receiving.remove(peer)) {
@@ -158,17 +162,17 @@ final class IssueOrder {
     /** A rank that has not arrived where {@code rank} waits. */
     private int missing(int rank) {
         CollectiveEvent event = event(rank);
-        List<Integer> members = members(rank, event);
+        Meeting meeting = meeting(rank, event);
         if (event.isPair()) {
-            return members.get(event.call().root());
+            return meeting.members.get(event.call().root());
         }
-        List<Integer> arrived = meetings.get(members).arrived;
-        return members.stream().filter(member -> !arrived.contains(member)).findFirst().orElseThrow();
+        return meeting.members.stream().filter(member -> !meeting.arrived.contains(member)).findFirst().orElseThrow();
     }
 
     private String place(int rank) {
         CollectiveEvent event = event(rank);
-        return "rank " + rank + ", group " + event.group() + " " + shortened(members(rank, event)) + ", " + event;
+        return "rank " + rank + ", group " + event.group() + " " + shortened(meeting(rank, event).members) + ", "
+            + event;
     }
 
     /** The ranks of a group; of a large one, the first and the last. */

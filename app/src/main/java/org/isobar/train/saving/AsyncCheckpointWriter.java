@@ -78,7 +78,7 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
 
     @Override
     public boolean isDueAfter(long iteration) {
-        return options().every().isPresent() && iteration % options().every().getAsInt() == 0;
+        return options().isDueAfter(iteration);
     }
 
     @Override

@@ -8,7 +8,10 @@ import org.isobar.train.step.RunSignal;
 /** Saves the checkpoints of one rank. */
 public interface CheckpointSaver extends AutoCloseable {
     /** Saves nothing, and leaves {@link StopRequest} unarmed: a signal ends the process immediately. */
-    CheckpointSaver NONE = new CheckpointSaver() {
+    CheckpointSaver NONE = new Nothing();
+
+    /** Saves nothing. */
+    class Nothing implements CheckpointSaver {
         @Override
         public RunSignal signal() {
             return RunSignal.NONE;
@@ -42,7 +45,7 @@ public interface CheckpointSaver extends AutoCloseable {
 
         @Override
         public void close() { }
-    };
+    }
 
     /** This rank's signal: STOP if the process was asked to stop, SAVE if the checkpoint interval has elapsed. */
     RunSignal signal();
