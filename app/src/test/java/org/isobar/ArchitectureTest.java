@@ -45,8 +45,10 @@ class ArchitectureTest {
         "train.saving", "train.diagnosis", "train.collectives", "train",
         "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",
-        "bench.measure", "bench.report", "bench.suite", "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
-        "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.verify", "cli");
+        "bench.measure", "bench.report", "bench.suite",
+        "plan.machine", "plan.trace", "plan.simulate", "plan.cost", "plan", "plan.report", "plan.calibrate",
+        "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",
+        "cli.bench", "cli.checkpoint", "cli.data", "cli.doctor", "cli.plan", "cli.verify", "cli");
     private static final int MOST_FILES = 30;
     private static final String ROOT = "org.isobar.";
     /** The classes of the main source folder: those in the directory, or jar, that one of them was loaded from. */

@@ -17,6 +17,7 @@ import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.options.TildeExpansion;
 import org.isobar.cli.options.ValueConverters;
 import org.isobar.cli.options.Version;
+import org.isobar.cli.plan.PlanCommand;
 import org.isobar.cli.verify.VerifyCommand;
 import org.isobar.config.keys.SpellingSuggestion;
 import org.isobar.device.DeviceException;
@@ -66,6 +67,7 @@ public final class Main implements Runnable {
             .addSubcommand(VerifyCommand.commandLine(context))
             .addSubcommand(DoctorCommand.commandLine(context))
             .addSubcommand(BenchCommand.commandLine(context))
+            .addSubcommand(PlanCommand.commandLine(context))
             .addSubcommand(new BundleCommand(context))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(context))

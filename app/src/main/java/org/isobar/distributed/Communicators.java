@@ -67,6 +67,11 @@ public final class Communicators implements AutoCloseable {
         return grid;
     }
 
+    /** The rank that has these communicators. */
+    public int rank() {
+        return rank;
+    }
+
     /**
      * Checks that the job has not failed. Code that waits for something other than a collective calls this repeatedly.
      *

@@ -1,5 +1,7 @@
 package org.isobar.distributed;
 
+import java.util.function.Supplier;
+
 import org.isobar.tensor.Tensor;
 
 /** Tells a recorder of each operation that one rank issues to its group, and issues it to another communicator. */
@@ -19,6 +21,9 @@ public final class RecordingCommunicator implements Communicator {
          * @param tensor the tensor that the call reads and writes, or its output; null for a barrier
          */
         void issued(ProcessGroup group, CollectiveCall call, Tensor tensor);
+
+        /** The rank waits for a call that it has issued. */
+        default void awaited(ProcessGroup group, CollectiveCall call) { }
     }
 
     /** Records what is issued to {@code issuer}, a communicator of at least two ranks that was just opened. */
@@ -36,44 +41,55 @@ public final class RecordingCommunicator implements Communicator {
 
     @Override
     public Work allReduce(Tensor tensor, Reduction reduction) {
-        recorder.issued(group(), sequence.allReduce(tensor, reduction), tensor);
-        return issuer.allReduce(tensor, reduction);
+        return issue(sequence.allReduce(tensor, reduction), tensor, () -> issuer.allReduce(tensor, reduction));
     }
 
     @Override
     public Work allGather(Tensor out, Tensor in, long... sizes) {
-        recorder.issued(group(), sequence.allGather(out, in, sizes), out);
-        return issuer.allGather(out, in, sizes);
+        return issue(sequence.allGather(out, in, sizes), out, () -> issuer.allGather(out, in, sizes));
     }
 
     @Override
     public Work reduceScatter(Tensor out, Tensor in, Reduction reduction, long... sizes) {
-        recorder.issued(group(), sequence.reduceScatter(out, in, reduction, sizes), out);
-        return issuer.reduceScatter(out, in, reduction, sizes);
+        return issue(sequence.reduceScatter(out, in, reduction, sizes), out,
+            () -> issuer.reduceScatter(out, in, reduction, sizes));
     }
 
     @Override
     public Work broadcast(Tensor tensor, int root) {
-        recorder.issued(group(), sequence.broadcast(tensor, root), tensor);
-        return issuer.broadcast(tensor, root);
+        return issue(sequence.broadcast(tensor, root), tensor, () -> issuer.broadcast(tensor, root));
     }
 
     @Override
     public Work send(Tensor tensor, int peer) {
-        recorder.issued(group(), sequence.send(tensor, peer), tensor);
-        return issuer.send(tensor, peer);
+        return issue(sequence.send(tensor, peer), tensor, () -> issuer.send(tensor, peer));
     }
 
     @Override
     public Work receive(Tensor tensor, int peer) {
-        recorder.issued(group(), sequence.receive(tensor, peer), tensor);
-        return issuer.receive(tensor, peer);
+        return issue(sequence.receive(tensor, peer), tensor, () -> issuer.receive(tensor, peer));
     }
 
     @Override
     public Work barrier() {
-        recorder.issued(group(), sequence.barrier(), null);
-        return issuer.barrier();
+        return issue(sequence.barrier(), null, issuer::barrier);
+    }
+
+    private Work issue(CollectiveCall call, Tensor tensor, Supplier<Work> issued) {
+        recorder.issued(group(), call, tensor);
+        Work work = issued.get();
+        return new Work() {
+            @Override
+            public void await() {
+                recorder.awaited(group(), call);
+                work.await();
+            }
+
+            @Override
+            public boolean done() {
+                return work.done();
+            }
+        };
     }
 
     /** Records the operations in the order in which they are called. */

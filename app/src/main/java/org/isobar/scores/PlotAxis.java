@@ -15,7 +15,7 @@ import java.util.stream.DoubleStream;
  * @param length pixels; negative if positions fall with values
  * @param scale  how values become positions
  */
-record PlotAxis(double low, double high, double origin, double length, Scale scale) {
+public record PlotAxis(double low, double high, double origin, double length, Scale scale) {
     private static final int MOST_TICKS = 6;
     private static final double[] STEPS = {1, 2, 5};
     private static final double[] DAY_PARTS = {6, 12}; // hours
@@ -23,7 +23,7 @@ record PlotAxis(double low, double high, double origin, double length, Scale sca
     private static final double TEN = 10;
 
     /** What positions are proportional to, and where ticks are. */
-    enum Scale {
+    public enum Scale {
         /** Values; ticks are round numbers. */
         LINEAR,
         /** Values in hours; ticks are parts of a day, or days. */
@@ -33,7 +33,7 @@ record PlotAxis(double low, double high, double origin, double length, Scale sca
     }
 
     /** An axis that shows all finite values; only positive ones if it is logarithmic. */
-    static PlotAxis around(DoubleStream values, double origin, double length, Scale scale) {
+    public static PlotAxis around(DoubleStream values, double origin, double length, Scale scale) {
         boolean logarithmic = scale == Scale.LOGARITHMIC;
         double[] shown = values.filter(value -> Double.isFinite(value) && (!logarithmic || value > 0))
             .map(value -> logarithmic ? Math.log10(value) : value).toArray();
@@ -43,14 +43,14 @@ record PlotAxis(double low, double high, double origin, double length, Scale sca
     }
 
     /** Position of a value; NaN if it cannot be shown. */
-    double at(double value) {
+    public double at(double value) {
         double linear = scale == Scale.LOGARITHMIC ? Math.log10(value) : value;
         double position = origin + length * (linear - low) / (high - low);
         return Double.isFinite(position) ? position : Double.NaN;
     }
 
     /** Values within the axis that are labelled. */
-    double[] ticks() {
+    public double[] ticks() {
         if (scale == Scale.LOGARITHMIC) {
             return logarithmicTicks();
         }
@@ -79,7 +79,7 @@ record PlotAxis(double low, double high, double origin, double length, Scale sca
     }
 
     /** A tick as text. */
-    static String label(double tick) {
+    public static String label(double tick) {
         double size = Math.abs(tick);
         if (size != 0 && (size < 1e-3 || size >= 1e6)) {
             return String.format(Locale.ROOT, "%.0e", tick);

@@ -7,9 +7,9 @@ import java.util.Locale;
  * An SVG 1.1 picture that is drawn from the upper left corner, in pixels. Text and axes are grey, which is visible on
  * white and on black.
  */
-final class SvgCanvas {
+public final class SvgCanvas {
     /** Colour of text and axes. */
-    static final String INK = "#808080";
+    public static final String INK = "#808080";
 
     private static final double TICK = 5;
     private static final double SAMPLE = 26; // length of a line in a legend
@@ -18,7 +18,14 @@ final class SvgCanvas {
     private final StringBuilder elements = new StringBuilder();
 
     /** Horizontal position of a text relative to its anchor. */
-    enum Anchor { START, MIDDLE, END }
+    public enum Anchor {
+        /** The text begins there. */
+        START,
+        /** The middle of the text is there. */
+        MIDDLE,
+        /** The text ends there. */
+        END
+    }
 
     /**
      * How a curve is drawn. Curves of one plot differ in both, so that they can be told apart without colours. The
@@ -27,15 +34,15 @@ final class SvgCanvas {
      * @param color such as {@code #808080}
      * @param dash  lengths of dashes and gaps in pixels, separated by commas; empty for a whole line
      */
-    record Stroke(String color, String dash) { }
+    public record Stroke(String color, String dash) { }
 
     /** Draws a straight line. */
-    void line(double x1, double y1, double x2, double y2, String color) {
+    public void line(double x1, double y1, double x2, double y2, String color) {
         add("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>%n", x1, y1, x2, y2, color);
     }
 
     /** Draws two axes with labelled ticks. */
-    void axes(PlotAxis x, PlotAxis y) {
+    public void axes(PlotAxis x, PlotAxis y) {
         line(x.origin(), y.origin(), x.origin() + x.length(), y.origin(), INK);
         line(x.origin(), y.origin(), x.origin(), y.origin() + y.length(), INK);
         for (double tick : x.ticks()) {
@@ -49,7 +56,7 @@ final class SvgCanvas {
     }
 
     /** Draws connected lines through points; points that are not finite interrupt them. */
-    void polyline(double[] x, double[] y, Stroke stroke) {
+    public void polyline(double[] x, double[] y, Stroke stroke) {
         StringBuilder path = new StringBuilder();
         boolean pen = false;
         for (int i = 0; i < x.length; i++) {
@@ -66,7 +73,7 @@ final class SvgCanvas {
     }
 
     /** Draws a sample and a name of each curve, from left to right. */
-    void legend(double x, double y, List<Stroke> strokes, List<String> names) {
+    public void legend(double x, double y, List<Stroke> strokes, List<String> names) {
         double left = x;
         for (int i = 0; i < names.size(); i++) {
             Stroke stroke = strokes.get(i);
@@ -82,7 +89,7 @@ final class SvgCanvas {
     }
 
     /** Fills the area between two curves where both are finite. */
-    void band(double[] x, double[] low, double[] high, String color) {
+    public void band(double[] x, double[] low, double[] high, String color) {
         StringBuilder there = new StringBuilder();
         StringBuilder back = new StringBuilder();
         for (int i = 0; i < x.length; i++) {
@@ -97,24 +104,24 @@ final class SvgCanvas {
     }
 
     /** Fills a rectangle; {@code title} is shown when the pointer is over it. */
-    void rectangle(double x, double y, double width, double height, String color, String title) {
+    public void rectangle(double x, double y, double width, double height, String color, String title) {
         add("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'><title>%s</title></rect>%n", x, y, width,
             height, color, escaped(title));
     }
 
     /** Writes a text in the colour of the axes. */
-    void text(double x, double y, Anchor anchor, String content) {
+    public void text(double x, double y, Anchor anchor, String content) {
         text(x, y, anchor, content, INK);
     }
 
     /** Writes a text. */
-    void text(double x, double y, Anchor anchor, String content, String color) {
+    public void text(double x, double y, Anchor anchor, String content, String color) {
         add("<text x='%.1f' y='%.1f' text-anchor='%s' fill='%s'>%s</text>%n", x, y,
             anchor.name().toLowerCase(Locale.ROOT), color, escaped(content));
     }
 
     /** The whole file. */
-    String svg(String title, double width, double height) {
+    public String svg(String title, double width, double height) {
         return format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
             + "font-family='sans-serif' font-size='12'>%n<title>%s</title>%n%s</svg>%n", width, height, width, height,
             escaped(title), elements);

@@ -1,7 +1,11 @@
 package org.isobar.backend.dryrun;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 import org.isobar.device.Device;
@@ -25,7 +29,7 @@ import org.isobar.tensor.Tensor;
  */
 public final class DryRunDevice implements Device {
     private final CountingTensorOps counting = new CountingTensorOps();
-    private final TensorOps ops = CheckedTensorOps.of(counting.byFamily());
+    private TensorOps ops = CheckedTensorOps.of(counting.byFamily());
     private final List<DeviceArena> arenas = new ArrayList<>();
     private final Readings readings;
     private long hostBytes;
@@ -37,6 +41,20 @@ public final class DryRunDevice implements Device {
 
         /** Writes to {@code destination} what {@code source} is to contain; may leave it as it is. */
         void download(MemorySegment destination, Tensor source);
+    }
+
+    /** Receives the operations of a dry run in the order in which they are issued. */
+    @FunctionalInterface
+    public interface Observer {
+        /**
+         * An operation was issued.
+         *
+         * @param name      name of the operation, unique across families
+         * @param arguments its arguments, as {@link TensorOps} declares them
+         * @param flops     floating-point operations; see {@link #flops()}
+         * @param bytes     bytes read and written; see {@link #bytes()}
+         */
+        void issued(String name, List<Object> arguments, double flops, double bytes);
     }
 
     /** A device that reads nothing: downloads leave their destinations as they are. */
@@ -53,6 +71,30 @@ public final class DryRunDevice implements Device {
     /** A device that reads what {@code readings} say. */
     public DryRunDevice(Readings readings) {
         this.readings = readings;
+    }
+
+    /** Tells {@code observer} of every operation that is issued from now on. */
+    public void observe(Observer observer) {
+        ops = ops.wrapped(new TensorOps.FamilyWrapper() {
+            @Override
+            public <T> T wrap(Class<T> family, T plain) {
+                return family.cast(Proxy.newProxyInstance(family.getClassLoader(), new Class<?>[] {family},
+                    (_, method, arguments) -> observed(observer, plain, method, arguments)));
+            }
+        });
+    }
+
+    private Object observed(Observer observer, Object plain, Method method, Object... arguments) throws Throwable {
+        double flopsBefore = counting.flops();
+        double bytesBefore = counting.bytes();
+        try {
+            Object result = method.invoke(plain, arguments);
+            observer.issued(method.getName(), Arrays.asList(arguments), counting.flops() - flopsBefore,
+                counting.bytes() - bytesBefore);
+            return result;
+        } catch (InvocationTargetException failure) {
+            throw failure.getCause();
+        }
     }
 
     /** Storage without memory. A class rather than a record, so that two instances are never equal. */

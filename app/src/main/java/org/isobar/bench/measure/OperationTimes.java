@@ -70,6 +70,12 @@ final class OperationTimes {
         steps.add(IntStream.range(0, works.size()).mapToDouble(i -> laps[2 * i]).toArray());
     }
 
+    /** Median seconds of each operation over the steps, in the order of issue. */
+    double[] medians() {
+        return IntStream.range(0, works.size()).mapToDouble(i ->
+            Spread.of(steps.stream().mapToDouble(step -> step[i]).toArray()).median()).toArray();
+    }
+
     /** Groups operations by name and phase, in the order of their first call. Times are medians over the steps. */
     List<OperationGroup> groups(Timing timing) {
         Map<StepOperation, List<Integer>> members = new LinkedHashMap<>();

@@ -114,7 +114,8 @@ public final class StepBenchmark {
                 + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
             StepResult whole = start.with(losses, seconds, memory, List.of());
             partial.accept(whole);
-            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory, operations(data));
+            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory, operations(data)
+                .groups(plan.timing));
         }
     }
 
@@ -144,12 +145,23 @@ public final class StepBenchmark {
         }
     }
 
-    /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
-    private List<OperationGroup> operations(Batch data) {
-        if (options.launch() == StepLaunch.GRAPH) {
-            return List.of();
+    /** Seconds of each operation of a step, in the order of issue: medians over the steps after one warmup step. */
+    public double[] operationSeconds() {
+        device.reserve(memoryPlan.footprint());
+        try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
+            HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
+            SeededNumbers.fill(input.segment(), "input", 0, 1);
+            SeededNumbers.fill(target.segment(), "target", 0, 1);
+            return operations(new Batch(input.toDevice(), target.toDevice())).medians();
         }
+    }
+
+    /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
+    private OperationTimes operations(Batch data) {
         OperationTimes times = new OperationTimes();
+        if (options.launch() == StepLaunch.GRAPH) {
+            return times;
+        }
         try (DryRunDevice dry = new DryRunDevice();
             StepMemory nothing = memoryPlan.allocate(dry);
             Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, StepLaunch.EAGER)) {
@@ -169,7 +181,7 @@ public final class StepBenchmark {
                 }
             }
         }
-        return times.groups(plan.timing);
+        return times;
     }
 
     private Replica replica(Device on, StepMemory memory, StepLaunch launch) {

@@ -44,7 +44,7 @@ public final class BenchCommand implements Runnable {
         ConfigOptions.declare(step.getCommandSpec());
         return new CommandLine(new BenchCommand()).addSubcommand(step)
             .addSubcommand(new MeasureCeilings(context)).addSubcommand(new BenchCpuCommand(context))
-            .addSubcommand(new BenchLoaderCommand(context))
+            .addSubcommand(new BenchLoaderCommand(context)).addSubcommand(new BenchCalibrateCommand(context))
             .addSubcommand(new Report());
     }
 

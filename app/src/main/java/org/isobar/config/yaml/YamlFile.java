@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import org.isobar.config.keys.Setting;
 import org.isobar.config.keys.SpellingSuggestion;
@@ -34,10 +35,25 @@ public final class YamlFile {
     static final int MAX_BYTES = 1 << 20;
 
     private final Path file;
+    private final Optional<String> content;
 
     /** The presets of {@code file}, which is read by {@link #preset}. */
     public YamlFile(Path file) {
+        this(file, Optional.empty());
+    }
+
+    private YamlFile(Path file, Optional<String> content) {
         this.file = file;
+        this.content = content;
+    }
+
+    /**
+     * The presets of a text that was read from elsewhere.
+     *
+     * @param name what messages call it
+     */
+    public static YamlFile of(Path name, String content) {
+        return new YamlFile(name, Optional.of(content));
     }
 
     /**
@@ -96,6 +112,9 @@ public final class YamlFile {
     }
 
     private String read() {
+        if (content.isPresent()) {
+            return content.get();
+        }
         try {
             byte[] bytes = RegularFile.read(file, MAX_BYTES);
             return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();

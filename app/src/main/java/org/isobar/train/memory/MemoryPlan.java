@@ -37,6 +37,18 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
     double stepFlops) {
     private static final long UNBOUNDED = Long.MAX_VALUE / 4;
 
+    /** Is told when a dry run begins and ends its training step; before it creates the model, after it evaluates it. */
+    public interface StepObserver {
+        /** An observer that does nothing. */
+        StepObserver NONE = new StepObserver() { };
+
+        /** The training step begins. */
+        default void stepBegins() { }
+
+        /** The training step has ended. */
+        default void stepEnds() { }
+    }
+
     /** Bytes of all three arenas. */
     public long bytes() {
         return stateBytes + keptBytes + scratchBytes;
@@ -77,22 +89,38 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
 
     /** The plan of a step of {@code batch} local samples, matrix products in {@code compute}, on a rank of a grid. */
     public static MemoryPlan of(ModelSpec config, int batch, DType compute, ProcessGrid grid, int rank) {
-        try (DryRunDevice device = new DryRunDevice();
+        DryRunDevice device = new DryRunDevice();
+        return of(config, batch, StepOptions.of(compute, GradientSync.Options.DEFAULT),
+            new Communicators(grid, rank, device.ops().memory()::copy, DryRunCommunicator::new), device,
+            StepObserver.NONE);
+    }
+
+    /**
+     * The plan of a step of {@code batch} local samples, observed by the device and the communicators that are given.
+     *
+     * @param communicators those of a rank of a grid, which move nothing; closed by this method
+     * @param device        closed by this method
+     * @param observer      is told of the training step
+     */
+    public static MemoryPlan of(ModelSpec config, int batch, StepOptions options, Communicators communicators,
+        DryRunDevice device, StepObserver observer) {
+        try (device;
             DeviceArena state = device.arena("state", UNBOUNDED);
             DeviceArena kept = device.arena("activations", UNBOUNDED);
             DeviceArena scratch = device.arena("scratch", UNBOUNDED);
             DeviceArena images = device.arena("images", UNBOUNDED);
-            Communicators communicators =
-                new Communicators(grid, rank, device.ops().memory()::copy, DryRunCommunicator::new)) {
+            communicators) {
             Replica replica = new Replica(device, config, batch, new StepMemory(state, kept, scratch),
-                communicators, StepOptions.of(compute, GradientSync.Options.DEFAULT));
+                communicators, options);
             Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
             Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
+            observer.stepBegins();
             replica.step().run(input, target, new TrainStep.Context(0, 0, IndexSpan.whole(batch), 0));
             double flops = device.flops();
+            observer.stepEnds();
             replica.evaluator().evaluate(input, target);
-            long saved = replica.step().state().share(grid, rank).stream().mapToLong(slice -> slice.here().bytes())
-                .sum();
+            long saved = replica.step().state().share(communicators.grid(), communicators.rank()).stream()
+                .mapToLong(slice -> slice.here().bytes()).sum();
             return new MemoryPlan(state.highWatermark(), kept.highWatermark(), scratch.highWatermark(), saved,
                 device.footprint(), flops);
         }

@@ -1,0 +1,143 @@
+package org.isobar.cli.bench;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+
+import org.isobar.backend.Backend;
+import org.isobar.backend.CommBackend;
+import org.isobar.backend.DeviceOptions;
+import org.isobar.bench.report.BenchFiles;
+import org.isobar.cli.job.JavaCommand;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.ThreadCount;
+import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.job.JobDevice;
+import org.isobar.distributed.job.JobSecret;
+import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.distributed.job.TimeLimits;
+import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.os.TemporaryDirectory;
+import org.isobar.plan.calibrate.CollectiveCalibration;
+import org.isobar.plan.calibrate.CpuCalibration;
+import org.isobar.plan.calibrate.MachineFileWriter;
+import org.isobar.plan.machine.CollectiveTable;
+import org.isobar.plan.machine.Machine;
+import org.isobar.train.JobMember;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code isobar bench calibrate}: measures this machine's CPU and writes a machine file for {@code isobar plan}. */
+@Command(name = "calibrate", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
+    description = "Measure this machine's CPU and write a machine file for isobar plan. Run nothing else meanwhile. "
+        + "In a job of several processes, measure only their collectives, and write them as JSON.")
+final class BenchCalibrateCommand implements Callable<Integer> {
+    private static final List<Integer> JOBS = List.of(2, 4);
+    private static final int JOB_SECONDS = 120;
+
+    private final ProgramContext context;
+    @Spec
+    private CommandSpec spec;
+    @Option(names = "--out", paramLabel = "FILE", required = true, description = "File to write.")
+    private Path out;
+    @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
+    private String name;
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "10", description = "Steps of each measured size.")
+    private int steps;
+    @Option(names = "--no_collectives", description = "Do not measure collectives of 2 and 4 processes.")
+    private boolean noCollectives;
+
+    /** The measurements of the collectives of a job. */
+    private record Collectives(List<CollectiveTable.Row> rows) { }
+
+    BenchCalibrateCommand(ProgramContext context) {
+        this.context = context;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        if (steps < 2) {
+            throw new UserException("--steps=" + steps + " must be at least 2");
+        }
+        RankEnvironment ranks = RankEnvironment.of(context.environment());
+        if (ranks.worldSize() > 1) {
+            List<CollectiveTable.Row> rows = measured(ranks);
+            if (ranks.rank() == 0) {
+                BenchFiles.write(out, new Collectives(rows));
+            }
+            return 0;
+        }
+        ConfigRequest preset = new ConfigRequest(context.defaultPresets(), "demo", context.environment());
+        Machine machine;
+        try (Device device = Backend.CPU.open(options(ranks), this::say)) {
+            machine = new CpuCalibration(device, preset, steps, this::say).run(name);
+        }
+        List<CollectiveTable.Row> rows = new ArrayList<>();
+        for (int processes : noCollectives ? List.<Integer>of() : JOBS) {
+            rows.addAll(job(processes));
+        }
+        String text = MachineFileWriter.text(machine, rows);
+        new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
+        say("Written: " + out + ". Plan with --machine=" + out);
+        return 0;
+    }
+
+    private void say(String line) {
+        spec.commandLine().getOut().println(line);
+        spec.commandLine().getOut().flush();
+    }
+
+    private DeviceOptions options(RankEnvironment ranks) {
+        return DeviceOptions.of(ThreadCount.of(Optional.empty(), context.environment()), ranks, CommBackend.AUTO,
+            context.environment());
+    }
+
+    /** Measures the collectives of this job; every rank does so. */
+    private List<CollectiveTable.Row> measured(RankEnvironment ranks) {
+        ProcessGrid grid = ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, ranks.worldSize(), 1, 1, 1);
+        JobMember member = new JobMember(ranks, grid, JobSecret.of(context.environment()),
+            Map.of("command", "bench calibrate"), TimeLimits.DEFAULT, CommBackend.AUTO);
+        try (JobDevice device = Backend.CPU.open(options(ranks), _ -> { })) {
+            return member.run(device, communicators ->
+                new CollectiveCalibration(device, communicators.along(Axis.DP)).measure(1));
+        }
+    }
+
+    /** Measures the collectives of processes that this one starts. */
+    private List<CollectiveTable.Row> job(int processes) throws IOException {
+        say("Collectives of " + processes + " processes");
+        try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibrate")) {
+            Path file = scratch.directory().resolve("collectives.json");
+            List<String> command = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
+            command.addAll(List.of("launch", "--nproc_per_node=" + processes, "bench", "calibrate", "--out=" + file));
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+            builder.environment().putAll(new HashMap<>(context.environment()));
+            Process job = builder.start();
+            boolean ended = job.waitFor(JOB_SECONDS, TimeUnit.SECONDS);
+            if (!ended || job.exitValue() != 0) {
+                job.destroyForcibly();
+                throw new UserException("the collectives of " + processes + " processes could not be measured; try "
+                    + "./isobar launch --nproc_per_node=" + processes + " bench calibrate --out=FILE, or add "
+                    + "--no_collectives");
+            }
+            return BenchFiles.read(file, Collectives.class).rows();
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+            throw new UserException("interrupted while collectives were measured");
+        }
+    }
+}

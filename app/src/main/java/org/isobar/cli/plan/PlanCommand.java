@@ -1,0 +1,160 @@
+package org.isobar.cli.plan;
+
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import org.isobar.bench.report.BenchFiles;
+import org.isobar.cli.options.ConfigOptions;
+import org.isobar.cli.options.ProgramContext;
+import org.isobar.cli.print.FactTable;
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.config.keys.Key;
+import org.isobar.config.keys.Keys;
+import org.isobar.fault.UserException;
+import org.isobar.os.AtomicFile;
+import org.isobar.plan.Plan;
+import org.isobar.plan.PlanRequest;
+import org.isobar.plan.Planner;
+import org.isobar.plan.Program;
+import org.isobar.plan.machine.Machine;
+import org.isobar.plan.machine.MachineFile;
+import org.isobar.plan.report.PlanExplanation;
+import org.isobar.plan.report.PlanFile;
+import org.isobar.plan.report.PlanPicture;
+import org.isobar.plan.report.PlanText;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code isobar plan}: predicts memory and speed of a run in every layout of its processes. */
+@Command(name = "plan", mixinStandardHelpOptions = true, sortOptions = false, abbreviateSynopsis = true,
+    description = "Predict memory and speed of a run in every layout of its processes. Needs no data and no GPU.")
+public final class PlanCommand implements Runnable {
+    private static final int MOST_RANKS = 1 << 16;
+    /** Keys that follow from the layout, or that the layouts differ in. */
+    private static final Set<String> LAYOUT = Set.of("tensor_parallel", "context_parallel", "parallel_order",
+        "pipeline_parallel", "local_batch_size", "run_num", "resume", "noddp");
+    private static final String GLOBAL_BATCH = "global_batch_size";
+    private static final Set<String> VARIED = Set.of("amp_mode", "recompute", "enable_cuda_graphs");
+
+    private final ProgramContext context;
+    @Spec
+    private CommandSpec spec;
+    @Option(names = "--machine", paramLabel = "NAME|FILE", description = "A machine file, or one that is shipped: "
+        + "cpu-2-cores, perlmutter-a100-40, perlmutter-a100-80, h100-sxm, h100-nvl.")
+    private String machine;
+    @Option(names = "--gpus", paramLabel = "N", description = "Number of GPUs; on a CPU, of processes.")
+    private Integer ranks;
+    @Option(names = "--program", paramLabel = "isobar|tutorial", defaultValue = "isobar",
+        description = "The program that runs: this one, or the tutorial's PyTorch program (default: isobar).")
+    private Program program;
+    @Option(names = "--global_batch_size", paramLabel = "N", description = "Samples of all replicas in each step "
+        + "(default: the preset's).")
+    private Integer globalBatch;
+    @Option(names = {"--tensor_parallel", "--row_parallel_size"}, paramLabel = "N",
+        description = "Plan only layouts with N ranks that share weights.")
+    private Integer tensorParallel;
+    @Option(names = "--context_parallel", paramLabel = "N",
+        description = "Plan only layouts with N ranks that share tokens.")
+    private Integer contextParallel;
+    @Option(names = "--parallel_order", paramLabel = "AXES", description = "Plan only this order of the axes.")
+    private String order;
+    @Option(names = "--json", paramLabel = "FILE", description = "Write all layouts to FILE.")
+    private Path json;
+    @Option(names = "--svg", paramLabel = "FILE", description = "Draw the plan to FILE.")
+    private Path svg;
+    @Option(names = "--explain", paramLabel = "TPxCPxDP", description = "Explain the prediction for a layout.")
+    private String explained;
+
+    private PlanCommand(ProgramContext context) {
+        this.context = context;
+    }
+
+    /** The command, with the options of a run. */
+    public static CommandLine commandLine(ProgramContext context) {
+        CommandLine command = new CommandLine(new PlanCommand(context));
+        ConfigOptions.declareFor(command.getCommandSpec(),
+            Keys.ALL.stream().filter(key -> !LAYOUT.contains(key.name())).<Key<?>>map(key -> key).toList());
+        return command;
+    }
+
+    @Override
+    public void run() {
+        Plan plan = Planner.plan(request());
+        PrintWriter out = spec.commandLine().getOut();
+        PlanText text = new PlanText(plan);
+        text.introduction().forEach(out::println);
+        List<List<String>> table = new ArrayList<>(List.of(text.columns()));
+        table.addAll(text.rows());
+        new FactTable(out).table(table);
+        text.conclusion(given()).forEach(out::println);
+        if (explained != null) {
+            PlanExplanation.of(plan, explained).forEach(out::println);
+        }
+        if (json != null) {
+            BenchFiles.write(json, PlanFile.of(plan));
+        }
+        if (svg != null) {
+            new AtomicFile("picture", svg, "--svg").write(PlanPicture.of(plan).getBytes(StandardCharsets.UTF_8));
+        }
+        out.flush();
+    }
+
+    /** Options of the run that its command repeats. */
+    private List<String> given() {
+        List<String> options = new ArrayList<>();
+        ConfigOptions.settings(spec.commandLine().getParseResult()).forEach((key, value) ->
+            options.add(value.equals("true") ? "--" + key : "--" + key + "=" + value));
+        List<String> set = spec.commandLine().getParseResult().matchedOptionValue("--set", List.of());
+        set.forEach(assignment -> options.add("--set " + assignment));
+        if (globalBatch != null) {
+            options.add("--set " + GLOBAL_BATCH + "=" + globalBatch);
+        }
+        return options;
+    }
+
+    private PlanRequest request() {
+        if (machine == null || ranks == null) {
+            throw new UserException("plan needs --machine, one of " + String.join(", ", MachineFile.SHIPPED)
+                + " or a file, and --gpus, the number of GPUs");
+        }
+        if (ranks < 1 || ranks > MOST_RANKS) {
+            throw new UserException("--gpus=" + ranks + ": from 1 to " + MOST_RANKS + " are planned");
+        }
+        Machine known = MachineFile.load(machine);
+        Map<String, String> environment = new HashMap<>(context.environment());
+        environment.keySet().removeAll(Set.of("RANK", "WORLD_SIZE", "LOCAL_RANK", "SLURM_PROCID", "SLURM_NTASKS"));
+        ConfigRequest request = ConfigOptions.request(spec.commandLine().getParseResult(),
+            new ProgramContext(context.home(), environment));
+        RunConfig config = ConfigLoader.load(globalBatch == null ? request
+            : request.with(GLOBAL_BATCH, globalBatch.toString()));
+        return new PlanRequest(config, known, program, ranks, new PlanRequest.Fixed(
+            positive("--tensor_parallel", tensorParallel), positive("--context_parallel", contextParallel),
+            Optional.ofNullable(order), varied()));
+    }
+
+    private static Optional<Integer> positive(String option, Integer value) {
+        if (value != null && value < 1) {
+            throw new UserException(option + "=" + value + " must be at least 1");
+        }
+        return Optional.ofNullable(value);
+    }
+
+    /** Keys with a given value, of which no other is planned. */
+    private Set<String> varied() {
+        return ConfigOptions.settings(spec.commandLine().getParseResult()).keySet().stream().filter(VARIED::contains)
+            .collect(Collectors.toUnmodifiableSet());
+    }
+}

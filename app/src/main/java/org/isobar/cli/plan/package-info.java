@@ -1,0 +1,2 @@
+/** {@code isobar plan}. */
+package org.isobar.cli.plan;

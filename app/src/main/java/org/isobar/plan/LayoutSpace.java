@@ -1,0 +1,155 @@
+package org.isobar.plan;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.config.keys.AmpMode;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
+import org.isobar.plan.cost.GroupSpan;
+import org.isobar.plan.machine.MachineKeys;
+
+/** Enumerates the layouts of a request, and says which are impossible. */
+final class LayoutSpace {
+    /** Copies of parts of samples in one gather, beyond which their launches alone take most of a step. */
+    private static final long MOST_COPIES = 2048;
+
+    private final PlanRequest request;
+    private final List<PlanLayout> layouts = new ArrayList<>();
+    private final List<LeftOut> leftOut = new ArrayList<>();
+
+    /**
+     * Enumerates all layouts.
+     *
+     * @throws UserException if none is possible
+     */
+    LayoutSpace(PlanRequest request) {
+        this.request = request;
+        int heads = request.model().heads();
+        Set<Integer> batches = new TreeSet<>();
+        for (int tp : divisors(request.ranks(), request.fixed().tp())) {
+            if (heads % tp != 0 || request.model().hidden() % tp != 0) {
+                leftOut.add(new LeftOut("tp " + tp, "does not divide the " + heads + " heads"));
+                continue;
+            }
+            for (int cp : divisors(request.ranks() / tp, request.fixed().cp())) {
+                add(tp, cp, batches);
+            }
+        }
+        if (layouts.isEmpty()) {
+            throw new UserException("no layout of " + request.ranks() + " ranks is possible: " + leftOut.stream()
+                .limit(3).map(out -> out.what() + " " + out.reason()).collect(Collectors.joining("; "))
+                + (batches.isEmpty() ? "" : "; a global batch that is a multiple of " + batches.iterator().next()
+                    + " has one"));
+        }
+    }
+
+    List<PlanLayout> layouts() {
+        return List.copyOf(layouts);
+    }
+
+    List<LeftOut> leftOut() {
+        return List.copyOf(leftOut);
+    }
+
+    private List<Integer> divisors(int number, Optional<Integer> fixed) {
+        if (fixed.isPresent() && number % fixed.get() != 0) {
+            leftOut.add(new LeftOut("" + fixed.get(), "does not divide " + number + " ranks"));
+        }
+        return IntStream.rangeClosed(1, number).filter(candidate -> number % candidate == 0)
+            .filter(candidate -> fixed.isEmpty() || fixed.get() == candidate).boxed().toList();
+    }
+
+    private void add(int tp, int cp, Set<Integer> batches) {
+        int dp = request.ranks() / tp / cp;
+        String what = "tp " + tp + " cp " + cp + " dp " + dp;
+        if (cp > request.model().tokens()) {
+            leftOut.add(new LeftOut(what, "there are only " + request.model().tokens() + " tokens"));
+            return;
+        }
+        if (request.globalBatch() % dp != 0) {
+            leftOut.add(new LeftOut(what, "dp does not divide the global batch of " + request.globalBatch()));
+            batches.add(dp);
+            return;
+        }
+        long copies = (long) request.globalBatch() / dp * cp;
+        if (cp > 1 && request.globalBatch() > dp && copies > MOST_COPIES) {
+            leftOut.add(new LeftOut(what, "a gather over cp would copy more than " + MOST_COPIES
+                + " parts one by one, samples times cp"));
+            return;
+        }
+        for (String order : orders(tp, cp, dp)) {
+            for (AmpMode precision : precisions()) {
+                for (boolean graphs : graphs()) {
+                    layouts.add(new PlanLayout(tp, cp, dp, order, request.globalBatch() / dp, precision,
+                        request.model().recompute(), graphs));
+                }
+            }
+        }
+    }
+
+    /** The configured precision; for fp32 also bf16, which needs no loss scaling. */
+    private List<AmpMode> precisions() {
+        AmpMode configured = request.config().training().ampMode();
+        if (request.program() == Program.TUTORIAL || request.fixed().keys().contains("amp_mode")
+            || !request.machine().isGpu()) {
+            return List.of(configured);
+        }
+        return configured == AmpMode.NONE ? List.of(configured, AmpMode.BF16) : List.of(configured);
+    }
+
+    private List<Boolean> graphs() {
+        boolean configured = request.config().training().enableCudaGraphs();
+        return request.program() == Program.TUTORIAL || !request.machine().isGpu() ? List.of(false)
+            : request.fixed().keys().contains("enable_cuda_graphs") ? List.of(configured) : List.of(false, true);
+    }
+
+    /** One order of each kind: orders in which all groups span the same nodes are the same. */
+    private List<String> orders(int tp, int cp, int dp) {
+        Map<Axis, Integer> sizes = new EnumMap<>(Map.of(Axis.TP, tp, Axis.CP, cp, Axis.DP, dp));
+        sizes.values().removeIf(size -> size == 1);
+        List<String> orders = new ArrayList<>();
+        if (request.fixed().order().isPresent()) {
+            ProcessGrid.of(request.fixed().order().get(), sizes);
+            return List.of(request.fixed().order().get());
+        }
+        Set<List<GroupSpan>> seen = new LinkedHashSet<>();
+        for (List<Axis> order : permutations(List.copyOf(sizes.keySet()))) {
+            String name = order.stream().map(Axis::toString).collect(Collectors.joining("-"));
+            ProcessGrid grid = name.isEmpty() ? ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, sizes)
+                : ProcessGrid.of(name, sizes);
+            if (seen.add(spans(grid))) {
+                orders.add(name);
+            }
+        }
+        return orders;
+    }
+
+    private List<GroupSpan> spans(ProcessGrid grid) {
+        int perNode = (int) request.machine().value(MachineKeys.RANKS_PER_NODE);
+        return Stream.of(List.of(Axis.TP), List.of(Axis.CP), List.of(Axis.DP), List.of(Axis.DP, Axis.CP))
+            .map(axes -> GroupSpan.of(grid.group(0, axes), perNode)).toList();
+    }
+
+    private static List<List<Axis>> permutations(List<Axis> axes) {
+        if (axes.isEmpty()) {
+            return List.of(List.of());
+        }
+        List<List<Axis>> all = new ArrayList<>();
+        for (Axis first : axes) {
+            List<Axis> rest = axes.stream().filter(axis -> axis != first).toList();
+            permutations(rest).forEach(tail -> all.add(Stream.concat(Stream.of(first), tail.stream()).toList()));
+        }
+        return all;
+    }
+}

@@ -1,0 +1,51 @@
+package org.isobar.plan;
+
+import java.util.Optional;
+import java.util.Set;
+
+import org.isobar.config.RunConfig;
+import org.isobar.fault.UserException;
+import org.isobar.plan.machine.Machine;
+import org.isobar.vit.VitConfig;
+
+/**
+ * What to plan.
+ *
+ * @param config  configuration of the run in one process
+ * @param machine where it runs
+ * @param program the program that runs
+ * @param ranks   number of ranks, one for each GPU
+ * @param fixed   what the user has chosen
+ */
+public record PlanRequest(RunConfig config, Machine machine, Program program, int ranks, Fixed fixed) {
+    /**
+     * What the user has chosen.
+     *
+     * @param tp    ranks that share weights
+     * @param cp    ranks that share tokens
+     * @param order order of the axes
+     * @param keys  keys whose value of the configuration is kept: {@code amp_mode}, {@code recompute},
+     *              {@code enable_cuda_graphs}
+     */
+    public record Fixed(Optional<Integer> tp, Optional<Integer> cp, Optional<String> order, Set<String> keys) {
+        /** Nothing is chosen. */
+        public static final Fixed NOTHING = new Fixed(Optional.empty(), Optional.empty(), Optional.empty(), Set.of());
+    }
+
+    /** Checks that the model is the vision transformer. */
+    public PlanRequest {
+        if (!(config.model() instanceof VitConfig)) {
+            throw new UserException("plan knows the shapes of architecture vit; give a preset with it");
+        }
+    }
+
+    /** The model. */
+    public VitConfig model() {
+        return (VitConfig) config.model();
+    }
+
+    /** Samples of all replicas in each step. */
+    public int globalBatch() {
+        return config.training().globalBatchSize();
+    }
+}

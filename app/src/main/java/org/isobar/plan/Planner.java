@@ -1,0 +1,135 @@
+package org.isobar.plan;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import org.isobar.config.keys.AmpMode;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.fault.UserException;
+import org.isobar.nn.Recompute;
+import org.isobar.plan.cost.CollectiveCosts;
+import org.isobar.plan.cost.IsobarCosts;
+import org.isobar.plan.cost.OperationCosts;
+import org.isobar.plan.cost.TutorialCosts;
+import org.isobar.plan.machine.Machine;
+import org.isobar.plan.machine.MachineKeys;
+import org.isobar.plan.machine.Quantity;
+import org.isobar.plan.simulate.Timeline;
+
+/** Predicts memory and speed of every layout of a request. */
+public final class Planner {
+    private static final double GIB = 1L << 30;
+
+    private final PlanRequest request;
+    private final Machine machine;
+    private final StepTraces traces;
+    private final CollectiveCosts collectives;
+    private final int perNode;
+
+    private Planner(PlanRequest request) {
+        this.request = request;
+        machine = request.machine();
+        traces = new StepTraces(request);
+        collectives = new CollectiveCosts(machine);
+        perNode = (int) machine.value(MachineKeys.RANKS_PER_NODE);
+    }
+
+    /**
+     * Plans all layouts.
+     *
+     * @throws UserException if no layout is possible, or none fits into memory
+     */
+    public static Plan plan(PlanRequest request) {
+        LayoutSpace space = new LayoutSpace(request);
+        Planner planner = new Planner(request);
+        List<PlannedLayout> layouts = space.layouts().parallelStream().flatMap(planner::variants).toList();
+        Plan plan = new Plan(request, layouts, space.leftOut());
+        if (!plan.best().fits()) {
+            PlannedLayout smallest = layouts.stream().min(Comparator.comparingLong(PlannedLayout::memoryBytes))
+                .orElseThrow();
+            throw new UserException(String.format(Locale.ROOT, "no layout fits into the memory of %s: the smallest, %s,"
+                + " local batch %d, needs %.1f GB on a rank, and there are %.1f GB. More ranks, a smaller global batch"
+                + " or a smaller model need less.", request.machine().name(), smallest.layout(),
+                smallest.layout().localBatch(), smallest.memoryBytes() / GIB, smallest.capacity() / GIB));
+        }
+        return plan;
+    }
+
+    /** The layout; if it does not fit, also with more recomputation, which takes less memory and is never faster. */
+    private Stream<PlannedLayout> variants(PlanLayout layout) {
+        List<PlannedLayout> variants = new ArrayList<>(List.of(predict(layout)));
+        if (request.program() == Program.ISOBAR && !request.fixed().keys().contains("recompute")) {
+            for (Recompute more : Recompute.values()) {
+                if (!variants.getLast().fits() && more.compareTo(layout.recompute()) > 0) {
+                    variants.add(predict(layout.with(more)));
+                }
+            }
+        }
+        return variants.stream();
+    }
+
+    /** The prediction for one layout. */
+    public static PlannedLayout predict(PlanRequest request, PlanLayout layout) {
+        return new Planner(request).predict(layout);
+    }
+
+    private PlannedLayout predict(PlanLayout layout) {
+        ProcessGrid grid = ProcessGrid.of(layout.order().isEmpty() ? ProcessGrid.DEFAULT_ORDER : layout.order(),
+            Map.of(Axis.TP, layout.tp(), Axis.CP, layout.cp(), Axis.DP, layout.dp()));
+        StepTraces.Roles roles = traces.of(layout);
+        int here = Math.min(perNode, layout.ranks());
+        Timeline timeline = new StepModel(costs(layout, here), collectives, perNode, launch(layout))
+            .simulate(grid, roles.traces());
+        Map<String, Double> breakdown = StepModel.breakdown(timeline);
+        double loader = loader(layout, here);
+        breakdown.put("loader", Math.max(0, loader - timeline.end()));
+        long sharers = machine.isGpu() ? 1 : here;
+        long other = request.program() == Program.TUTORIAL ? 0
+            : (long) (GIB * (machine.value(MachineKeys.DRIVER)
+                + groups(grid) * machine.value(MachineKeys.COMMUNICATOR)));
+        long capacity = (long) (machine.value(MachineKeys.MEMORY) * GIB) / sharers;
+        return new PlannedLayout(layout, roles.plannedBytes() + roles.otherBytes() + other, roles.plannedBytes(),
+            capacity, Math.max(timeline.end(), loader), error(), breakdown, timeline);
+    }
+
+    private OperationCosts costs(PlanLayout layout, int here) {
+        return request.program() == Program.TUTORIAL ? new TutorialCosts(machine, layout.precision() != AmpMode.NONE)
+            : new IsobarCosts(machine, here);
+    }
+
+    /** The tutorial's launches are part of its recorded rates, a CPU's of its measured operations. */
+    private double launch(PlanLayout layout) {
+        return request.program() == Program.TUTORIAL || !machine.operations().isEmpty() ? 0
+            : machine.value(layout.graphs() ? MachineKeys.GRAPH_LAUNCH : MachineKeys.LAUNCH) / 1e6;
+    }
+
+    /** Seconds in which the loaders supply a batch: all ranks of a model read the same samples. */
+    private double loader(PlanLayout layout, int here) {
+        double bytes = layout.localBatch() * (double) UnplannedMemory.sampleBytes(request);
+        double rate = Math.min(machine.value(MachineKeys.LOADER), machine.value(MachineKeys.NODE_LOADER) / here);
+        return bytes / (rate * 1e9);
+    }
+
+    private long groups(ProcessGrid grid) {
+        return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
+                EnumSet.allOf(Axis.class))
+            .map(axes -> grid.group(0, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
+    }
+
+    /** The tutorial's program is as sure as its profile, Isobar on a CPU as its measured operations. */
+    private double error() {
+        if (request.program() == Program.TUTORIAL) {
+            return machine.profiles().values().stream().flatMap(profile -> profile.values().stream())
+                .map(Quantity::source).max(Enum::compareTo).orElse(Quantity.Source.GUESSED).error();
+        }
+        return (machine.isGpu() || machine.operations().isEmpty() ? Quantity.Source.GUESSED
+            : Quantity.Source.MEASURED).error();
+    }
+}

@@ -1,0 +1,115 @@
+package org.isobar.plan;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.plan.cost.CollectiveCosts;
+import org.isobar.plan.cost.GroupSpan;
+import org.isobar.plan.cost.OperationCosts;
+import org.isobar.plan.simulate.SimulatedRank;
+import org.isobar.plan.simulate.StepSimulator;
+import org.isobar.plan.simulate.TimedEvent;
+import org.isobar.plan.simulate.Timeline;
+import org.isobar.plan.trace.StepEvent;
+import org.isobar.plan.trace.StepTrace;
+
+/**
+ * The time of a step from the traces of its roles. Ranks of one role issue the same and are simulated once: a role is
+ * a part of the tokens, of which the last can differ from the others.
+ *
+ * @param operations   costs of operations
+ * @param collectives  costs of collectives
+ * @param ranksPerNode ranks of a node
+ * @param launch       seconds between two operations
+ */
+record StepModel(OperationCosts operations, CollectiveCosts collectives, int ranksPerNode, double launch) {
+    private static final String OTHER_RANKS = "all";
+
+    /**
+     * Simulates a step.
+     *
+     * @param grid   the process grid
+     * @param traces the trace of each role: of the first part of the tokens, and of the last if it differs
+     * @return the timeline of the slowest role
+     */
+    Timeline simulate(ProcessGrid grid, List<StepTrace> traces) {
+        Map<String, GroupSpan> spans = new HashMap<>();
+        List<SimulatedRank> ranks = new ArrayList<>();
+        List<Integer> everyRole = new ArrayList<>();
+        for (int role = 0; role < traces.size(); role++) {
+            everyRole.add(role);
+        }
+        for (int role = 0; role < traces.size(); role++) {
+            List<TimedEvent> events = new ArrayList<>();
+            Map<String, List<Integer>> groups = new HashMap<>();
+            for (StepEvent event : traces.get(role).events()) {
+                if (event instanceof StepEvent.Issue issue) {
+                    spans.computeIfAbsent(issue.group(), name -> span(grid, name));
+                    groups.put(issue.group(), issue.group().contains("cp") ? everyRole : List.of(role));
+                }
+                timed(event, spans, events);
+            }
+            ranks.add(new SimulatedRank(events, groups));
+        }
+        List<Timeline> timelines = StepSimulator.run(ranks);
+        return timelines.stream().max((a, b) -> Double.compare(a.end(), b.end())).orElseThrow();
+    }
+
+    private void timed(StepEvent event, Map<String, GroupSpan> spans, List<TimedEvent> events) {
+        switch (event) {
+            case StepEvent.Operation operation -> {
+                events.add(new TimedEvent.Compute(label(operation.work()),
+                    operation.repeats() * operations.seconds(operation)));
+                if (launch > 0) {
+                    events.add(new TimedEvent.Compute("launch", operation.repeats() * launch));
+                }
+            }
+            case StepEvent.Issue issue -> events.add(new TimedEvent.Issue(issue.number(), issue.group(),
+                collectives.seconds(issue.kind(), spans.get(issue.group()), issue.bytes(), issue.even())));
+            case StepEvent.Await await -> events.add(new TimedEvent.Await(await.number()));
+        }
+    }
+
+    private GroupSpan span(ProcessGrid grid, String group) {
+        List<Axis> axes = Arrays.stream(group.split("-")).map(name -> Axis.valueOf(name.toUpperCase(Locale.ROOT)))
+            .toList();
+        return GroupSpan.of(grid.group(0, axes), ranksPerNode);
+    }
+
+    /** The name of a part of the breakdown. */
+    static String label(StepEvent.Work work) {
+        return switch (work) {
+            case PRODUCT -> "products";
+            case ATTENTION -> "attention";
+            case MEMORY -> "memory-bound";
+        };
+    }
+
+    /** Seconds by part: computation by kind, and communication that is not overlapped by axis. */
+    static Map<String, Double> breakdown(Timeline timeline) {
+        Map<String, Double> parts = new LinkedHashMap<>();
+        for (String name : List.of("products", "attention", "memory-bound", "launch")) {
+            parts.put(name, timeline.computation().getOrDefault(name, 0.0));
+        }
+        for (String axis : List.of("tp", "cp", "dp", OTHER_RANKS)) {
+            parts.put("exposed " + axis, 0.0);
+        }
+        timeline.exposed().forEach((group, seconds) -> parts.merge("exposed " + axis(group), seconds, Double::sum));
+        return parts;
+    }
+
+    private static String axis(String group) {
+        return switch (group) {
+            case "tp", "cp", "dp" -> group;
+            case "dp-cp", "cp-dp" -> "dp";
+            default -> OTHER_RANKS;
+        };
+    }
+}

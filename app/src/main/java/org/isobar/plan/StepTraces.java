@@ -1,0 +1,81 @@
+package org.isobar.plan;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.isobar.config.keys.AmpMode;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.nn.Recompute;
+import org.isobar.optim.Adam;
+import org.isobar.optim.GradScaler;
+import org.isobar.plan.trace.DryStep;
+import org.isobar.plan.trace.StepTrace;
+import org.isobar.plan.trace.TutorialStep;
+import org.isobar.tensor.DType;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.StepLaunch;
+import org.isobar.train.step.StepOptions;
+
+/** The traces of a request's layouts. Layouts that differ only in order and number of replicas have the same. */
+final class StepTraces {
+    private final PlanRequest request;
+    private final Map<Key, Roles> known = new ConcurrentHashMap<>();
+
+    private record Key(int tp, int cp, boolean replicated, int batch, AmpMode precision, Recompute recompute) { }
+
+    /**
+     * The traces of a layout's roles, and the memory of the fullest rank.
+     *
+     * @param traces       of the first part of the tokens, and of the last if it differs
+     * @param plannedBytes bytes of the arenas
+     * @param otherBytes   bytes of inputs and workspace
+     */
+    record Roles(List<StepTrace> traces, long plannedBytes, long otherBytes) { }
+
+    StepTraces(PlanRequest request) {
+        this.request = request;
+    }
+
+    /** The traces of a layout; safe for use by several threads. */
+    Roles of(PlanLayout layout) {
+        return known.computeIfAbsent(new Key(layout.tp(), layout.cp(), layout.dp() > 1, layout.localBatch(),
+            layout.precision(), layout.recompute()), key -> request.program() == Program.ISOBAR ? dry(key)
+            : tutorial(key, layout));
+    }
+
+    private Roles tutorial(Key key, PlanLayout layout) {
+        StepTrace trace = TutorialStep.of(request.model(), new TutorialStep.Layout(key.tp, key.cp, layout.dp(),
+            key.batch, key.precision != AmpMode.NONE, request.config().training().enableFused()));
+        return new Roles(List.of(trace), TutorialMemory.bytes(request.model(), key.tp, key.cp, key.batch,
+            key.precision != AmpMode.NONE), TutorialMemory.OVERHEAD);
+    }
+
+    private Roles dry(Key key) {
+        ProcessGrid grid = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER,
+            Map.of(Axis.TP, key.tp, Axis.CP, key.cp, Axis.DP, key.replicated ? 2 : 1));
+        boolean even = request.model().tokens() % key.cp == 0;
+        List<Integer> ranks = even ? List.of(0) : List.of(0, key.tp * (key.cp - 1));
+        List<StepTrace> traces = new ArrayList<>();
+        long planned = 0;
+        long workspace = 0;
+        for (int rank : ranks) {
+            DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
+            traces.add(step.trace());
+            planned = Math.max(planned, step.memory().bytes());
+            workspace = Math.max(workspace, UnplannedMemory.workspaceBytes(request, step.memory().footprint()));
+        }
+        return new Roles(traces, planned, workspace + UnplannedMemory.inputBytes(request, key.batch));
+    }
+
+    private StepOptions options(Key key) {
+        DType compute = key.precision.compute();
+        boolean once = request.config().training().enableFused() || !request.machine().isGpu();
+        return new StepOptions(compute, new Adam.Options(GradScaler.of(compute),
+            once ? Adam.Launch.ONCE : Adam.Launch.PER_TENSOR),
+            new GradientSync.Options(request.config().parallel().bucketCapMb(), GradientSync.Replicas.TOGETHER),
+            StepLaunch.EAGER);
+    }
+}

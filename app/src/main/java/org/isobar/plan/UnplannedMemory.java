@@ -1,0 +1,32 @@
+package org.isobar.plan;
+
+import org.isobar.backend.cpu.ops.CpuTensorOps;
+import org.isobar.backend.cuda.ops.CudaTensorOps;
+import org.isobar.data.DataLoader;
+import org.isobar.device.Footprint;
+import org.isobar.plan.machine.MachineKeys;
+
+/** Memory of a rank besides its arenas. */
+final class UnplannedMemory {
+    private static final int GPU_INPUTS = 2; // buffers that batches are copied into
+
+    private UnplannedMemory() { }
+
+    /** Bytes of the workspace of operations of that footprint. */
+    static long workspaceBytes(PlanRequest request, Footprint footprint) {
+        return request.machine().isGpu() ? CudaTensorOps.workspaceBytes(footprint, request.config().cuda())
+            : CpuTensorOps.workspaceBytes(footprint, (int) request.machine().value(MachineKeys.CORES));
+    }
+
+    /** Bytes of the batches: on a GPU of two, on a CPU of those that the two loaders hold. */
+    static long inputBytes(PlanRequest request, int batch) {
+        long slots = request.machine().isGpu() ? GPU_INPUTS
+            : 2L * DataLoader.slots(request.config().data().numDataWorkers(), batch);
+        return slots * batch * sampleBytes(request);
+    }
+
+    /** Bytes of the input and target of one sample. */
+    static long sampleBytes(PlanRequest request) {
+        return (request.model().input(1).elements() + request.model().prediction(1).elements()) * Float.BYTES;
+    }
+}

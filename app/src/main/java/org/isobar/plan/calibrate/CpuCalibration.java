@@ -1,0 +1,99 @@
+package org.isobar.plan.calibrate;
+
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+
+import org.isobar.bench.measure.CeilingsBenchmark;
+import org.isobar.bench.measure.CeilingsResult;
+import org.isobar.bench.measure.Timing;
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.device.Device;
+import org.isobar.os.HostMachine;
+import org.isobar.plan.machine.Machine;
+import org.isobar.plan.machine.MachineFile;
+import org.isobar.plan.machine.MachineKeys;
+import org.isobar.plan.machine.MeasuredOperation;
+import org.isobar.plan.machine.Quantity;
+import org.isobar.tensor.DType;
+
+/** Measures this machine's CPU: limits of memory and products, and the operations of training steps of some sizes. */
+public final class CpuCalibration {
+    private static final long COPIED = 256L << 20;
+    private static final int MATRIX = 2048;
+    private static final double GIB = 1L << 30;
+    /** Image, channels, blocks, heads and batch of the measured steps. */
+    private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 2, 6, 4),
+        new Shape("[64, 128]", 384, 2, 8, 4), new Shape("[64, 128]", 128, 2, 4, 1),
+        new Shape("[128, 256]", 256, 2, 8, 2), new Shape("[192, 384]", 384, 1, 8, 1));
+
+    private final Device device;
+    private final ConfigRequest preset;
+    private final int steps;
+    private final Consumer<String> progress;
+
+    /** What a calibrated step computes. */
+    private record Shape(String image, int embed, int depth, int heads, int batch) { }
+
+    /**
+     * Measures on {@code device}.
+     *
+     * @param preset   any preset that is trained with synthetic data
+     * @param steps    steps of each size
+     * @param progress receives a line for each measurement
+     */
+    public CpuCalibration(Device device, ConfigRequest preset, int steps, Consumer<String> progress) {
+        this.device = device;
+        this.preset = preset;
+        this.steps = steps;
+        this.progress = progress;
+    }
+
+    /** Measures; takes about two minutes with 10 steps. */
+    public Machine run(String name) {
+        String date = LocalDate.now().toString();
+        Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
+        int cores = Runtime.getRuntime().availableProcessors();
+        progress.accept("Limits of memory and products");
+        CeilingsResult limits = new CeilingsBenchmark(device, Timing.MEASURED).run(COPIED, MATRIX);
+        double single = limits.products().get("fp32").median();
+        Map<String, Double> measured = new LinkedHashMap<>();
+        measured.put(MachineKeys.CORES, (double) cores);
+        measured.put(MachineKeys.MEMORY, HostMachine.totalMemory() / GIB);
+        measured.put(MachineKeys.BANDWIDTH, limits.copy().median() / 1e9);
+        measured.put(MachineKeys.PEAK_SINGLE, single / 1e12);
+        measured.put(MachineKeys.PEAK_HALF, limits.products().values().stream().mapToDouble(each -> each.median())
+            .max().orElse(single) / 1e12);
+        measured.forEach((key, value) -> numbers.put(key, new Quantity(value, Quantity.Source.MEASURED, date,
+            "bench calibrate")));
+        return new Machine(name, HostMachine.processor() + ", " + cores + " cores", HostMachine.processor(),
+            Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations());
+    }
+
+    private List<MeasuredOperation> operations() {
+        List<MeasuredOperation> rows = new ArrayList<>();
+        OperationCalibration calibration = new OperationCalibration(device, steps);
+        for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
+            for (Shape shape : SHAPES) {
+                progress.accept("Step of " + shape.image + ", " + shape.embed + " channels, batch " + shape.batch
+                    + ", amp_mode " + precision);
+                rows.addAll(calibration.measure(config(shape, precision)));
+            }
+        }
+        return rows;
+    }
+
+    private RunConfig config(Shape shape, String precision) {
+        return ConfigLoader.load(preset.set("img_size=" + shape.image).with("embed_dim", "" + shape.embed)
+            .with("depth", "" + shape.depth).with("num_heads", "" + shape.heads)
+            .with("global_batch_size", "" + shape.batch).with("local_batch_size", "None")
+            .with("amp_mode", precision));
+    }
+}

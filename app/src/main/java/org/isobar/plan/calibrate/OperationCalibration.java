@@ -1,0 +1,67 @@
+package org.isobar.plan.calibrate;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.isobar.bench.measure.StepBenchmark;
+import org.isobar.bench.measure.Timing;
+import org.isobar.config.RunConfig;
+import org.isobar.device.Device;
+import org.isobar.distributed.ProcessGrid;
+import org.isobar.plan.machine.MeasuredOperation;
+import org.isobar.plan.trace.DryStep;
+import org.isobar.plan.trace.StepEvent;
+import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.StepOptions;
+
+/** Times of the operations of training steps on one device, by name, type and size. */
+public final class OperationCalibration {
+    private final Device device;
+    private final int steps;
+
+    /** Measures on {@code device}: {@code steps} steps of each configuration. */
+    public OperationCalibration(Device device, int steps) {
+        this.device = device;
+        this.steps = steps;
+    }
+
+    /**
+     * Measures a step of a configuration of one process.
+     *
+     * @return a row for each name, type and size: the mean over the operations of that size of their medians
+     */
+    public List<MeasuredOperation> measure(RunConfig config) {
+        List<StepEvent.Operation> issued = operations(config);
+        double[] seconds = new StepBenchmark(config, device,
+            new StepBenchmark.Plan(1, Math.max(2, steps), Timing.MEASURED, StepBenchmark.Detail.OPERATIONS))
+            .operationSeconds();
+        if (seconds.length != issued.size()) {
+            throw new IllegalStateException(seconds.length + " times for " + issued.size() + " operations");
+        }
+        Map<StepEvent.Operation, double[]> sums = new LinkedHashMap<>();
+        for (int i = 0; i < seconds.length; i++) {
+            double[] sum = sums.computeIfAbsent(issued.get(i), _ -> new double[2]);
+            sum[0]++;
+            sum[1] += seconds[i];
+        }
+        return sums.entrySet().stream().filter(entry -> entry.getKey().bytes() > 0)
+            .map(entry -> new MeasuredOperation(entry.getKey().name(), entry.getKey().type().name(),
+                entry.getKey().flops(), entry.getKey().bytes(),
+                Math.max(1e-9, entry.getValue()[1] / entry.getValue()[0]))).toList();
+    }
+
+    /** The operations of a step one by one, in the order of issue. */
+    private List<StepEvent.Operation> operations(RunConfig config) {
+        StepOptions options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
+        List<StepEvent.Operation> all = new ArrayList<>();
+        DryStep.of(config.model(), config.training().localBatchSize(), options,
+            ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, 1, 1, 1, 1), 0).trace().operations().forEach(operation -> {
+                for (int i = 0; i < operation.repeats(); i++) {
+                    all.add(operation.single());
+                }
+            });
+        return all;
+    }
+}

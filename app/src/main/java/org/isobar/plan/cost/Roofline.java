@@ -1,0 +1,47 @@
+package org.isobar.plan.cost;
+
+import org.isobar.plan.trace.StepEvent;
+
+/**
+ * The time of a matrix product: {@code sqrt((flops / (eta P))^2 + (bytes / (beta W))^2)}, a smooth maximum of the times
+ * of arithmetic and of memory.
+ *
+ * @param rate  attained floating-point operations per second of a large product, eta P
+ * @param bytes attained bytes per second, beta W
+ */
+public record Roofline(double rate, double bytes) {
+    /** Seconds of a product, without its launch. */
+    public double seconds(StepEvent.Operation product) {
+        return Math.hypot(product.flops() / rate, product.bytes() / bytes);
+    }
+
+    /**
+     * The roofline with which some products take a measured time together.
+     *
+     * @param products the products
+     * @param seconds  their measured time
+     * @param bytes    attained bytes per second
+     * @throws IllegalArgumentException if memory alone takes longer
+     */
+    public static Roofline fitted(Iterable<StepEvent.Operation> products, double seconds, double bytes) {
+        double low = 1e6;
+        double high = 1e18;
+        for (int i = 0; i < 100; i++) {
+            double middle = Math.sqrt(low * high);
+            Roofline guess = new Roofline(middle, bytes);
+            double time = 0;
+            for (StepEvent.Operation product : products) {
+                time += guess.seconds(product);
+            }
+            if (time > seconds) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        if (high > 1e17) {
+            throw new IllegalArgumentException("memory alone takes longer than " + seconds + " s");
+        }
+        return new Roofline(high, bytes);
+    }
+}

@@ -1,0 +1,2 @@
+/** Seconds of operations and collectives on a machine. */
+package org.isobar.plan.cost;

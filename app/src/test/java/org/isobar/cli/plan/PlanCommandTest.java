@@ -1,0 +1,97 @@
+package org.isobar.cli.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import org.isobar.cli.Main;
+import org.isobar.cli.options.ProgramContext;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+/** What {@code isobar plan} prints and writes. */
+class PlanCommandTest {
+    @TempDir
+    private Path directory;
+
+    private record Said(int code, String out, String err) { }
+
+    private static Said run(String... arguments) {
+        CommandLine main = Main.commandLine(new ProgramContext(Path.of(".."), Map.of()));
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        main.setOut(new PrintWriter(out));
+        main.setErr(new PrintWriter(err));
+        List<String> all = new ArrayList<>(List.of("plan"));
+        all.addAll(List.of(arguments));
+        int code = Main.execute(main, all.toArray(String[]::new));
+        return new Said(code, out.toString(), err.toString());
+    }
+
+    @Test
+    void ranksTheLayoutsAndPrintsTheCommandOfTheBest() throws IOException {
+        Path json = directory.resolve("plan.json");
+        Path svg = directory.resolve("plan.svg");
+        Said said = run("--config=tiny", "--machine=perlmutter-a100-40", "--gpus=4", "--json=" + json, "--svg=" + svg,
+            "--explain=2x1x2");
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains("not validated on a GPU"), said.out);
+        assertTrue(said.out.lines().anyMatch(line -> line.startsWith("Best: sbatch --nodes 1 submit_pm_")), said.out);
+        assertTrue(said.out.contains("tp 2 cp 1 dp 2 order tp-dp, local batch"), said.out);
+        JsonNode plan = JsonMapper.builder().build().readTree(json.toFile());
+        assertEquals("perlmutter-a100-40", plan.get("machine").asText());
+        assertEquals("isobar", plan.get("program").asText());
+        double last = Double.MAX_VALUE;
+        for (JsonNode layout : plan.get("layouts")) {
+            for (String key : List.of("tp", "cp", "dp", "order", "local_batch", "samples_per_s", "low", "high",
+                "memory_gb", "fits", "reason", "breakdown")) {
+                assertTrue(layout.has(key), key);
+            }
+            assertEquals(4, layout.get("tp").asInt() * layout.get("cp").asInt() * layout.get("dp").asInt());
+            double speed = layout.get("samples_per_s").asDouble();
+            assertTrue(layout.get("low").asDouble() < speed && speed < layout.get("high").asDouble());
+            assertTrue(speed <= last);
+            last = speed;
+        }
+        assertTrue(Files.readString(svg).contains("One step of the best layout"));
+    }
+
+    @Test
+    void plansOnlyWhatTheUserFixes() {
+        Said said = run("--config=mp", "--machine=perlmutter-a100-40", "--gpus=16", "--program=tutorial",
+            "--tensor_parallel=4", "--context_parallel=1", "--parallel_order=tp-dp");
+        assertEquals(0, said.code, said.err);
+        assertEquals(1, said.out.lines().filter(line -> line.contains("tp-dp  ")).count(), said.out);
+        assertTrue(said.out.contains("submit_pm_mp.sh --config=mp --tensor_parallel=4 --context_parallel=1"), said.out);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "--gpus=4|plan needs --machine",
+        "--machine=perlmutter-a100-40|plan needs --machine",
+        "--machine=perlmutter-a100-40 --gpus=0|--gpus=0: from 1",
+        "--machine=perlmutter-a100-40 --gpus=64 --global_batch_size=3 --context_parallel=1|a multiple of 8 has one",
+        "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
+        "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
+        "--machine=cpu-2-cores --gpus=2 --program=tutorial|has no profile of the tutorial's program"})
+    void anImpossibleRequestIsOneLine(String arguments, String message) {
+        List<String> all = new ArrayList<>(List.of("--config=base"));
+        all.addAll(List.of(arguments.replace("--set embed", "--set=embed").split(" ")));
+        Said said = run(all.toArray(String[]::new));
+        assertEquals(2, said.code, said.out + said.err);
+        assertTrue(said.err.contains(message) && said.err.lines().count() == 1, said.err);
+    }
+}
