@@ -9,17 +9,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 
 import io.jhdf.HdfFile;
-import org.isobar.data.Era5Variable;
 import org.isobar.data.NpyFile;
-import org.isobar.data.synthetic.SyntheticConfig;
-import org.isobar.data.synthetic.SyntheticEra5;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -131,54 +126,6 @@ class ConversionTest {
             }
         }
         assertTrue(Files.readString(directory.resolve("again/conversion.json")).contains("\"hoursPerFrame\" : 12"));
-    }
-
-    /** A model is trained on the same bits, of fields and of statistics, as on the files that NetCDF was made of. */
-    @Test
-    void dataByWayOfNetCdfAreTheSame() throws IOException {
-        SyntheticConfig config = new SyntheticConfig(16, 32, 2, 1, 1, 8, 5);
-        Path made = directory.resolve("made");
-        SyntheticEra5.write(config, made, SyntheticEra5.Existing.KEEP, line -> { });
-        Path sources = Files.createDirectory(directory.resolve("netcdf"));
-        List<String> names = Stream.of(Era5Variable.values()).map(Era5Variable::label).toList();
-        for (int year = 1979; year < 1981; year++) {
-            netCdf(made.resolve("train/" + year + ".h5"), names).write(sources.resolve(year + ".nc"));
-        }
-        Path table = Files.write(directory.resolve("names.txt"),
-            names.stream().map(name -> name + " - - " + name).toList());
-        convert(new ConversionRequest(List.of(sources.toString()), directory.resolve("again"), names,
-            Optional.of(table), new TreeSet<>(), new TreeSet<>(), 0, "", 1, "", true, false));
-        for (int year = 1979; year < 1981; year++) {
-            assertArrayEquals(fields(made.resolve("train/" + year + ".h5")),
-                fields(directory.resolve("again/" + year + ".h5")));
-        }
-        for (String file : List.of("global_means.npy", "global_stds.npy", "time_means.npy")) {
-            assertArrayEquals(Files.readAllBytes(made.resolve("stats/" + file)),
-                Files.readAllBytes(directory.resolve("again/stats/" + file)), file);
-        }
-    }
-
-    /** The fields of a year file as NetCDF, from south to north and from 180 degrees west on. */
-    private static ClassicFile netCdf(Path path, List<String> names) {
-        float[] fields = fields(path);
-        double[] lats = new double[16];
-        double[] lons = new double[32];
-        Arrays.setAll(lats, j -> -90 + 12.0 * j);
-        Arrays.setAll(lons, i -> -180 + 11.25 * i);
-        String year = path.getFileName().toString().replace(".h5", "");
-        ClassicFile file = ClassicFile.weather(8).without("t2m").without("z").coordinate("lat", "degrees_north", lats)
-            .coordinate("lon", "degrees_east", lons).attribute("time", "units", "hours since " + year + "-01-01");
-        for (int c = 0; c < names.size(); c++) {
-            double[] values = new double[8 * 16 * 32];
-            for (int k = 0; k < values.length; k++) {
-                int t = k / 512;
-                int j = 15 - k / 32 % 16;
-                int i = (k + 16) % 32;
-                values[k] = fields[((t * names.size() + c) * 16 + j) * 32 + i];
-            }
-            file.variable(names.get(c), "", "time lat lon", values);
-        }
-        return file;
     }
 
     private ConversionRequest request(String store, String variables, String fill, String crop, int coarsen) {
