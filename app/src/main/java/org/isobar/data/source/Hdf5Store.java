@@ -3,7 +3,6 @@ package org.isobar.data.source;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -28,20 +27,16 @@ import org.isobar.fault.UserException;
  * chunks; contiguous elements are read in place. NetCDF-4 names the dimensions of an array by references to other
  * arrays, its dimension scales. An array without such references has unnamed dimensions, with the name "".
  */
-public final class Hdf5Store implements ArrayStore {
+public final class Hdf5Store extends SingleFileStore {
     private static final long LARGEST_CHUNK = Integer.MAX_VALUE - 8;
     private static final int DEFLATE = 1; // numbers of HDF5's filters
     private static final int SHUFFLE = 2;
     private static final String NO_CHUNK = "No chunk with offset"; // how jHDF's message begins
 
-    private final Path path;
-    private final StoreFile file;
     private final HdfFile hdf;
-    private final List<StoredArray> arrays = new ArrayList<>();
 
-    private Hdf5Store(Path path, StoreFile file, HdfFile hdf) {
-        this.path = path;
-        this.file = file;
+    private Hdf5Store(StoreFile file, HdfFile hdf) {
+        super(file);
         this.hdf = hdf;
         Map<Long, Dataset> scales = new HashMap<>();
         for (Node node : hdf) {
@@ -68,7 +63,7 @@ public final class Hdf5Store implements ArrayStore {
         HdfFile hdf = null;
         try {
             hdf = new HdfFile(path);
-            return new Hdf5Store(path, file, hdf);
+            return new Hdf5Store(file, hdf);
         } catch (UserException known) {
             close(file, hdf);
             throw known;
@@ -77,21 +72,6 @@ public final class Hdf5Store implements ArrayStore {
             throw new UserException(file.title() + " is not an HDF5 file or is damaged (" + reason(refused)
                 + "). Copy or download it again, or move it out of the directory.", refused);
         }
-    }
-
-    @Override
-    public Path path() {
-        return path;
-    }
-
-    @Override
-    public String title() {
-        return file.title();
-    }
-
-    @Override
-    public List<StoredArray> arrays() {
-        return arrays;
     }
 
     @Override

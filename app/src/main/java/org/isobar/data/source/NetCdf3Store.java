@@ -16,16 +16,11 @@ import org.isobar.os.FileFault;
  * The values of an array are contiguous, except that those along the record dimension are interleaved with the values
  * of the other arrays that have this dimension.
  */
-public final class NetCdf3Store implements ArrayStore {
-    private final Path path;
-    private final StoreFile file;
-    private final List<StoredArray> arrays;
-
-    private NetCdf3Store(Path path, StoreFile file) throws IOException {
-        this.path = path;
-        this.file = file;
-        arrays = NetCdf3Header.read(file.title(), file.channel()).variables().stream()
-            .map(variable -> (StoredArray) new Array(file, variable)).toList();
+public final class NetCdf3Store extends SingleFileStore {
+    private NetCdf3Store(StoreFile file) throws IOException {
+        super(file);
+        NetCdf3Header.read(file.title(), file.channel()).variables()
+            .forEach(variable -> arrays.add(new Array(file, variable)));
     }
 
     /**
@@ -36,7 +31,7 @@ public final class NetCdf3Store implements ArrayStore {
     public static NetCdf3Store open(Path path) {
         StoreFile file = StoreFile.open("NetCDF file " + path, path);
         try {
-            return new NetCdf3Store(path, file);
+            return new NetCdf3Store(file);
         } catch (IOException failure) {
             file.close();
             throw FileFault.unreadable(file.title(), failure);
@@ -44,26 +39,6 @@ public final class NetCdf3Store implements ArrayStore {
             file.close();
             throw refused;
         }
-    }
-
-    @Override
-    public Path path() {
-        return path;
-    }
-
-    @Override
-    public String title() {
-        return file.title();
-    }
-
-    @Override
-    public List<StoredArray> arrays() {
-        return arrays;
-    }
-
-    @Override
-    public void close() {
-        file.close();
     }
 
     /** A variable of a file. */

@@ -14,10 +14,12 @@ import org.isobar.os.RegularFile;
 
 /** A file that is open for reading at any place. Thread-safe. */
 final class StoreFile implements AutoCloseable {
+    private final Path path;
     private final String title;
     private final RandomAccessFile file; // not a channel alone, which an interrupt of the reading thread would close
 
-    private StoreFile(String title, RandomAccessFile file) {
+    private StoreFile(Path path, String title, RandomAccessFile file) {
+        this.path = path;
         this.title = title;
         this.file = file;
     }
@@ -31,7 +33,7 @@ final class StoreFile implements AutoCloseable {
     static StoreFile open(String title, Path path) {
         try {
             RegularFile.size(path);
-            return new StoreFile(title, new RandomAccessFile(path.toFile(), "r"));
+            return new StoreFile(path, title, new RandomAccessFile(path.toFile(), "r"));
         } catch (IOException failure) {
             throw FileFault.unreadable(title, failure);
         }
@@ -40,6 +42,11 @@ final class StoreFile implements AutoCloseable {
     /** The opened file. */
     FileChannel channel() {
         return file.getChannel();
+    }
+
+    /** Where it is. */
+    Path path() {
+        return path;
     }
 
     /** What it is, and where. */

@@ -34,48 +34,30 @@ class DamagedStoreTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "'\"shape\": [' | '\"shape\": [-1,' | has no shape of whole numbers",
-        "'\"shape\": [' | '\"shape\": [1e99,' | has no shape of whole numbers",
-        "'\"chunks\": [' | '\"chunks\": [3,' | has chunks of [3,2,1,3,4]",
-        "'\"chunks\": [\n        2' | '\"chunks\": [0' | has chunks without elements",
-        "'\"order\": \"C\"' | '\"order\": \"K\"' | has the order 'K'",
-        "'\"fill_value\": null' | '\"fill_value\": \"none\"' | 'has the fill_value \"none\"'",
-        "'\"zarr_format\": 2' | '\"zarr_format\": 1' | its zarr_format is 1",
-        "'\"order\": \"C\"' | '\"order\": \"C' | it is not valid JSON",
-        "'\"order\": \"C\"' | '\"dimension_separator\": \"/../\"' | has the dimension_separator '/../'",
+        "small/plain | '\"shape\": [' | '\"shape\": [-1,' | has no shape of whole numbers",
+        "small/plain | '\"shape\": [' | '\"shape\": [1e99,' | has no shape of whole numbers",
+        "small/plain | '\"chunks\": [' | '\"chunks\": [3,' | has chunks of [3,2,1,3,4]",
+        "small/plain | '\"chunks\": [\n        2' | '\"chunks\": [0' | has chunks without elements",
+        "small/plain | '\"order\": \"C\"' | '\"order\": \"K\"' | has the order 'K'",
+        "small/plain | '\"fill_value\": null' | '\"fill_value\": \"none\"' | 'has the fill_value \"none\"'",
+        "small/plain | '\"zarr_format\": 2' | '\"zarr_format\": 1' | its zarr_format is 1",
+        "small/plain | '\"order\": \"C\"' | '\"order\": \"C' | it is not valid JSON",
+        "small/plain | '\"order\": \"C\"' | '\"dimension_separator\": \"/../\"' | has the dimension_separator '/../'",
+        "version3/plain | '\"name\": \"regular\"' | '\"name\": \"rectilinear\"' | has the chunk grid",
+        "version3/plain | '\"fill_value\": 0' | '\"fill_value\": \"0x00\"' | 'has the fill_value \"0x00\"'",
+        "version3/plain | '\"name\": \"default\"' | '\"name\": \"hashed\"' | has the chunk_key_encoding",
+        "version3/plain | '\"separator\": \".\"' | '\"separator\": \"/../\"' | has the separator",
+        "version3/plain | '\"zarr_format\": 3' | '\"zarr_format\": 4' | its zarr_format is 4",
+        "version3/plain | '\"lon\"' | '\"lon\", \"member\"' | has 4 dimensions and the names",
+        "version3/transposed | '\"order\": [\n          3' | '\"order\": [\n          1' | is transposed by",
     })
-    void metadataOfVersion2(String text, String replacement, String finding) throws IOException {
-        ZarrFixtures.unpack("small", small, "plain");
-        Path file = small.resolve("plain/.zarray");
-        replace(file, text.replace("\\n", "\n"), replacement);
-        assertOneLine(refusal(small, "plain"), file.toString(), finding);
-    }
-
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "'\"name\": \"regular\"' | '\"name\": \"rectilinear\"' | has the chunk grid",
-        "'\"fill_value\": 0' | '\"fill_value\": \"0x00\"' | 'has the fill_value \"0x00\"'",
-        "'\"name\": \"default\"' | '\"name\": \"hashed\"' | has the chunk_key_encoding",
-        "'\"separator\": \".\"' | '\"separator\": \"/../\"' | has the separator",
-        "'\"zarr_format\": 3' | '\"zarr_format\": 4' | its zarr_format is 4",
-        "'\"lon\"' | '\"lon\", \"member\"' | has 4 dimensions and the names",
-    })
-    void metadataOfVersion3(String text, String replacement, String finding) throws IOException {
-        ZarrFixtures.unpack("version3", version3, "plain");
-        Path file = version3.resolve("plain/zarr.json");
+    void metadataThatAreDamaged(String path, String text, String replacement, String finding) throws IOException {
+        Path file = directory.resolve(path).resolve(path.startsWith("version3") ? "zarr.json" : ".zarray");
+        Path store = file.getParent().getParent();
+        String array = file.getParent().getFileName().toString();
+        ZarrFixtures.unpack(store.getFileName().toString(), store, array);
         replace(file, text, replacement);
-        assertOneLine(refusal(version3, "plain"), file.toString(), finding);
-    }
-
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {
-        "'\"order\": [\n          3' | '\"order\": [\n          1' | is transposed by",
-    })
-    void transpositions(String text, String replacement, String finding) throws IOException {
-        ZarrFixtures.unpack("version3", version3, "transposed");
-        Path file = version3.resolve("transposed/zarr.json");
-        replace(file, text, replacement);
-        assertOneLine(refusal(version3, "transposed"), file.toString(), finding);
+        assertOneLine(refusal(store, array), file.toString(), finding);
     }
 
     @Test
