@@ -15,7 +15,6 @@ import java.util.SequencedMap;
 import java.util.function.Consumer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.checkpoint.safetensors.StoredTensors;
 import org.isobar.distributed.Shard;
@@ -85,7 +84,7 @@ public final class Checkpoint implements StoredTensors {
     }
 
     /**
-     * Opens a checkpoint that another rank of the job has checked, and reads its manifest. Each other file is examined
+     * Opens a checkpoint whose files other ranks have examined, and reads its manifest. Each other file is examined
      * only when it is read, because a thousand ranks that examine a thousand files delay a shared file system.
      *
      * @throws UserException as {@link #open(Path)} does, except for the other files
@@ -180,9 +179,7 @@ public final class Checkpoint implements StoredTensors {
 
     /** The state of the training loop as text: name to value. Names of nested objects are joined by dots. */
     public Map<String, String> state() {
-        Map<String, String> entries = new LinkedHashMap<>();
-        flatten("", manifest.state(), entries);
-        return entries;
+        return StrictJson.flat(manifest.state());
     }
 
     /** Names of all tensors, in the order of the files. */
@@ -250,8 +247,15 @@ public final class Checkpoint implements StoredTensors {
      * @return a message for each damaged block, missing file and missing slice; empty if there is no damage
      */
     public List<String> verify() {
+        return verify(0, 1);
+    }
+
+    /** As {@link #verify()}, of every {@code parts}-th file from {@code part} on, so that ranks share the check. */
+    public List<String> verify(int part, int parts) {
         List<String> wrong = new ArrayList<>();
-        for (String name : manifest.files().keySet()) {
+        List<String> names = List.copyOf(manifest.files().keySet());
+        for (int index = part; index < names.size(); index += parts) {
+            String name = names.get(index);
             try (ShardFile file = ShardFile.open(path.resolve(name), manifest)) {
                 List<String> damage = file.damage();
                 damage.forEach(what -> wrong.add(name + ": " + what));
@@ -323,18 +327,6 @@ public final class Checkpoint implements StoredTensors {
                 + "; give a checkpoint of the configured model");
         }
         return tensor;
-    }
-
-    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
-        for (Map.Entry<String, JsonNode> field : object.properties()) {
-            String name = prefix + field.getKey();
-            if (field.getValue().isObject()) {
-                flatten(name + ".", field.getValue(), entries);
-            } else {
-                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
-                    : field.getValue().toString());
-            }
-        }
     }
 
     /** The error that this checkpoint cannot be used. */

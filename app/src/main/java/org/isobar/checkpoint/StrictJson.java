@@ -1,11 +1,15 @@
 package org.isobar.checkpoint;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
+
 import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.Nulls;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
@@ -46,5 +50,24 @@ public final class StrictJson {
         JsonMapper mapper = mapper();
         mapper.enable(DeserializationFeature.FAIL_ON_NULL_CREATOR_PROPERTIES);
         return mapper;
+    }
+
+    /** All values of an object as text, by name. Names of nested objects are joined by dots. */
+    static Map<String, String> flat(JsonNode object) {
+        Map<String, String> entries = new LinkedHashMap<>();
+        flatten("", object, entries);
+        return entries;
+    }
+
+    private static void flatten(String prefix, JsonNode object, Map<String, String> entries) {
+        for (Map.Entry<String, JsonNode> field : object.properties()) {
+            String name = prefix + field.getKey();
+            if (field.getValue().isObject()) {
+                flatten(name + ".", field.getValue(), entries);
+            } else {
+                entries.put(name, field.getValue().isTextual() ? field.getValue().textValue()
+                    : field.getValue().toString());
+            }
+        }
     }
 }

@@ -22,4 +22,19 @@ interface BatchPipeline extends AutoCloseable {
     /** Frees its device memory. */
     @Override
     default void close() { }
+
+    /** Normalizes images on the host while reading them. {@link #deliver} returns when the device has its copy. */
+    record OnHost(Era5Dataset dataset) implements BatchPipeline {
+        @Override
+        public void read(long sample, MemorySegment input, long inputOffset, MemorySegment target, long targetOffset) {
+            dataset.read(sample, input, inputOffset, target, targetOffset);
+        }
+
+        @Override
+        public Tensor deliver(HostBuffer slot) {
+            Tensor images = slot.toDevice();
+            slot.segment(); // waits for the copy
+            return images;
+        }
+    }
 }

@@ -58,7 +58,7 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
         this.dataset = dataset;
         this.sampler = sampler;
         pipeline = switch (normalizing) {
-            case ON_HOST -> new HostNormalization(dataset);
+            case ON_HOST -> new BatchPipeline.OnHost(dataset);
             case ON_DEVICE -> new DeviceNormalization(device, dataset);
         };
         try {

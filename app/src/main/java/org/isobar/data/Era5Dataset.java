@@ -4,10 +4,10 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import org.isobar.fault.UserException;
@@ -25,10 +25,10 @@ public final class Era5Dataset implements AutoCloseable {
     private final InputDescription inputs;
     private final Normalization normalization;
     private final Normalization raw;
-    private final List<Era5File> files;
+    private final DatasetFiles files;
     private final YearIndex years;
 
-    private Era5Dataset(DatasetConfig config, InputDescription inputs, List<Era5File> files) {
+    private Era5Dataset(DatasetConfig config, InputDescription inputs, DatasetFiles files) {
         this.config = config;
         variables = config.variables();
         target = config.target();
@@ -37,11 +37,18 @@ public final class Era5Dataset implements AutoCloseable {
         raw = Normalization.none(normalization.means().length);
         this.files = files;
         checkLimit();
-        years = new YearIndex(files.stream().map(Era5File::times).toList(), config.dt(),
-            config.limit().orElse(Long.MAX_VALUE));
-        files.forEach(this::checkExtents);
-        files.forEach(file -> file.requireHours(config.hoursPerFrame()));
+        years = new YearIndex(files.times(), config.dt(), config.limit().orElse(Long.MAX_VALUE));
+    }
+
+    private Era5Dataset checked() {
+        for (int year = 0; year < files.times().size(); year++) {
+            checkExtents(config, files.get(year));
+        }
+        for (int year = 0; year < files.times().size(); year++) {
+            files.get(year).requireHours(config.hoursPerFrame());
+        }
         checkTimes();
+        return this;
     }
 
     /**
@@ -79,14 +86,44 @@ public final class Era5Dataset implements AutoCloseable {
     }
 
     private static Era5Dataset open(DatasetConfig config, Function<Era5File, InputDescription> inputs) {
-        List<Era5File> files = new ArrayList<>();
+        DatasetFiles files = new DatasetFiles(yearFiles(config.directory()), config.channels().variables());
         try {
-            for (Path path : yearFiles(config.directory())) {
-                files.add(Era5File.open(path, config.channels().variables()));
-            }
-            return new Era5Dataset(config, inputs.apply(files.getFirst()), files);
+            files.openAll();
+            return new Era5Dataset(config, inputs.apply(files.get(0)), files).checked();
         } catch (RuntimeException failure) {
-            files.forEach(Era5File::close);
+            files.close();
+            throw failure;
+        }
+    }
+
+    /**
+     * Opens training data that rank 0 of the job has opened and checked. Of the files, only the first one is opened
+     * now, and each of the others when a sample of it is first read.
+     *
+     * @param times the number of time steps of each year, as rank 0 has found it; called when the first file is open
+     * @throws UserException as {@link #open(DatasetConfig)} does, as far as the first file, the statistics and the
+     *                       number of files show; other files are checked when they are opened
+     */
+    public static Era5Dataset openShared(DatasetConfig config, Supplier<List<Integer>> times) {
+        return openShared(config, times, first -> InputDescription.of(config, first));
+    }
+
+    /** Opens other data of the same model, as {@link #openShared(DatasetConfig, Supplier)} does. */
+    public static Era5Dataset openShared(DatasetConfig config, Supplier<List<Integer>> times, InputDescription inputs) {
+        return openShared(config, times, _ -> inputs);
+    }
+
+    private static Era5Dataset openShared(DatasetConfig config, Supplier<List<Integer>> times,
+        Function<Era5File, InputDescription> inputs) {
+        DatasetFiles files = new DatasetFiles(yearFiles(config.directory()), config.channels().variables());
+        try {
+            Era5File first = files.get(0);
+            InputDescription described = inputs.apply(first);
+            check(config, first);
+            files.expect(times.get(), file -> check(config, file));
+            return new Era5Dataset(config, described, files);
+        } catch (RuntimeException failure) {
+            files.close();
             throw failure;
         }
     }
@@ -121,7 +158,17 @@ public final class Era5Dataset implements AutoCloseable {
 
     /** The year files, in order. */
     public List<Path> files() {
-        return files.stream().map(Era5File::path).toList();
+        return files.paths();
+    }
+
+    /** Number of time steps of each year file. */
+    public List<Integer> times() {
+        return files.times();
+    }
+
+    /** Number of year files that are open now. */
+    int openFiles() {
+        return files.opened();
     }
 
     /** What the training data say about the model's channels. */
@@ -189,7 +236,7 @@ public final class Era5Dataset implements AutoCloseable {
     /** Unmaps and closes the files. No read may be in progress. */
     @Override
     public void close() {
-        files.forEach(Era5File::close);
+        files.close();
     }
 
     /**
@@ -227,18 +274,23 @@ public final class Era5Dataset implements AutoCloseable {
         }
     }
 
-    private void checkExtents(Era5File file) {
+    private static void check(DatasetConfig config, Era5File file) {
+        checkExtents(config, file);
+        file.requireHours(config.hoursPerFrame());
+    }
+
+    private static void checkExtents(DatasetConfig config, Era5File file) {
         CropWindow stored = file.stored();
-        int channels = Math.max(variables.channels(), config.outChannels());
+        int channels = Math.max(config.variables().channels(), config.outChannels());
         if (stored.channels() < channels) {
             throw new UserException("Data file " + file.path() + " has " + stored.channels() + " channels, "
                 + channels + " are configured. Lower n_in_channels and n_out_channels, or use other data.");
         }
-        file.requireHolds(variables);
+        file.requireHolds(config.variables());
     }
 
     private void checkLimit() {
-        long all = files.stream().mapToLong(Era5File::times).sum();
+        long all = files.times().stream().mapToLong(Integer::longValue).sum();
         if (Math.min(all, config.limit().orElse(all)) > Integer.MAX_VALUE) {
             throw new UserException("The data set at " + config.directory() + " has " + all + " samples, and at most "
                 + Integer.MAX_VALUE + " can be used. Use fewer files, or set limit_nsamples.");

@@ -44,6 +44,7 @@ public final class RunLog implements AutoCloseable {
     private final Logger logger;
     private LogFile file; // null before it is opened and after a failure
     private Path path;
+    private long opened; // length of the file before the lines of this log
 
     /** Which lines a log writes. */
     public enum Verbosity {
@@ -88,13 +89,38 @@ public final class RunLog implements AutoCloseable {
      */
     public synchronized void openFile(Path path, long keep) {
         try { // Log4j would follow links, and does not report why a file cannot be opened
-            prepare(path, keep);
+            opened = prepare(path, keep);
             file = new LogFile(Files.newOutputStream(path, StandardOpenOption.APPEND, LinkOption.NOFOLLOW_LINKS));
         } catch (IOException e) {
             throw unwritable(path.toString(), e);
         }
         this.path = path;
         attach(file);
+    }
+
+    /**
+     * Removes what the file had before it was opened, except its first {@code keep} bytes. The lines of this log stay.
+     *
+     * @throws UserException if the file cannot be written
+     */
+    public synchronized void cut(long keep) {
+        if (file == null || opened <= keep) {
+            return;
+        }
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE,
+                LinkOption.NOFOLLOW_LINKS)) {
+            synchronized (file) { // no line is written meanwhile
+                ByteBuffer own = ByteBuffer.allocate(Math.toIntExact(channel.size() - opened));
+                while (own.hasRemaining() && channel.read(own, opened + own.position()) >= 0) {
+                    continue;
+                }
+                channel.truncate(keep);
+                AtomicFile.writeFully(channel.position(keep), own.flip());
+            }
+            opened = keep;
+        } catch (IOException e) {
+            throw unwritable(path.toString(), e);
+        }
     }
 
     /**
@@ -138,7 +164,8 @@ public final class RunLog implements AutoCloseable {
         context.stop();
     }
 
-    private static void prepare(Path path, long keep) throws IOException {
+    /** Returns the length of the file. */
+    private static long prepare(Path path, long keep) throws IOException {
         Files.createDirectories(path.toAbsolutePath().getParent());
         RegularFile.refusePipe(path);
         try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
@@ -151,6 +178,7 @@ public final class RunLog implements AutoCloseable {
             if (end > 0 && channel.read(last, end - 1) > 0 && last.get(0) != '\n') {
                 AtomicFile.writeFully(channel.position(end), ByteBuffer.wrap(new byte[] {'\n'}));
             }
+            return channel.size();
         }
     }
 

@@ -14,17 +14,18 @@ import org.isobar.fault.UserException;
  *
  * @param training    training batches
  * @param validation  validation batches
- * @param fingerprint identifies the data, to compare them with those of a checkpoint
+ * @param fingerprint identifies the data on rank 0, to compare them with those of a checkpoint; empty on other ranks
  * @param inputs      describes the inputs; null in a dry run, which has no data
  * @param rollOuts    opens the fields of roll-outs
  */
 record LoaderPair(Batch.Source training, Batch.Source validation, String fingerprint, InputDescription inputs,
     RollOutFields.Source rollOuts) {
-    /** Creates a pair with its fingerprint, for which some of the data are read. */
+    /** Creates a pair with its fingerprint, for which rank 0 reads some of the data. */
     static LoaderPair of(RunConfig config, DataLoader training, DataLoader validation) {
         InputDescription inputs = training.dataset().inputs();
-        return new LoaderPair(training, validation, "training " + DatasetFingerprint.of(training.dataset())
-            + "; validation " + DatasetFingerprint.of(validation.dataset()), inputs, RollOutYears.of(config, inputs));
+        String fingerprint = config.ranks().rank() > 0 ? "" : "training " + DatasetFingerprint.of(training.dataset())
+            + "; validation " + DatasetFingerprint.of(validation.dataset());
+        return new LoaderPair(training, validation, fingerprint, inputs, RollOutYears.of(config, inputs));
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
@@ -21,6 +22,8 @@ import org.isobar.train.input.RunInputs;
 import org.isobar.train.memory.MemoryCheck;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.memory.RunMemory;
+import org.isobar.train.saving.ResumeCheck;
+import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.RunDirectory;
 import org.isobar.train.saving.RunStart;
 import org.isobar.train.step.GradientSync;
@@ -74,7 +77,9 @@ public final class TrainingRun {
                         if (rank == 0) {
                             DemoData.makeIfMissing(config, log::info);
                         }
-                        RunStart start = RunStart.agreed(files.resumption(), config, device, communicators);
+                        Optional<Resumption> checked =
+                            new ResumeCheck(config, communicators.messages(), log).of(files.resumption());
+                        RunStart start = RunStart.agreed(checked, config, device, communicators);
                         return train(start, proof, device, memory, communicators);
                     }
                 });
@@ -116,15 +121,17 @@ public final class TrainingRun {
     private int train(RunStart start, StartProof proof, Device device, RunMemory memory, Communicators communicators) {
         log.info(TutorialLines.loaderBegins(rank));
         RunInputs inputs = new RunInputs(config, device);
-        try (Era5Dataset training = inputs.training(log);
-            Era5Dataset validation = inputs.validation(training.inputs(), log);
+        try (Era5Dataset training = inputs.training(communicators.messages(), log);
+            Era5Dataset validation = inputs.validation(training.inputs(), communicators.messages(), log);
             DataLoader trainingLoader = inputs.loader(training, true, communicators);
             DataLoader validationLoader = inputs.loader(validation, false, communicators)) {
             log.info(TutorialLines.loaderReady(rank));
             LoaderPair data = LoaderPair.of(config, trainingLoader, validationLoader);
             // fails if there is no whole epoch, before the model is created
             data.shortened(config.training().numIters()).ifPresent(log::info);
-            start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
+            if (rank == 0) {
+                start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
+            }
             proof.await(communicators);
             return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
         }

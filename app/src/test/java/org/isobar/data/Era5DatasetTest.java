@@ -1,5 +1,6 @@
 package org.isobar.data;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -196,5 +197,43 @@ class Era5DatasetTest {
     private static void assertRefused(DatasetConfig config, String reason) {
         String message = assertThrows(UserException.class, () -> Era5Dataset.open(config).close()).getMessage();
         assertTrue(message.contains(reason), message);
+    }
+
+    /** Another rank than 0 reads the same numbers, and opens only the files that it reads. */
+    @Test
+    void opensOnlyWhatItReadsIfRankZeroKnowsTheYears() {
+        for (String name : List.of("1979", "1980", "1981", "1982")) {
+            year(name, 5);
+        }
+        DatasetConfig config = DataFixtures.config(directory, 2, 5, 1);
+        try (Era5Dataset all = Era5Dataset.open(config);
+            Era5Dataset shared = Era5Dataset.openShared(config, all::times)) {
+            assertEquals(4, all.openFiles());
+            assertEquals(1, shared.openFiles());
+            assertEquals(all.size(), shared.size());
+            for (int sample : new int[] {12, 14, 13, 1}) {
+                float[] expected = new float[50];
+                float[] actual = new float[50];
+                all.read(sample, MemorySegment.ofArray(expected), 0, MemorySegment.ofArray(expected), 120);
+                shared.read(sample, MemorySegment.ofArray(actual), 0, MemorySegment.ofArray(actual), 120);
+                assertArrayEquals(expected, actual);
+            }
+            assertEquals(2, shared.openFiles());
+        }
+    }
+
+    @Test
+    void ranksWithOtherFilesAreRefused() {
+        year("1979", 5);
+        year("1980", 5);
+        DatasetConfig config = DataFixtures.config(directory, 2, 5, 1);
+        assertTrue(assertThrows(UserException.class, () -> Era5Dataset.openShared(config, () -> List.of(5)))
+            .getMessage().contains("holds other files than at rank 0: 2 years, of which the first has 5 time steps"));
+        try (Era5Dataset shared = Era5Dataset.openShared(config, () -> List.of(5, 7))) {
+            float[] sample = new float[50];
+            assertTrue(assertThrows(UserException.class, () ->
+                shared.read(6, MemorySegment.ofArray(sample), 0, MemorySegment.ofArray(sample), 120)).getMessage()
+                .contains("1980.h5 holds 5 time steps, and 7 at rank 0"));
+        }
     }
 }

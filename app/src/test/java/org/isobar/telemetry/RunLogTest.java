@@ -92,6 +92,23 @@ class RunLogTest {
             Files.readAllLines(file).stream().map(RunLogTest::withoutTime).toList());
     }
 
+    /** The job has met when it is known from which checkpoint it resumes. */
+    @Test
+    void linesOfThisLogStayWhenTheFileIsCut() throws IOException {
+        Path file = Files.writeString(directory.resolve("out.log"), "kept\nlost\n");
+        try (RunLog log = new RunLog(Screen.plain(new ByteArrayOutputStream()))) {
+            log.openFile(file);
+            log.info("one");
+            log.cut(5);
+            log.info("two");
+            log.cut(100);
+        }
+        List<String> lines = Files.readAllLines(file);
+        assertEquals("kept", lines.get(0));
+        assertTrue(lines.get(1).endsWith(" - one") && lines.get(2).endsWith(" - two"), lines::toString);
+        assertEquals(3, lines.size());
+    }
+
     @Test
     void aShorterFileIsNotTruncated() throws IOException {
         Path file = directory.resolve("out.log");

@@ -1,7 +1,12 @@
 package org.isobar.train.input;
 
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
 import org.isobar.config.RunConfig;
@@ -15,7 +20,9 @@ import org.isobar.data.NormalizationPlace;
 import org.isobar.data.YearIndex;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.Communicators;
+import org.isobar.distributed.RankMessages;
 import org.isobar.model.ModelSpec;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
@@ -34,18 +41,46 @@ public record RunInputs(RunConfig config, Device device) {
             loaders * DataLoader.statisticsBytes(normalizing(), Math.max(model.inChannels(), model.outChannels())));
     }
 
-    /** Opens the training data and logs their size. */
-    public Era5Dataset training(RunLog log) {
-        return logged(Era5Dataset.open(config.trainingData()), log);
+    /** Opens the training data and logs their size. Rank 0 opens all files; all ranks call this together. */
+    public Era5Dataset training(RankMessages messages, RunLog log) {
+        String topic = "training years";
+        return logged(isRoot() ? announced(messages, topic, Era5Dataset.open(config.trainingData()))
+            : Era5Dataset.openShared(config.trainingData(), () -> times(messages, topic)), log);
     }
 
     /**
-     * Opens the validation data and logs their size.
+     * Opens the validation data as {@link #training} does.
      *
      * @param inputs the model's channels, as the training data describe them
      */
-    public Era5Dataset validation(InputDescription inputs, RunLog log) {
-        return logged(Era5Dataset.open(config.validationData(), inputs), log);
+    public Era5Dataset validation(InputDescription inputs, RankMessages messages, RunLog log) {
+        String topic = "validation years";
+        return logged(isRoot() ? announced(messages, topic, Era5Dataset.open(config.validationData(), inputs))
+            : Era5Dataset.openShared(config.validationData(), () -> times(messages, topic), inputs), log);
+    }
+
+    private boolean isRoot() {
+        return config.ranks().rank() == 0;
+    }
+
+    /** Tells the other ranks how many time steps each year has, so that they need not open all files. */
+    private static Era5Dataset announced(RankMessages messages, String topic, Era5Dataset dataset) {
+        messages.announce(topic, dataset.times().stream().map(String::valueOf).collect(Collectors.joining(" "))
+            .getBytes(StandardCharsets.UTF_8));
+        return dataset;
+    }
+
+    private List<Integer> times(RankMessages messages, String topic) {
+        Duration limit = config.parallel().limits().stall();
+        try {
+            byte[] text = messages.await(topic, limit).orElseThrow(() -> new CommunicationException("rank "
+                + config.ranks().rank() + ": rank 0 has not opened the data within " + limit.toSeconds() + " s"));
+            return Stream.of(new String(text, StandardCharsets.UTF_8).split(" ")).map(Integer::valueOf).toList();
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new CommunicationException("rank " + config.ranks().rank() + " was interrupted while it waited for "
+                + topic, interrupted);
+        }
     }
 
     private Era5Dataset logged(Era5Dataset dataset, RunLog log) {

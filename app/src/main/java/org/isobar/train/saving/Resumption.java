@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 import org.isobar.checkpoint.Checkpoint;
+import org.isobar.checkpoint.Checkpoint.IntegrityCheck;
 import org.isobar.checkpoint.CheckpointPath;
 import org.isobar.config.RunConfig;
 import org.isobar.config.keys.Resume;
@@ -46,12 +47,17 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
      *                       the result and {@code --force} is not given
      */
     static Optional<Resumption> find(RunConfig config, Consumer<String> skipped) {
+        return find(config, SavedState.RESUMABLE, skipped);
+    }
+
+    /** As {@link #find(RunConfig, Consumer)}, with another check. */
+    static Optional<Resumption> find(RunConfig config, IntegrityCheck check, Consumer<String> skipped) {
         Path own = folder(config.output().experimentDirectory());
         Optional<Checkpoint> found = switch (config.checkpoint().resume()) {
             case Resume.Never _ -> Optional.empty();
-            case Resume.Auto _ -> newest(own, skipped);
+            case Resume.Auto _ -> newest(own, check, skipped);
             case Resume.From from -> Optional.of(
-                new CheckpointPath(from.path()).open(SavedState.RESUMABLE, skipped));
+                new CheckpointPath(from.path()).open(check, skipped));
         };
         return found.map(checkpoint -> {
             try (checkpoint) {
@@ -60,9 +66,9 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
         });
     }
 
-    private static Optional<Checkpoint> newest(Path own, Consumer<String> skipped) {
+    private static Optional<Checkpoint> newest(Path own, IntegrityCheck check, Consumer<String> skipped) {
         List<String> reasons = new ArrayList<>();
-        Optional<Checkpoint> found = Checkpoint.newest(own, SavedState.RESUMABLE, reasons::add);
+        Optional<Checkpoint> found = Checkpoint.newest(own, check, reasons::add);
         reasons.forEach(skipped);
         if (found.isEmpty() && !reasons.isEmpty()) {
             skipped.accept("No checkpoint in " + own + " is intact: the run starts at its first step");
@@ -72,14 +78,18 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
 
     /** Opens the checkpoint of {@code iteration}, which rank 0 has found, on another rank. */
     static Resumption of(RunConfig config, long iteration) {
+        try (Checkpoint checkpoint = Checkpoint.openChecked(path(config, iteration))) {
+            return of(checkpoint, config);
+        }
+    }
+
+    /** The path of the checkpoint of {@code iteration}, which rank 0 has found. */
+    static Path path(RunConfig config, long iteration) {
         Path given = config.checkpoint().resume() instanceof Resume.From from ? from.path()
             : folder(config.output().experimentDirectory());
         List<Path> paths = new CheckpointPath(given).all();
-        Path path = paths.stream().filter(found -> found.endsWith("checkpoint-" + iteration)).findFirst()
+        return paths.stream().filter(found -> found.endsWith("checkpoint-" + iteration)).findFirst()
             .orElse(paths.getFirst());
-        try (Checkpoint checkpoint = Checkpoint.openChecked(path)) {
-            return of(checkpoint, config);
-        }
     }
 
     private static Resumption checked(Checkpoint checkpoint, RunConfig config, Consumer<String> warnings) {

@@ -23,7 +23,8 @@ import org.isobar.telemetry.RunLog;
 public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implements AutoCloseable {
     /**
      * Locks the directory, finds the checkpoint to resume from, and opens the log. If that checkpoint is of this run,
-     * the log is cut to its length at the time of the checkpoint, and continued.
+     * the log is cut to its length at the time of the checkpoint, and continued. In a job of several ranks,
+     * {@link ResumeCheck} reads the checkpoint's files and cuts the log, when the ranks have met.
      *
      * @throws org.isobar.fault.UserException if another run has locked the directory, it cannot be written, or there is
      *                                        no such checkpoint; the log file is unchanged
@@ -38,8 +39,10 @@ public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implem
         try {
             CheckpointDirectory.recover(Resumption.folder(directory));
             List<String> warnings = new ArrayList<>();
-            Optional<Resumption> resumption = Resumption.find(config, warnings::add);
-            log.openFile(directory.resolve("out.log"), resumption.flatMap(Resumption::own)
+            boolean alone = config.ranks().worldSize() == 1;
+            Optional<Resumption> resumption = alone ? Resumption.find(config, warnings::add)
+                : Resumption.find(config, SavedState.CONSISTENT, warnings::add);
+            log.openFile(directory.resolve("out.log"), resumption.filter(_ -> alone).flatMap(Resumption::own)
                 .map(written -> written.log()).orElse(Long.MAX_VALUE));
             warnings.forEach(log::warn);
             return new RunDirectory(lock, resumption);

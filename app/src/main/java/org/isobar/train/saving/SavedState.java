@@ -12,11 +12,13 @@ import org.isobar.train.step.ValidationScores;
 
 /** Reads the {@link TrainingState} of a checkpoint, which may be damaged or forged. */
 public final class SavedState {
-    /** All files have their checksums, and the training state is consistent: a run can resume from the checkpoint. */
-    public static final IntegrityCheck RESUMABLE = IntegrityCheck.CHECKSUMS.and(checkpoint -> {
+    /** The training state is consistent, and all files have their sizes. */
+    static final IntegrityCheck CONSISTENT = checkpoint -> {
         read(checkpoint);
         return List.of();
-    });
+    };
+    /** All files have their checksums, and the training state is consistent: a run can resume from the checkpoint. */
+    public static final IntegrityCheck RESUMABLE = IntegrityCheck.CHECKSUMS.and(CONSISTENT);
     /** The name of an event file, which is in the run's directory: it names no other directory. */
     private static final Pattern EVENT_FILE = Pattern.compile("events\\.out\\.tfevents\\.[^/\\p{Cntrl}]{1,230}");
 

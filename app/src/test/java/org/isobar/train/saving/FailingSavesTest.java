@@ -149,9 +149,9 @@ class FailingSavesTest {
             "--fsize=" + bytes + ":").inheritIO().start().waitFor());
     }
 
-    /** The checkpoint is damaged after rank 0 has verified it, while rank 0 waits for rank 1. */
+    /** The checkpoint is damaged after rank 0 has chosen it, while rank 0 waits for rank 1. */
     @Test
-    void checkpointIsDamagedAfterVerification() throws Exception {
+    void checkpointIsDamagedBeforeTheRanksMeet() throws Exception {
         Path path = directory.resolve("checkpoint-12");
         DirectoryTree.copy(checkpoint(), path);
         try (ProcessJob job = new ProcessJob(data, directory)) {
