@@ -43,8 +43,8 @@ final class PhysicalFields {
         long i = 0;
         for (; i <= pixels - F32.length(); i += F32.length()) {
             DoubleVector x = (DoubleVector) FloatVector.fromMemorySegment(F32, fields, i * Float.BYTES, ORDER)
-                .castShape(F64, 0);
-            FloatVector value = (FloatVector) x.mul(spread).add(mean).castShape(F32, 0);
+                .convertShape(VectorOperators.F2D, F64, 0); // castShape may remain a call in compiled loops
+            FloatVector value = (FloatVector) x.mul(spread).add(mean).convertShape(VectorOperators.D2F, F32, 0);
             value.intoMemorySegment(fields, i * Float.BYTES, ORDER);
             zeros = zeros.add(value.mul(0));
         }

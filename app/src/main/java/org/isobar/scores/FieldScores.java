@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.util.Optional;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
@@ -43,8 +44,6 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         Sums sums = new Sums();
         for (int row = 0; row < rows; row++) {
             sums.addVectors(weights[row] / points, forecast, truth, normal, row * columns, whole);
-        }
-        for (int row = 0; row < rows && whole < columns; row++) { // in one loop, C2 would make objects of the vectors
             sums.addPoints(weights[row] / points, forecast, truth, normal, row * columns + whole, columns - whole);
         }
         return new FieldScores(sums.squared, sums.absolute, sums.signed,
@@ -75,7 +74,8 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
     }
 
     private static DoubleVector values(MemorySegment field, long index) {
-        return (DoubleVector) FloatVector.fromMemorySegment(F32, field, index * Float.BYTES, ORDER).castShape(F64, 0);
+        return (DoubleVector) FloatVector.fromMemorySegment(F32, field, index * Float.BYTES, ORDER)
+            .convertShape(VectorOperators.F2D, F64, 0); // castShape may remain a call in compiled loops
     }
 
     /** The sum of the lanes from the first to the last; the library's reduction has no fixed order. */

@@ -53,15 +53,9 @@ public final class ZonalSpectrum {
         }
         double[] squares = new double[columns];
         for (int y = 0; y < weights.length; y++) {
-            MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns * Float.BYTES, values, 0,
-                columns);
-            for (int x = 0; x < columns; x++) {
-                row[x] = values[x];
-            }
+            read(field, (long) y * columns * Float.BYTES);
             transform.realForward(row);
-            for (int i = 0; i < columns; i++) {
-                squares[i] += weights[y] * (row[i] * row[i]);
-            }
+            addSquares(squares, weights[y], row);
         }
         double[] power = magnitudes(squares);
         double scale = 1.0 / columns / columns / weights.length;
@@ -69,6 +63,19 @@ public final class ZonalSpectrum {
             power[k] *= scale * (k == 0 || 2 * k == columns ? 1 : 2);
         }
         return power;
+    }
+
+    private void read(MemorySegment field, long offset) {
+        MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, offset, values, 0, columns);
+        for (int x = 0; x < columns; x++) {
+            row[x] = values[x];
+        }
+    }
+
+    private static void addSquares(double[] squares, double weight, double[] values) {
+        for (int i = 0; i < values.length; i++) {
+            squares[i] += weight * (values[i] * values[i]);
+        }
     }
 
     /**
