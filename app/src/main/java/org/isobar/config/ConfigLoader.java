@@ -47,16 +47,17 @@ public final class ConfigLoader {
         this(request, overridden, (given, _) -> given);
     }
 
-    /** Applies {@code prepare} to what is given, and to the number of replicas, before the batch is shared. */
+    /** Applies {@code prepare} to what is given before the batch is shared. */
     private ConfigLoader(ConfigRequest request, Map<String, Setting> overridden,
-        BiFunction<Settings, Integer, Settings> prepare) {
+        BiFunction<Settings, BatchShares, Settings> prepare) {
         this.request = request;
         Settings given = ChannelKeys.derive(new Settings(request.yamlFile(), request.preset(), overridden));
         ranks = RankEnvironment.of(request.environment());
         Consistency.checkModel(given);
         Consistency.checkCuts(given);
         grid = grid(given, ranks.worldSize());
-        settings = shareBatch(prepare.apply(given, grid.size(Axis.DP)), grid.size(Axis.DP));
+        BatchShares shares = new BatchShares(grid.size(Axis.DP), given.get(TRAINING.accumulateSteps).orElse(1));
+        settings = shareBatch(prepare.apply(given, shares), shares);
         Consistency.checkSupported(settings);
         Consistency.checkGraphs(settings, ranks.worldSize());
         Consistency.checkCommBackend(settings);
@@ -71,37 +72,39 @@ public final class ConfigLoader {
         }
     }
 
-    /** A given local batch size overrides the global one; else the global one is split evenly among the replicas. */
-    private static Settings shareBatch(Settings given, int replicas) {
-        Consistency.checkBatch(given, replicas);
-        int local = given.get(TRAINING.localBatchSize).orElseGet(() -> given.get(TRAINING.globalBatchSize) / replicas);
-        if ((long) local * replicas > Integer.MAX_VALUE) {
-            throw given.fail(given.describe(TRAINING.localBatchSize) + ", and " + replicas
-                + " data-parallel ranks: the global batch has more than " + Integer.MAX_VALUE + " samples.");
+    /** A given local batch size overrides the global one; else the global one is split evenly. */
+    private static Settings shareBatch(Settings given, BatchShares shares) {
+        Consistency.checkBatch(given, shares);
+        long local = given.get(TRAINING.localBatchSize).map(Integer::longValue)
+            .orElseGet(() -> given.get(TRAINING.globalBatchSize) / shares.count());
+        if (shares.count() > Integer.MAX_VALUE / local) {
+            throw given.fail(given.describe(TRAINING.localBatchSize) + ", and " + shares
+                + ": the global batch has more than " + Integer.MAX_VALUE + " samples.");
         }
-        return given.with(TRAINING.localBatchSize, local).with(TRAINING.globalBatchSize, local * replicas);
+        return given.with(TRAINING.localBatchSize, (int) local)
+            .with(TRAINING.globalBatchSize, (int) (local * shares.count()));
     }
 
     /**
      * Resolves and checks a run's configuration as {@link #load} does, with a global batch that its replicas can share:
-     * if they cannot share the given one evenly, it is raised to the next multiple of their number.
+     * if they cannot share the given one evenly, it is raised to the next multiple of the number of shares.
      *
      * @param raised receives a line if the batch is raised
      * @throws UserException as {@link #load} does
      */
     public static RunConfig loadRaisingBatch(ConfigRequest request, Consumer<String> raised) {
-        return new ConfigLoader(request, preset(request), (given, replicas) -> raise(given, replicas, raised))
+        return new ConfigLoader(request, preset(request), (given, shares) -> raise(given, shares, raised))
             .resolve();
     }
 
-    private static Settings raise(Settings given, int replicas, Consumer<String> raised) {
+    private static Settings raise(Settings given, BatchShares shares, Consumer<String> raised) {
         int batch = given.get(TRAINING.globalBatchSize);
-        long shared = Math.ceilDiv(batch, replicas) * (long) replicas;
+        long shared = Math.ceilDiv(batch, shares.count()) * shares.count();
         if (shared == batch || given.get(TRAINING.localBatchSize).isPresent() || shared > Integer.MAX_VALUE) {
             return given;
         }
         raised.accept("The global batch of " + batch + " is raised to " + shared + ", the next multiple of "
-            + replicas + " data-parallel ranks");
+            + shares.count() + ", for " + shares);
         return given.with(TRAINING.globalBatchSize, (int) shared);
     }
 

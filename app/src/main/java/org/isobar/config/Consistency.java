@@ -41,12 +41,12 @@ final class Consistency {
         }
     }
 
-    /** The data-parallel ranks must be able to share a global batch. */
-    static void checkBatch(Settings settings, int replicas) {
-        boolean uneven = settings.get(TRAINING.globalBatchSize) % replicas != 0;
+    /** The data-parallel ranks must be able to share a global batch, in micro-batches of equal size. */
+    static void checkBatch(Settings settings, BatchShares shares) {
+        boolean uneven = settings.get(TRAINING.globalBatchSize) % shares.count() != 0;
         if (uneven && settings.get(TRAINING.localBatchSize).isEmpty()) {
-            throw settings.fail(settings.describe(TRAINING.globalBatchSize) + ", which " + replicas
-                + " data-parallel ranks cannot share evenly; make it a multiple, or set --local_batch_size.");
+            throw settings.fail(settings.describe(TRAINING.globalBatchSize) + ", which " + shares
+                + " cannot share evenly; make it a multiple of " + shares.count() + ", or set --local_batch_size.");
         }
     }
 

@@ -10,8 +10,8 @@ import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 
 /**
- * The input and target images of one training step, in host buffers and, once requested, on the device. The buffers
- * belong to the {@link DataLoader}, which reuses them after {@link #close}.
+ * The input and target images of one training step, or of one of its micro-batches, in host buffers and, once
+ * requested, on the device. The buffers belong to the {@link DataLoader}, which reuses them after {@link #close}.
  */
 public final class Batch implements AutoCloseable {
     private final BatchPipeline pipeline;
@@ -29,7 +29,10 @@ public final class Batch implements AutoCloseable {
         /** Number of steps of an epoch. */
         int steps();
 
-        /** Starts the batches of an epoch after its first {@code done} steps. The caller closes it. */
+        /**
+         * Starts the batches of an epoch after its first {@code done} steps; each step has the same number of batches.
+         * The caller closes it.
+         */
         Epoch epoch(long number, int done);
 
         /** Starts the batches of an epoch. The caller closes it. */

@@ -128,25 +128,26 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
             throw new IllegalStateException("the previous epoch has not been closed");
         }
         int[] samples = sampler.epoch(number);
-        schedule.start(Arrays.copyOfRange(samples, done * sampler.localBatch(), samples.length));
-        current = new Epoch(steps() - done);
+        int before = done * sampler.microBatches();
+        schedule.start(Arrays.copyOfRange(samples, before * sampler.localBatch(), samples.length));
+        current = new Epoch(sampler.batches() - before);
         return current;
     }
 
     /** Iterates over the batches of one epoch. Closing it early drops the remaining batches. */
     public final class Epoch implements Batch.Epoch {
-        private final int steps;
+        private final int batches;
         private final Runnable release = this::release; // one object for all batches
-        private int step;
+        private int next;
         private boolean inUse;
 
-        private Epoch(int steps) {
-            this.steps = steps;
+        private Epoch(int batches) {
+            this.batches = batches;
         }
 
         @Override
         public boolean hasNext() {
-            return step < steps;
+            return next < batches;
         }
 
         /**
@@ -157,22 +158,22 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
         @Override
         public Batch next() {
             if (!hasNext()) {
-                throw new NoSuchElementException("the epoch has no step after its " + steps);
+                throw new NoSuchElementException("the epoch has no batch after its " + batches);
             }
             if (current != this) {
                 throw new IllegalStateException("the epoch is closed");
             }
             if (inUse) {
-                throw new IllegalStateException("batch " + (step - 1) + " has not been closed");
+                throw new IllegalStateException("batch " + (next - 1) + " has not been closed");
             }
-            while (workers.isEmpty() && !schedule.isComplete(step)) {
+            while (workers.isEmpty() && !schedule.isComplete(next)) {
                 read(schedule.take(), prefetcher);
             }
-            schedule.await(step);
+            schedule.await(next);
             inUse = true;
-            Batch batch = slots.get(step % slots.size());
+            Batch batch = slots.get(next % slots.size());
             batch.open(release);
-            step++;
+            next++;
             return batch;
         }
 

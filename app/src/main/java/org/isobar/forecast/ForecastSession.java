@@ -92,7 +92,7 @@ public record ForecastSession(ForecastModel model, RollOut rollOut, Device devic
      */
     static RunMemory memory(RunConfig config, Device device, DeviceOptions options) {
         MemoryCheck.Inputs none = new MemoryCheck.Inputs(0, _ -> 0, 0);
-        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
+        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(), 1,
             compute(config, device), new MemoryCheck.Member(config.grid(), config.ranks().rank(),
             config.parallel().carrier()), none, MemoryCheck.Saving.NO_TRAINING);
         return new RunMemory(device,

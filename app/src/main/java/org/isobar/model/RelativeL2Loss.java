@@ -9,13 +9,13 @@ import org.isobar.tensor.Tensor;
  */
 public record RelativeL2Loss() implements Loss {
     @Override
-    public void forward(Tensor loss, Tensor terms, Tensor prediction, Tensor target, TensorOps ops) {
-        ops.losses().relativeL2Loss(loss, terms, prediction, target);
+    public void forward(Tensor loss, Tensor terms, long first, Tensor prediction, Tensor target, TensorOps ops) {
+        ops.losses().relativeL2Loss(loss, terms, first, prediction, target);
     }
 
     @Override
-    public void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, Tensor scale,
-        TensorOps ops) {
-        ops.losses().relativeL2LossBackward(dPrediction, prediction, target, terms, scale);
+    public void backward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor terms, long first,
+        Tensor scale, TensorOps ops) {
+        ops.losses().relativeL2LossBackward(dPrediction, prediction, target, terms, first, scale);
     }
 }

@@ -78,7 +78,8 @@ final class CollectiveRehearsal implements AutoCloseable {
     Recorded record(int rank, DryScenario.Event event, DryScenario.Cause cause) {
         RunConfig own = config.as(rank, config.training().shortened(length.epochs() * DryScenario.STEPS, ROLL_OUT));
         TraceRecorder recorder = new TraceRecorder(calls);
-        DryScenario scenario = new DryScenario(event, cause, 1 + 2 * own.training().localBatchSize(),
+        DryScenario scenario = new DryScenario(event, cause,
+            1 + 2 * own.training().localBatchSize() * own.training().microBatches(),
             () -> recorder.phase("loss that is not finite"));
         try (DryRunDevice device = new DryRunDevice(scenario);
             StepMemory memory = new StepMemory(device.arena("state", UNBOUNDED), device.arena("activations", UNBOUNDED),
@@ -103,7 +104,7 @@ final class CollectiveRehearsal implements AutoCloseable {
             StepOptions.of(own.training(), device, TrainingSession.gradientOptions(own));
         Adam.Options adam = new Adam.Options(GradScaler.of(compute), configured.adam().launch(),
             configured.adam().nonFinite());
-        return new StepOptions(compute, adam, configured.sync(), configured.launch());
+        return new StepOptions(compute, adam, configured.sync(), configured.launch(), configured.microBatches());
     }
 
     /** Compares the checksums of one number instead of all weights, which takes the same collectives. */
@@ -143,9 +144,9 @@ final class CollectiveRehearsal implements AutoCloseable {
             own.training().localBatchSize());
         int[] step = {scores ? 0 : 1};
         return new LoaderPair(
-            new DryBatches(batch, DryScenario.STEPS,
+            new DryBatches(batch, DryScenario.STEPS, own.training().microBatches(),
                 _ -> recorder.phase(step[0]++ == 0 ? "scores before training" : STEP + (step[0] - 1))),
-            new DryBatches(batch, length.validations(), _ -> recorder.phase("validation")), "", null,
+            new DryBatches(batch, length.validations(), 1, _ -> recorder.phase("validation")), "", null,
             rollOuts(own, recorder));
     }
 

@@ -11,22 +11,26 @@ import org.isobar.data.NonFiniteValue;
  *
  * @param batch the batch
  * @param steps steps of an epoch
- * @param taken receives the step of the epoch, from 0, whose batch is taken
+ * @param microBatches batches of a step
+ * @param taken receives the step of the epoch, from 0, whose first batch is taken
  */
-record DryBatches(Batch batch, int steps, IntConsumer taken) implements Batch.Source {
+record DryBatches(Batch batch, int steps, int microBatches, IntConsumer taken) implements Batch.Source {
     @Override
     public Batch.Epoch epoch(long number, int done) {
         return new Batch.Epoch() {
-            private int step = done;
+            private int next = done * microBatches;
 
             @Override
             public boolean hasNext() {
-                return step < steps;
+                return next < steps * microBatches;
             }
 
             @Override
             public Batch next() {
-                taken.accept(step++);
+                if (next % microBatches == 0) {
+                    taken.accept(next / microBatches);
+                }
+                next++;
                 return batch;
             }
 

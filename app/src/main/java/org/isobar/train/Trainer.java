@@ -1,12 +1,11 @@
 package org.isobar.train;
 
 import java.util.Optional;
+import java.util.function.Supplier;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
 import org.isobar.device.ProfilerRanges;
-import org.isobar.device.ops.IndexSpan;
-import org.isobar.distributed.Axis;
 import org.isobar.fault.UserException;
 import org.isobar.nn.Pass;
 import org.isobar.optim.LearningRateSchedule;
@@ -18,7 +17,9 @@ import org.isobar.train.diagnosis.NonFiniteLossException;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.TrainingState;
+import org.isobar.train.step.BatchLoss;
 import org.isobar.train.step.Evaluation;
+import org.isobar.train.step.MicroBatches;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.TrainStep;
 import org.isobar.train.step.ValidationScores;
@@ -37,7 +38,7 @@ final class Trainer {
     private final RunReport report;
     private final LearningRateSchedule schedule;
     private final Validator validator;
-    private final IndexSpan samples; // samples of this replica in the global batch
+    private final MicroBatches parts;
     private final int epochs;
     private final long stepsPerEpoch;
     private final TrainingProgress progress;
@@ -59,8 +60,7 @@ final class Trainer {
                 config.training().warmup());
             case NONE -> new LearningRateSchedule.Constant(config.training().lr());
         };
-        samples = new IndexSpan(config.grid().coordinate(config.ranks().rank(), Axis.DP), config.grid().size(Axis.DP),
-            config.training().globalBatchSize());
+        parts = MicroBatches.of(config);
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
         progress = new TrainingProgress(stepsPerEpoch, resumption);
@@ -175,16 +175,25 @@ final class Trainer {
     }
 
     private DeferredLosses.Issued step(Batch.Epoch batches, DeferredLosses losses) {
-        try (Batch batch = batches.next()) {
-            profiler.stepBegins(progress, () -> finishSteps(losses));
-            checkpoints.stepBegins();
-            DeferredLosses.Issued issued = issue(batch);
-            progress.stepDone();
-            return issued;
+        int[] samples = {};
+        for (int part = 0;; part++) {
+            try (Batch batch = batches.next()) {
+                if (part == 0) {
+                    profiler.stepBegins(progress, () -> finishSteps(losses));
+                    checkpoints.stepBegins();
+                }
+                samples = MicroBatches.concat(samples, batch.samples());
+                Optional<Supplier<BatchLoss>> loss = issue(batch, part);
+                if (loss.isPresent()) {
+                    progress.stepDone();
+                    return new DeferredLosses.Issued(progress.iterations(), samples, loss.get());
+                }
+            }
         }
     }
 
-    private DeferredLosses.Issued issue(Batch batch) {
+    /** Issues a micro-batch of a step; the last one returns the loss of the step. */
+    private Optional<Supplier<BatchLoss>> issue(Batch batch, int part) {
         long done = progress.iterations();
         ProfilerRanges ranges = replica.model().device().ranges();
         try (ProfilerRanges.Range _ = ranges.open("step " + progress.step())) {
@@ -194,19 +203,28 @@ final class Trainer {
                 input = batch.input();
                 target = batch.target();
             }
-            TrainStep.Context context = new TrainStep.Context(config.training().seed(), done, samples,
-                schedule.at(done));
-            return new DeferredLosses.Issued(done + 1, batch.samples(), replica.step().issue(input, target, context));
+            TrainStep.Context context = new TrainStep.Context(config.training().seed(), done, part,
+                parts.samples(part), schedule.at(done));
+            if (part < parts.count() - 1) {
+                replica.step().accumulate(input, target, context);
+                return Optional.empty();
+            }
+            return Optional.of(replica.step().issue(input, target, context));
         }
     }
 
     /** Repeats the forward pass of a step of this epoch to find the first layer whose output is not finite. */
     private Optional<String> firstNonFiniteLayer(DeferredLosses.Issued step, Batch.Epoch batches) {
         batches.close(); // a loader can have only one open epoch
-        try (Batch.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()));
-            Batch batch = again.next()) {
-            return FirstNonFiniteLayer.find(replica, batch.input(),
-                new Pass.Masks(config.training().seed(), step.number() - 1, samples));
+        try (Batch.Epoch again = data.training().epoch(progress.epoch(), progress.stepOfEpoch(step.number()))) {
+            Optional<String> found = Optional.empty();
+            for (int part = 0; part < parts.count() && found.isEmpty(); part++) {
+                try (Batch batch = again.next()) {
+                    found = FirstNonFiniteLayer.find(replica, batch.input(),
+                        new Pass.Masks(config.training().seed(), step.number() - 1, parts.samples(part)));
+                }
+            }
+            return found;
         }
     }
 

@@ -93,7 +93,8 @@ public final class TrainingRun {
      */
     private MemoryPlan plan(Device device, int sharers) {
         MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
-            options(device).compute(), new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
+            config.training().microBatches(), options(device).compute(),
+            new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
             new RunInputs(config, device).memory(),
             TrainingSession.savesCheckpoints(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
         return MemoryCheck.require(device, run, device.memory().available() / sharers);
@@ -109,7 +110,8 @@ public final class TrainingRun {
                 + (options.adam().launch() == Adam.Launch.ONCE ? "one launch" : "one launch per tensor"));
         }
         if (options.launch() == StepLaunch.GRAPH) {
-            log.info("CUDA graphs: a step is captured once for each input buffer, and launched as a whole");
+            log.info("CUDA graphs: a step is captured once for each input buffer and micro-batch, and launched as a "
+                + "whole");
         }
     }
 

@@ -63,7 +63,7 @@ class ConfigLoaderTest {
             int embed = row.getInteger(4);
             assertEquals(new VitConfig(360, 720, row.getInteger(5), 20, 20, embed, 12, 8, 4 * embed, 0),
                 config.model());
-            assertEquals(new TrainingConfig(batch, batch, row.getInteger(3), row.get(8, AmpMode.class),
+            assertEquals(new TrainingConfig(batch, batch, 1, row.getInteger(3), row.get(8, AmpMode.class),
                 row.getBoolean(9), false, row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty(),
                 OnNan.STOP, Optional.empty(), Optional.empty()), config.training());
             assertEquals(row.getBoolean(10) ? CudaOptions.Fusion.FUSED : CudaOptions.Fusion.SEPARATE,

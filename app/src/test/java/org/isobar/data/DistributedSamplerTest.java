@@ -3,6 +3,7 @@ package org.isobar.data;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.Arrays;
 import java.util.stream.IntStream;
@@ -30,6 +31,18 @@ class DistributedSamplerTest {
                 }
             }
         }
+    }
+
+    /** The samples of a shard do not depend on how many micro-batches they come in. */
+    @Test
+    void microBatchesCutTheSamplesOfAStep() {
+        DistributedSampler whole = new DistributedSampler(50, 12, 2, 1, true, 1);
+        DistributedSampler parts = new DistributedSampler(50, 12, 2, 1, 3, true, 1);
+        assertEquals(4, parts.steps());
+        assertEquals(12, parts.batches());
+        assertEquals(2, parts.localBatch());
+        assertArrayEquals(whole.epoch(3), parts.epoch(3));
+        assertThrows(IllegalArgumentException.class, () -> new DistributedSampler(50, 12, 2, 1, 4, true, 1));
     }
 
     @Test

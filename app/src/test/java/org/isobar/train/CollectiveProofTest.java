@@ -300,6 +300,7 @@ class CollectiveProofTest {
             int dp = 1 + random.nextInt(most);
             List<String> settings = new ArrayList<>(List.of("tensor_parallel=" + tp, "context_parallel=" + cp,
                 "depth=" + (1 + random.nextInt(mostDepth)), "local_batch_size=" + (1 + random.nextInt(3)),
+                "accumulate_steps=" + (1 + random.nextInt(3)),
                 "parallel_order=" + List.of("tp-cp-dp", "dp-cp-tp", "cp-dp-tp").get(random.nextInt(3)),
                 "recompute=" + List.of("none", "mlp", "block").get(random.nextInt(3)),
                 "amp_mode=" + List.of("none", "bf16", "fp16").get(random.nextInt(3)),

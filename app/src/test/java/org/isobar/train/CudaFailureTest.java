@@ -94,7 +94,8 @@ class CudaFailureTest {
         SingleProcessRun refused = train(SMALL, WIDE, "--local_batch_size=960").ended(2);
         Matcher message = Pattern.compile("this run needs (\\S+) GB of memory \\(.* parameters and optimizer, .* "
             + "activations, .* temporaries, .* workspace, .* batches, .* the program\\) and (\\S+) GB are free; "
-            + "it fits with --local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+); "
+            + "it fits with --local_batch_size (\\d+), or with --amp_mode bf16 --local_batch_size (\\d+), "
+            + "or with --local_batch_size (\\d+) --accumulate (\\d+) \\(the same global batch\\); "
             + "or lower embed_dim").matcher(refused.error());
         assertTrue(message.find(), refused.error());
         assertTrue(Double.parseDouble(message.group(1)) > Double.parseDouble(message.group(2)), refused.error());

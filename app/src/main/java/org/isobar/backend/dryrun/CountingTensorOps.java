@@ -230,13 +230,13 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     }
 
     @Override
-    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+    public void relativeL2Loss(Tensor loss, Tensor norms, long first, Tensor prediction, Tensor target) {
         moves(prediction, target);
         score(prediction, target);
     }
 
     @Override
-    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, long first,
         Tensor scale) {
         moves(dPrediction, prediction, target);
         see(dPrediction, prediction, target);

@@ -89,8 +89,8 @@ public final class StepBenchmark {
         }
         model = vit;
         batch = config.training().localBatchSize();
-        options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
-        memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, options.compute(),
+        options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT).with(1);
+        memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, 1, options.compute(),
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
             MemoryCheck.Saving.NOTHING),

@@ -21,10 +21,14 @@ public final class TrainingKeys extends KeyGroup {
     public final Key<Integer> dt = add(Key.fixedOnResume("dt", count(1),
         "Forecast lead, in time steps of the data.").defaultsTo(1));
     public final Key<Integer> globalBatchSize = add(Key.fixedOnResume("global_batch_size", count(1, MOST_SAMPLES),
-        "Samples per step over all processes."));
+        "Samples per step over all processes and micro-batches."));
     public final Key<Optional<Integer>> localBatchSize = add(Key.freeOnResume("local_batch_size",
-        count(1, MOST_SAMPLES), "Samples per step and data-parallel process; overrides global_batch_size.")
+        count(1, MOST_SAMPLES), "Samples per micro-batch and data-parallel process; overrides global_batch_size.")
         .optional().asOption());
+    public final Key<Optional<Integer>> accumulateSteps = add(Key.freeOnResume("accumulate_steps",
+        count(1, MOST_SAMPLES), "Micro-batches per step: each process sums the gradients of N batches before the "
+            + "weights are updated, so that a large batch fits into memory. Default: 1.")
+        .optional().asOption("N", "accumulate"));
     public final Key<Integer> numIters = add(Key.fixedOnResume("num_iters", count(1), "Optimizer steps.").asOption());
     public final Key<AmpMode> ampMode = add(Key.fixedOnResume("amp_mode", oneOf(AmpMode.class),
         "Type of a GPU's matrix products and attention; weights stay in fp32. none: TF32, or fp32 with "

@@ -103,7 +103,7 @@ public final class StepReplay {
     }
 
     private MemoryPlan plan(Device device) {
-        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), 1, DType.F32,
+        MemoryCheck.Run run = new MemoryCheck.Run(config.model(), 1, 1, DType.F32,
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
             new RunInputs(config, device).memory(), MemoryCheck.Saving.NOTHING);
         int sharers = Backend.sharers(device, config.deviceOptions(Map.of()));

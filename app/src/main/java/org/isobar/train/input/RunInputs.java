@@ -102,7 +102,8 @@ public record RunInputs(RunConfig config, Device device) {
     /** A loader of this rank's batches of a dataset. All ranks of one model replica read the same samples. */
     public DataLoader loader(Era5Dataset dataset, boolean shuffle, Communicators communicators) {
         DistributedSampler sampler = new DistributedSampler(dataset.size(), config.training().globalBatchSize(),
-            config.grid().size(Axis.DP), communicators.coordinate(Axis.DP), shuffle, config.training().seed());
+            config.grid().size(Axis.DP), communicators.coordinate(Axis.DP),
+            config.training().microBatches(), shuffle, config.training().seed());
         return new DataLoader(device, dataset, sampler, config.data().numDataWorkers(), normalizing());
     }
 

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.backend.Backend;
@@ -51,24 +52,26 @@ public final class MemoryCheck {
      *
      * @param model   the model
      * @param batch   local batch size
+     * @param microBatches batches of a step
      * @param compute type of matrix products
      * @param member  this process and the job's process grid
      * @param inputs  memory of the data loaders
      * @param saving  whether the run trains, and saves checkpoints
      */
-    public record Run(ModelSpec model, int batch, DType compute, Member member, Inputs inputs, Saving saving) {
+    public record Run(ModelSpec model, int batch, int microBatches, DType compute, Member member, Inputs inputs,
+        Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
-            return new Run(model, otherBatch, otherCompute, member, inputs, saving);
+            return new Run(model, otherBatch, microBatches, otherCompute, member, inputs, saving);
         }
 
         private Run with(Recompute more) {
-            return new Run(model.with(more), batch, compute, member, inputs, saving);
+            return new Run(model.with(more), batch, microBatches, compute, member, inputs, saving);
         }
 
         private MemoryPlan plan() {
             return saving == Saving.NO_TRAINING
                 ? MemoryPlan.ofForecast(model, batch, compute, member.grid, member.rank)
-                : MemoryPlan.of(model, batch, compute, member.grid, member.rank);
+                : MemoryPlan.of(model, batch, microBatches, compute, member.grid, member.rank);
         }
     }
 
@@ -190,9 +193,19 @@ public final class MemoryCheck {
         Stream.of(Recompute.values()).filter(more -> more.compareTo(run.model().recompute()) > 0)
             .filter(more -> fits(run.with(more))).findFirst()
             .ifPresent(more -> ways.add("--recompute " + more.name().toLowerCase(Locale.ROOT)));
+        if (batch > 0 && run.saving() == Saving.CHECKPOINTS) {
+            ways.add(smallerMicroBatches(batch));
+        }
         return ways.isEmpty()
             ? NO_BATCH
             : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
+    }
+
+    /** Options for the same global batch in micro-batches of at most {@code most} samples. */
+    private String smallerMicroBatches(int most) {
+        int batch = IntStream.rangeClosed(1, most).filter(size -> run.batch() % size == 0).max().orElseThrow();
+        return "--local_batch_size " + batch + " --accumulate " + (long) run.microBatches() * (run.batch() / batch)
+            + " (the same global batch)";
     }
 
     /** The largest local batch size, at most the run's, with which the run fits; 0 if there is none. */

@@ -89,8 +89,14 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
 
     /** The plan of a step of {@code batch} local samples, matrix products in {@code compute}, on a rank of a grid. */
     public static MemoryPlan of(ModelSpec config, int batch, DType compute, ProcessGrid grid, int rank) {
+        return of(config, batch, 1, compute, grid, rank);
+    }
+
+    /** The plan of a step of {@code microBatches} batches of {@code batch} local samples on a rank of a grid. */
+    public static MemoryPlan of(ModelSpec config, int batch, int microBatches, DType compute, ProcessGrid grid,
+        int rank) {
         DryRunDevice device = new DryRunDevice();
-        return of(config, batch, StepOptions.of(compute, GradientSync.Options.DEFAULT),
+        return of(config, batch, StepOptions.of(compute, GradientSync.Options.DEFAULT).with(microBatches),
             new Communicators(grid, rank, device.ops().memory()::copy, DryRunCommunicator::new), device,
             StepObserver.NONE);
     }
@@ -100,7 +106,7 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
      *
      * @param communicators those of a rank of a grid, which move nothing; closed by this method
      * @param device        closed by this method
-     * @param observer      is told of the training step
+     * @param observer      is told of the last micro-batch of the training step
      */
     public static MemoryPlan of(ModelSpec config, int batch, StepOptions options, Communicators communicators,
         DryRunDevice device, StepObserver observer) {
@@ -115,8 +121,9 @@ public record MemoryPlan(long stateBytes, long keptBytes, long scratchBytes, lon
             Tensor input = images.allocate(DType.F32, batch, config.inChannels(), config.height(), config.width());
             Tensor target = images.allocate(DType.F32, batch, config.outChannels(), config.height(), config.width());
             observer.stepBegins();
-            replica.step().run(input, target, new TrainStep.Context(0, 0, IndexSpan.whole(batch), 0));
-            double flops = device.flops();
+            replica.step().run(input, target,
+                new TrainStep.Context(0, 0, options.microBatches() - 1, IndexSpan.whole(batch), 0));
+            double flops = options.microBatches() * device.flops();
             observer.stepEnds();
             replica.evaluator().evaluate(input, target);
             long saved = replica.step().state().share(communicators.grid(), communicators.rank()).stream()

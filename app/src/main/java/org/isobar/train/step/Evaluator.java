@@ -32,11 +32,13 @@ public final class Evaluator {
      */
     public Evaluation evaluate(Tensor input, Tensor target) {
         Tensor prediction = model.prediction();
+        long batch = prediction.shape().extent(0);
         model.forward(input, new Pass.None(), Pass.Inspector.NONE);
-        model.model().loss().forward(scores.loss(), scores.terms(), prediction, target, device.ops());
+        model.model().loss().forward(scores.loss(), scores.terms().slice(0, batch), 0, prediction, target,
+            device.ops());
         device.ops().losses().weightedRmse(scores.rmse(), prediction, target);
         average(scores.rmseAndLoss());
-        double[] values = device.read(scores.all()).await();
+        double[] values = device.read(scores.of(batch)).await();
         return new Evaluation(BatchLoss.of(Arrays.copyOfRange(values, scores.channels(), values.length)),
             Arrays.copyOf(values, scores.channels()));
     }

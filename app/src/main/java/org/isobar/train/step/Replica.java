@@ -30,7 +30,7 @@ public final class Replica implements AutoCloseable {
     }
 
     /**
-     * Creates this rank's part of a model for local batches of {@code batch} samples. Its weights are undefined until
+     * Creates this rank's part of a model for micro-batches of {@code batch} samples. Its weights are undefined until
      * {@link DeviceModel#initialize}. The caller owns the memory and the communicators. After a failure, close the
      * communicators before the memory. Close a replica that launches graphs before both.
      */
@@ -39,12 +39,14 @@ public final class Replica implements AutoCloseable {
         DeviceArena state = memory.state();
         Communicator dataParallel = communicators.along(Axis.DP);
         model = new DeviceModel(device, spec, batch, memory, communicators, options.compute());
-        ScoreTensors scores = ScoreTensors.in(state, spec.outChannels(), batch);
+        ScoreTensors scores = ScoreTensors.in(state, spec.outChannels(),
+            Math.multiplyExact(batch, options.microBatches()));
         Adam adam = new Adam(device, model.parameters(), state, options.adam(), skipGroup(communicators, options));
         signals = new RunSignals(device, communicators.along(Axis.values()), state.allocate(DType.F64, 1));
         consensus = new Consensus(device, communicators, state.allocate(DType.F64, 2));
         step = new TrainStep(model, adam, new GradientSync(model.parameters(), communicators, options.sync()),
-            dataParallel, scores, new StepLauncher(device, options.launch()), signals::exchange);
+            dataParallel, scores, new StepLauncher(device, options.launch()), options.microBatches(),
+            signals::exchange);
         evaluator = new Evaluator(model, dataParallel, scores);
         state.seal();
     }

@@ -7,11 +7,11 @@ import org.isobar.tensor.Tensor;
 /**
  * The results of steps and evaluations, F64, in one contiguous tensor, so that several are reduced or read in one call.
  *
- * @param all (Cout + 1 + 2 B): RMSE of each channel, loss, two terms of each sample's loss
+ * @param all (Cout + 1 + 2 M): RMSE of each channel, loss, two terms of the loss of each of the step's M samples
  */
 record ScoreTensors(Tensor all, int channels) {
-    static ScoreTensors in(DeviceArena arena, int channels, int batch) {
-        return new ScoreTensors(arena.allocate(DType.F64, channels + 1 + 2L * batch), channels);
+    static ScoreTensors in(DeviceArena arena, int channels, int samples) {
+        return new ScoreTensors(arena.allocate(DType.F64, channels + 1 + 2L * samples), channels);
     }
 
     Tensor rmse() { // (Cout)
@@ -22,9 +22,14 @@ record ScoreTensors(Tensor all, int channels) {
         return all.slice(channels, 1);
     }
 
-    Tensor terms() { // (B, 2)
+    Tensor terms() { // (M, 2)
         long count = all.elements() - channels - 1;
         return all.slice(channels + 1, count).reshape(count / 2, 2);
+    }
+
+    /** The scores of a batch of {@code samples}, which are a step's first ones. */
+    Tensor of(long samples) {
+        return all.slice(0, channels + 1 + 2 * samples);
     }
 
     /** The part that is averaged over data-parallel ranks. */

@@ -14,8 +14,15 @@ import org.isobar.tensor.DType;
  * @param adam    options of the optimizer
  * @param sync    how gradients are reduced
  * @param launch  how the operations are issued
+ * @param microBatches number of batches whose gradients are summed in a step
  */
-public record StepOptions(DType compute, Adam.Options adam, GradientSync.Options sync, StepLaunch launch) {
+public record StepOptions(DType compute, Adam.Options adam, GradientSync.Options sync, StepLaunch launch,
+    int microBatches) {
+    /** Options of steps of one batch. */
+    public StepOptions(DType compute, Adam.Options adam, GradientSync.Options sync, StepLaunch launch) {
+        this(compute, adam, sync, launch, 1);
+    }
+
     /** Products in {@code compute}, loss scaling if that type needs it, one optimizer launch, no graphs. */
     public static StepOptions of(DType compute, GradientSync.Options sync) {
         return new StepOptions(compute, new Adam.Options(GradScaler.of(compute), Adam.Launch.ONCE), sync,
@@ -33,11 +40,17 @@ public record StepOptions(DType compute, Adam.Options adam, GradientSync.Options
             case SKIP -> Adam.NonFinite.IS_SKIPPED;
         };
         return new StepOptions(compute, new Adam.Options(GradScaler.of(compute), launch, nonFinite), sync,
-            training.enableCudaGraphs() && device.canCapture() ? StepLaunch.GRAPH : StepLaunch.EAGER);
+            training.enableCudaGraphs() && device.canCapture() ? StepLaunch.GRAPH : StepLaunch.EAGER,
+            training.microBatches());
+    }
+
+    /** A copy of these options for steps of so many micro-batches. */
+    public StepOptions with(int batches) {
+        return new StepOptions(compute, adam, sync, launch, batches);
     }
 
     /** A copy of these options with another {@link StepLaunch}. */
     public StepOptions with(StepLaunch other) {
-        return new StepOptions(compute, adam, sync, other);
+        return new StepOptions(compute, adam, sync, other, microBatches);
     }
 }

@@ -17,7 +17,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * One training step: computes the gradients of the loss of this rank's samples, reduces them over the ranks that share
- * a weight, and updates the weights.
+ * a weight, and updates the weights. A step may have several micro-batches (gradient accumulation): each rank sums its
+ * gradients over them, and the backward pass of the last one reduces the sums.
  */
 public final class TrainStep implements AutoCloseable {
     private final DeviceModel model;
@@ -28,6 +29,7 @@ public final class TrainStep implements AutoCloseable {
     private final Communicator dataParallel;
     private final ScoreTensors scores;
     private final StepLauncher launcher;
+    private final int microBatches;
     private final Supplier<Work> overlapped;
 
     /**
@@ -35,81 +37,114 @@ public final class TrainStep implements AutoCloseable {
      *
      * @param seed         seed of the run
      * @param step         number of steps of the run before this one
-     * @param samples      range of this rank's samples in the global batch
+     * @param microBatch   number of the micro-batch in the step, from 0
+     * @param samples      range of the micro-batch's samples in the global batch
      * @param learningRate learning rate of this step
      */
-    public record Context(long seed, long step, IndexSpan samples, double learningRate) { }
+    public record Context(long seed, long step, int microBatch, IndexSpan samples, double learningRate) {
+        /** Values of a step of one batch. */
+        public Context(long seed, long step, IndexSpan samples, double learningRate) {
+            this(seed, step, 0, samples, learningRate);
+        }
+    }
 
     /**
      * Creates the training step of a model.
      *
      * @param dataParallel the ranks that have the same weights and different samples
+     * @param microBatches number of batches of a step
      * @param overlapped   issues a collective that overlaps the computation of each step
      */
     TrainStep(DeviceModel model, Adam adam, GradientSync sync, Communicator dataParallel, ScoreTensors scores,
-        StepLauncher launcher, Supplier<Work> overlapped) {
+        StepLauncher launcher, int microBatches, Supplier<Work> overlapped) {
         this.model = model;
         this.adam = adam;
         this.sync = sync;
         this.dataParallel = dataParallel;
         this.scores = scores;
         this.launcher = launcher;
+        this.microBatches = microBatches;
         this.overlapped = overlapped;
         device = model.device();
         loss = model.model().loss();
     }
 
     /**
-     * Issues one training step on this rank's samples of a global batch and returns without waiting for the device.
-     * The returned supplier waits for the step and returns the loss of the global batch before the update. Call the
-     * supplier once, before many further steps are issued, because few reads can be pending ({@link Device#read}).
+     * Issues a micro-batch that is not the last of its step: adds its gradients to those of the micro-batches before.
+     * Returns without waiting for the device.
+     *
+     * @param input  normalized images (B, Cin, H, W)
+     * @param target normalized images (B, Cout, H, W)
+     */
+    public void accumulate(Tensor input, Tensor target, Context context) {
+        launcher.run(input, target, context.microBatch(), false, () ->
+            differentiate(input, target, context.microBatch(), masks(context), Pass.Inspector.NONE));
+    }
+
+    /**
+     * Issues the last micro-batch of a training step and returns without waiting for the device. The returned supplier
+     * waits for the step and returns the loss of the global batch before the update. Call the supplier once, before
+     * many further steps are issued, because few reads can be pending ({@link Device#read}).
      *
      * @param input  normalized images (B, Cin, H, W)
      * @param target normalized images (B, Cout, H, W)
      */
     public Supplier<BatchLoss> issue(Tensor input, Tensor target, Context context) {
         adam.setLearningRate(context.learningRate());
-        launcher.run(input, target, () -> step(input, target, context));
+        launcher.run(input, target, context.microBatch(), true, () -> finish(input, target, context));
         Readback result = device.read(scores.lossAndTerms());
         return () -> BatchLoss.of(result.await());
     }
 
-    /** Issues one training step and waits for its loss; see {@link #issue}. */
+    /** Issues one training step of one batch and waits for its loss; see {@link #issue}. */
     public double run(Tensor input, Tensor target, Context context) {
         return issue(input, target, context).get().mean();
     }
 
     /**
-     * Issues the operations of a step. A CUDA graph can capture them: apart from dropout masks, no value that differs
-     * between steps is a launch argument.
+     * Issues the operations of a step's last micro-batch. A CUDA graph can capture them: apart from dropout masks, no
+     * value that differs between steps is a launch argument.
      *
      * <p>The optimizer skips the update depending on the loss, so all ranks must have the same bits of the loss. The
      * ranks of one replica do: collectives over tp and cp give each rank the same bits, and each rank computes the loss
      * of the whole image. Data-parallel ranks get the same bits from the average.
      */
-    private void step(Tensor input, Tensor target, Context context) {
+    private void finish(Tensor input, Tensor target, Context context) {
         Work collective = overlapped.get();
-        differentiate(input, target, new Pass.Masks(context.seed(), context.step(), context.samples()),
-            Pass.Inspector.NONE);
+        differentiate(input, target, context.microBatch(), masks(context), Pass.Inspector.NONE);
         averageLoss();
         update();
         collective.await();
     }
 
-    /** Computes the loss and the gradients of the scaled loss, reduced over the ranks that share each weight. */
-    private void differentiate(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
+    private static Pass.Masks masks(Context context) {
+        return new Pass.Masks(context.seed(), context.step(), context.samples());
+    }
+
+    /**
+     * Computes the loss and the gradients of the scaled loss up to a micro-batch. After the last one, gradients are
+     * reduced over the ranks that share each weight.
+     */
+    private void differentiate(Tensor input, Tensor target, int microBatch, Pass.Randomness randomness,
+        Pass.Inspector inspector) {
         TensorOps ops = device.ops();
-        ops.memory().fill(model.parameters().gradients(), 0);
+        if (microBatch == 0) {
+            ops.memory().fill(model.parameters().gradients(), 0);
+        }
+        boolean last = microBatch == microBatches - 1;
         Tensor prediction = model.prediction();
-        Pass pass = model.pass(randomness, inspector, sync::ready);
+        long first = microBatch * prediction.shape().extent(0);
+        Pass pass = model.pass(randomness, inspector, last ? sync::ready : _ -> { });
         try (ProfilerRanges.Range _ = device.ranges().open("forward")) {
             model.model().forward(prediction, input, pass);
-            loss.forward(scores.loss(), scores.terms(), prediction, target, ops);
+            loss.forward(scores.loss(), scores.terms(), first, prediction, target, ops);
         }
-        loss.backward(prediction, prediction, target, scores.terms(), adam.lossScale(), ops);
+        loss.backward(prediction, prediction, target, scores.terms(), first, adam.lossScale(), ops);
         model.model().backward(prediction, input, pass);
         pass.finish();
-        sync.await();
+        if (last) {
+            sync.await();
+        }
     }
 
     private void averageLoss() {
@@ -133,7 +168,8 @@ public final class TrainStep implements AutoCloseable {
      * receives the output of every layer.
      */
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
-        differentiate(input, target, randomness, inspector);
+        assert microBatches == 1 : "gradients of one of " + microBatches + " micro-batches";
+        differentiate(input, target, 0, randomness, inspector);
         adam.unscale();
         averageLoss();
         return device.read(scores.loss()).await()[0];

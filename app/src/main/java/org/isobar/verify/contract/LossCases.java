@@ -1,7 +1,9 @@
 package org.isobar.verify.contract;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.DoubleStream;
 
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
@@ -24,6 +26,8 @@ final class LossCases {
             cases.add(rmse(variant, size[0], size[1], size[2], size[3]));
         }
         cases.add(backwardOfPerfectSample());
+        cases.add(partOfStep());
+        cases.add(backwardOfPart());
         return cases;
     }
 
@@ -34,7 +38,8 @@ final class LossCases {
             GuardedTensor target = bench.input("target", b, c, h, w);
             GuardedTensor loss = bench.output("loss", 1);
             GuardedTensor norms = bench.output("norms", b, 2);
-            bench.ops().losses().relativeL2Loss(loss.tensor(), norms.tensor(), prediction.tensor(), target.tensor());
+            bench.ops().losses().relativeL2Loss(loss.tensor(), norms.tensor(), 0, prediction.tensor(),
+                target.tensor());
             ExpectedTensor expected = ReferenceImages.norms(prediction.values(), target.values(), b);
             bench.expect(norms, expected);
             bench.expect(loss, ReferenceImages.loss(expected.values(), c * h * w));
@@ -71,9 +76,44 @@ final class LossCases {
         GuardedTensor normsProbe = bench.input("norms", norms, b, 2);
         GuardedTensor scaleProbe = bench.input("scale", new double[] {scale}, 1);
         bench.ops().losses().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
-            normsProbe.tensor(), scaleProbe.tensor());
+            normsProbe.tensor(), 0, scaleProbe.tensor());
         bench.expect(dPrediction,
             ReferenceImages.lossBackward(prediction.values(), target.values(), norms, scale));
+    }
+
+    /** The third and fourth of a step's five samples: the loss is the mean over four. */
+    private static ContractCase partOfStep() {
+        return new ContractCase("relativeL2Loss", OperandTypes.SINGLE.with(DType.F64, "loss", "norms"),
+            "part of a step", bench -> {
+            double[] earlier = {3, 4, 1, 8};
+            GuardedTensor prediction = bench.input("prediction", 2, 3, 4, 5);
+            GuardedTensor target = bench.input("target", 2, 3, 4, 5);
+            GuardedTensor loss = bench.output("loss", 1);
+            GuardedTensor norms = bench.inOut("norms", Arrays.copyOf(earlier, 10), 5, 2);
+            bench.ops().losses().relativeL2Loss(loss.tensor(), norms.tensor(), 2, prediction.tensor(),
+                target.tensor());
+            double[] own = ReferenceImages.norms(prediction.values(), target.values(), 2).values();
+            double[] all = DoubleStream.concat(Arrays.stream(earlier), Arrays.stream(own)).toArray();
+            bench.expect(loss, ReferenceImages.loss(all, 3 * 4 * 5));
+        });
+    }
+
+    private static ContractCase backwardOfPart() {
+        return new ContractCase("relativeL2LossBackward", OperandTypes.SINGLE.with(DType.F64, "norms", "scale"),
+            "part of a step", bench -> {
+            GuardedTensor prediction = bench.input("prediction", 2, 3, 4, 5);
+            GuardedTensor target = bench.input("target", 2, 3, 4, 5);
+            GuardedTensor dPrediction = bench.output("dPrediction", 2, 3, 4, 5);
+            double[] own = ReferenceImages.norms(prediction.values(), target.values(), 2).values();
+            double[] all = new double[10];
+            System.arraycopy(own, 0, all, 4, own.length);
+            GuardedTensor norms = bench.input("norms", all, 5, 2);
+            GuardedTensor scale = bench.input("scale", new double[] {3}, 1);
+            bench.ops().losses().relativeL2LossBackward(dPrediction.tensor(), prediction.tensor(), target.tensor(),
+                norms.tensor(), 2, scale.tensor());
+            bench.expect(dPrediction, ReferenceImages.lossBackward(prediction.values(), target.values(), own,
+                3 * 2.0 / 5));
+        });
     }
 
     private static ContractCase rmse(String variant, int b, int c, int h, int w) {

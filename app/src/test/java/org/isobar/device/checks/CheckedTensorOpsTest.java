@@ -92,7 +92,19 @@ class CheckedTensorOpsTest {
         assertRefused("weightedRmse: argument 'prediction': expected two latitudes or more, found [2, 3, 1, 9]",
             () -> ops.losses().weightedRmse(f64(3), f32(2, 3, 1, 9), f32(2, 3, 1, 9)));
         assertRefused("relativeL2Loss: argument 'target': expected F32 [2, 3, 4, 5], found F32 [2, 3, 5, 4]",
-            () -> ops.losses().relativeL2Loss(f64(1), f64(2, 2), f32(2, 3, 4, 5), f32(2, 3, 5, 4)));
+            () -> ops.losses().relativeL2Loss(f64(1), f64(2, 2), 0, f32(2, 3, 4, 5), f32(2, 3, 5, 4)));
+    }
+
+    @Test
+    void samplesOfAStep() {
+        Tensor image = f32(2, 3, 4, 5);
+        ops.losses().relativeL2Loss(f64(1), f64(6, 2), 4, image, f32(2, 3, 4, 5));
+        assertRefused("relativeL2Loss: argument 'norms': expected a row for each sample from the first on, "
+            + "found [6, 2]",
+            () -> ops.losses().relativeL2Loss(f64(1), f64(6, 2), 5, image, f32(2, 3, 4, 5)));
+        assertRefused("relativeL2LossBackward: argument 'norms': expected a row for each sample from the first on, "
+            + "found [6, 2]",
+            () -> ops.losses().relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(6, 2), -1, f64(1)));
     }
 
     @Test
@@ -105,7 +117,7 @@ class CheckedTensorOpsTest {
             () -> ops.products().linear(f32(6, 5), bf16(6, 4), bf16(5, 4),
                 new Epilogue.BiasGelu(bf16(5), bf16(6, 5))));
         assertRefused("relativeL2Loss: argument 'loss': expected F64 [1], found F32 [1]",
-            () -> ops.losses().relativeL2Loss(f32(1), f64(2, 2), f32(2, 3, 4, 5), f32(2, 3, 4, 5)));
+            () -> ops.losses().relativeL2Loss(f32(1), f64(2, 2), 0, f32(2, 3, 4, 5), f32(2, 3, 4, 5)));
         assertRefused("copy: argument 'y': expected F64 6 elements, found F32 [6]", () -> ops.memory()
             .copy(f32(6), f64(6)));
     }
@@ -159,7 +171,7 @@ class CheckedTensorOpsTest {
         ops.residuals().residual(x, other, x, Dropout.NONE);
         ops.residuals().residualBackward(x, x, Dropout.NONE);
         Tensor image = f32(2, 3, 4, 5);
-        ops.losses().relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), f64(1));
+        ops.losses().relativeL2LossBackward(image, image, f32(2, 3, 4, 5), f64(2, 2), 0, f64(1));
         assertEquals(4, device.footprint().widestRow() - 1);
     }
 }

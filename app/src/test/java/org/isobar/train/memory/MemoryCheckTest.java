@@ -10,6 +10,7 @@ import org.isobar.backend.CommBackend;
 import org.isobar.backend.cpu.CpuDevice;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.ProcessGrid;
@@ -54,10 +55,34 @@ class MemoryCheckTest {
     }
 
     @Test
+    void smallerMicroBatchesAreProposed() {
+        try (Device device = new CpuDevice(1)) {
+            long available = bytes(device, 7) + 7 * SLOTS * SAMPLE + LOADERS + PROGRAM
+                + MemoryPlan.of(BASE, 1).savedBytes();
+            String message = refusal(device, run(16, DType.F32, MemoryCheck.Saving.CHECKPOINTS), available);
+            assertTrue(message.contains(
+                ", or with --local_batch_size 4 --accumulate 4 (the same global batch); "), message);
+        }
+    }
+
+    /** Micro-batches need the memory of one, and the losses' terms of all samples: 16 bytes each. */
+    @Test
+    void microBatchesShareTheirMemory() {
+        ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
+        MemoryPlan one = MemoryPlan.of(BASE, 2, DType.F32);
+        MemoryPlan eight = MemoryPlan.of(BASE, 2, 8, DType.F32, alone, 0);
+        assertEquals(one.keptBytes(), eight.keptBytes());
+        assertEquals(one.scratchBytes(), eight.scratchBytes());
+        assertEquals(DeviceArena.align((21 + 2 * 16) * Double.BYTES) - DeviceArena.align((21 + 2 * 2) * Double.BYTES),
+            eight.stateBytes() - one.stateBytes());
+        assertEquals(8 * one.stepFlops(), eight.stepFlops());
+    }
+
+    @Test
     void sizesBeyondAllMemoryAreRefused() {
         VitConfig vast = new VitConfig(32768, 32768, 1, 65536, 65536, 1 << 20, 1, 1024, 1 << 22, 0);
         for (int batch : new int[] {1, 1 << 10, 1 << 20}) {
-            MemoryCheck.Run run = new MemoryCheck.Run(vast, batch, DType.F32, new MemoryCheck.Member(
+            MemoryCheck.Run run = new MemoryCheck.Run(vast, batch, 1, DType.F32, new MemoryCheck.Member(
                 ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of()), 0, CommBackend.AUTO),
                 new MemoryCheck.Inputs(SAMPLE, _ -> SLOTS, 0), MemoryCheck.Saving.NOTHING);
             try (Device device = new CpuDevice(1)) {
@@ -116,7 +141,7 @@ class MemoryCheckTest {
 
     private static MemoryCheck.Run run(int batch, DType compute, MemoryCheck.Saving saving) {
         ProcessGrid alone = ProcessGrid.of(ProcessGrid.DEFAULT_ORDER, Map.of());
-        return new MemoryCheck.Run(BASE, batch, compute, new MemoryCheck.Member(alone, 0, CommBackend.AUTO),
+        return new MemoryCheck.Run(BASE, batch, 1, compute, new MemoryCheck.Member(alone, 0, CommBackend.AUTO),
             new MemoryCheck.Inputs(SAMPLE, samples -> SLOTS, LOADERS), saving);
     }
 

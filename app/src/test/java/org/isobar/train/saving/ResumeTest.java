@@ -78,6 +78,17 @@ class ResumeTest {
         assertUndisturbed(resumed);
     }
 
+    /** A request during a step takes effect after its last micro-batch. */
+    @Test
+    void stepsOfMicroBatchesResume() throws IOException {
+        String[] settings = {"global_batch_size=4", "accumulate_steps=2", "num_iters=12"};
+        RunOutputs expected = RunOutputs.of(run(logs.resolve("whole"), StopRequest.NONE, settings).directory());
+        TinyRun interrupted = run(StopAfterPolls.from(3), settings);
+        assertTrue(interrupted.log().contains("Interrupted after iteration 4,"), interrupted.screen());
+        String[] resumed = {settings[0], settings[1], settings[2], AUTO};
+        expected.assertEqualTo(RunOutputs.of(run(resumed).succeeded().directory()), "resumed");
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 7})
     void runMayBeInterruptedRepeatedly(int looks) throws IOException {

@@ -35,7 +35,7 @@ class StepLauncherTest {
             Tensor[] places = {arena.f32(1), arena.f32(1)};
             try (StepLauncher launcher = new StepLauncher(capturing(cpu), mode)) {
                 for (int step = 0; step < 5; step++) {
-                    launcher.run(places[0], places[step % 2], () -> seen.add("issue"));
+                    launcher.run(places[0], places[step % 2], 0, true, () -> seen.add("issue"));
                 }
             }
             return seen;

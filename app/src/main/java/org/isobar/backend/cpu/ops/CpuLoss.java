@@ -45,7 +45,7 @@ final class CpuLoss implements LossOps {
     }
 
     @Override
-    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+    public void relativeL2Loss(Tensor loss, Tensor norms, long first, Tensor prediction, Tensor target) {
         MemorySegment predictions = HostStorage.of(prediction);
         MemorySegment targets = HostStorage.of(target);
         int batch = Math.toIntExact(prediction.shape().extent(0));
@@ -60,7 +60,6 @@ final class CpuLoss implements LossOps {
             sums.setAtIndex(DOUBLE, at + 1, squaredNorm(targetPart));
         });
         MemorySegment norm = HostStorage.of(norms);
-        double total = 0;
         for (int b = 0; b < batch; b++) {
             double distance = 0;
             double size = 0;
@@ -68,15 +67,18 @@ final class CpuLoss implements LossOps {
                 distance += sums.getAtIndex(DOUBLE, 2 * chunk);
                 size += sums.getAtIndex(DOUBLE, 2 * chunk + 1);
             }
-            norm.setAtIndex(DOUBLE, 2L * b, Math.sqrt(distance));
-            norm.setAtIndex(DOUBLE, 2L * b + 1, Math.sqrt(size));
-            total += Math.sqrt(distance) / Math.sqrt(size);
+            norm.setAtIndex(DOUBLE, 2 * (first + b), Math.sqrt(distance));
+            norm.setAtIndex(DOUBLE, 2 * (first + b) + 1, Math.sqrt(size));
         }
-        HostStorage.of(loss).setAtIndex(DOUBLE, 0, total / batch);
+        double total = 0;
+        for (long b = 0; b < first + batch; b++) {
+            total += norm.getAtIndex(DOUBLE, 2 * b) / norm.getAtIndex(DOUBLE, 2 * b + 1);
+        }
+        HostStorage.of(loss).setAtIndex(DOUBLE, 0, total / (first + batch));
     }
 
     @Override
-    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, long first,
         Tensor scale) {
         MemorySegment gradients = HostStorage.of(dPrediction);
         MemorySegment predictions = HostStorage.of(prediction);
@@ -84,11 +86,12 @@ final class CpuLoss implements LossOps {
         MemorySegment norm = HostStorage.of(norms);
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
+        long samples = norms.shape().extent(0);
         double lossScale = HostStorage.of(scale).getAtIndex(ValueLayout.JAVA_DOUBLE, 0);
         ChunkedRange.run(pool, batch, sample, ChunkedRange.ELEMENTS, (b, from, to) -> {
-            double distance = norm.getAtIndex(DOUBLE, 2L * b);
-            double size = norm.getAtIndex(DOUBLE, 2L * b + 1);
-            float factor = distance == 0 ? 0 : (float) (lossScale / batch / (distance * size));
+            double distance = norm.getAtIndex(DOUBLE, 2 * (first + b));
+            double size = norm.getAtIndex(DOUBLE, 2 * (first + b) + 1);
+            float factor = distance == 0 ? 0 : (float) (lossScale / samples / (distance * size));
             long base = b * sample;
             scaledDifference(slice(gradients, base + from, base + to), slice(predictions, base + from, base + to),
                 slice(targets, base + from, base + to), factor);

@@ -60,24 +60,24 @@ final class CudaLoss implements LossOps {
     }
 
     @Override
-    public void relativeL2Loss(Tensor loss, Tensor norms, Tensor prediction, Tensor target) {
+    public void relativeL2Loss(Tensor loss, Tensor norms, long first, Tensor prediction, Tensor target) {
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
         long chunks = Math.ceilDiv(sample, CHUNK);
         long partial = context.workspace().address(2 * batch * chunks * Double.BYTES);
         context.launcher().call(sumSquares).int64(partial).tensor(prediction).tensor(target).int64(sample)
             .launch(chunks, batch, 1, THREADS, 0);
-        context.launcher().call(lossOfSquares).tensor(loss).tensor(norms).int64(partial).int32(batch).int32(chunks)
-            .launch(1, FINISHING_THREADS);
+        context.launcher().call(lossOfSquares).tensor(loss).tensor(norms).int64(partial).int32(first).int32(batch)
+            .int32(chunks).launch(1, FINISHING_THREADS);
     }
 
     @Override
-    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms,
+    public void relativeL2LossBackward(Tensor dPrediction, Tensor prediction, Tensor target, Tensor norms, long first,
         Tensor scale) {
         long batch = prediction.shape().extent(0);
         long sample = prediction.elements() / batch;
         context.launcher().call(lossBackward).tensor(dPrediction).tensor(prediction).tensor(target).tensor(norms)
-            .tensor(scale).int64(sample).int32(batch)
+            .tensor(scale).int64(sample).int32(first).int32(norms.shape().extent(0))
             .launch(ElementGrid.blocks(sample), batch, 1, ElementGrid.THREADS, 0);
     }
 

@@ -1,6 +1,7 @@
 // loss = mean over samples of ||prediction - target|| / ||target||, and its gradient. Differences are taken and squares
 // summed in double, in chunks of a fixed size, then over the chunks.
-//   prediction, target, d_prediction (B, n) float; norms (B, 2) double: of the difference and of the target
+// The B samples are a part of the M samples of a step, from sample `first` on.
+//   prediction, target, d_prediction (B, n) float; norms (M, 2) double: of the difference and of the target
 #include "elementwise.cuh"
 
 constexpr int NORM_CHUNK = 16384; // elements of a sample that a block sums
@@ -52,9 +53,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) sum_squares(double* partia
     }
 }
 
-// One block; one warp per sample.
+// One block; one warp per sample. The loss is the mean over the samples before `first` and these.
 extern "C" __global__ void __launch_bounds__(NORM_THREADS) loss_of_squares(double* loss, double* norms,
-    const double* partial, int batch, int chunks) {
+    const double* partial, int first, int batch, int chunks) {
     for (int b = threadIdx.x / WARP; b < batch; b += NORM_WARPS) {
         const double* sums = partial + 2LL * b * chunks;
         double distance = 0;
@@ -66,30 +67,31 @@ extern "C" __global__ void __launch_bounds__(NORM_THREADS) loss_of_squares(doubl
         distance = sqrt(warp_sum(distance));
         size = sqrt(warp_sum(size));
         if (threadIdx.x % WARP == 0) {
-            norms[2 * b] = distance;
-            norms[2 * b + 1] = size;
+            norms[2 * (first + b)] = distance;
+            norms[2 * (first + b) + 1] = size;
         }
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         double sum = 0;
-        for (int b = 0; b < batch; ++b) {
+        for (int b = 0; b < first + batch; ++b) {
             sum += norms[2 * b] / norms[2 * b + 1];
         }
-        *loss = sum / batch;
+        *loss = sum / (first + batch);
     }
 }
 
-// d_prediction = scale / B (prediction - target) / (||prediction - target|| ||target||), zero if the two are equal;
+// d_prediction = scale / M (prediction - target) / (||prediction - target|| ||target||), zero if the two are equal;
 // d_prediction may be prediction. Blocks: (chunk of CHUNK elements, sample).
 //   scale (1) double
 extern "C" __global__ void __launch_bounds__(THREADS) relative_l2_loss_backward(float* d_prediction,
-    const float* prediction, const float* target, const double* norms, const double* scale, long long n, int batch) {
+    const float* prediction, const float* target, const double* norms, const double* scale, long long n, int first,
+    int samples) {
     __shared__ float of_sample;
     if (threadIdx.x == 0) {
-        double distance = norms[2 * blockIdx.y];
-        double size = norms[2 * blockIdx.y + 1];
-        of_sample = distance == 0 ? 0.0f : static_cast<float>(*scale / batch / (distance * size));
+        double distance = norms[2 * (first + blockIdx.y)];
+        double size = norms[2 * (first + blockIdx.y) + 1];
+        of_sample = distance == 0 ? 0.0f : static_cast<float>(*scale / samples / (distance * size));
     }
     __syncthreads();
     float factor = of_sample;

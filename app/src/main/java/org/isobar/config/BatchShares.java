@@ -1,0 +1,21 @@
+package org.isobar.config;
+
+/**
+ * The equal parts that the global batch of a step is cut into.
+ *
+ * @param replicas     data-parallel ranks
+ * @param microBatches batches that each of them computes in a step
+ */
+record BatchShares(int replicas, int microBatches) {
+    /** The number of parts. */
+    long count() {
+        return (long) replicas * microBatches;
+    }
+
+    /** What shares the batch, in words. */
+    @Override
+    public String toString() {
+        return replicas + " data-parallel ranks" + (microBatches == 1 ? "" : " with " + microBatches
+            + " micro-batches each");
+    }
+}
