@@ -1,6 +1,7 @@
 package org.isobar.cli;
 
 import java.util.concurrent.Callable;
+import java.util.function.UnaryOperator;
 
 import org.isobar.cli.job.ParentWatch;
 import org.isobar.cli.options.ConfigOptions;
@@ -8,6 +9,7 @@ import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.signal.StopSignals;
 import org.isobar.config.RunConfig;
 import org.isobar.distributed.job.JobSecret;
+import org.isobar.plan.MachineExpectation;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.RunContext;
 import org.isobar.train.TrainingRun;
@@ -34,6 +36,7 @@ final class TrainCommand implements Callable<Integer> {
         StopSignals signals = new StopSignals(config.ranks().rank() == 0 ? screen::printLine : _ -> { },
             ParentWatch.isLaunched(context.environment()) ? StopSignals.Sender.LAUNCHER : StopSignals.Sender.ANYONE);
         return TrainingRun.run(config, new RunContext(JobSecret.of(context.environment()),
-            context.environment(), screen, signals));
+            context.environment(), screen, signals, UnaryOperator.identity(),
+            MachineExpectation.of(context.environment(), context.home())));
     }
 }

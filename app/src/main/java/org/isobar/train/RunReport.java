@@ -2,7 +2,10 @@ package org.isobar.train;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 import org.isobar.device.Device;
 import org.isobar.metrics.FieldPlot;
@@ -28,6 +31,8 @@ final class RunReport {
     private final int globalBatchSize;
     private final ChannelTags tags;
     private final Path picture;
+    private final List<Double> speeds = new ArrayList<>(); // samples per second of each epoch
+    private Optional<RunContext.Expectation.Expected> expected = Optional.empty();
     private final Optional<FieldPlot> plot; // like the board
 
     /**
@@ -53,6 +58,25 @@ final class RunReport {
      * @param seconds wall-clock time of these steps
      */
     record Pace(int steps, double seconds) { }
+
+    /** Reports what is expected of the run; compares it with what comes in {@link #comparesSpeed}. */
+    void expects(Optional<RunContext.Expectation.Expected> prediction) {
+        expected = prediction;
+        expected.ifPresent(line -> log.info(line.start()));
+    }
+
+    /** Reports the speed of the run beside the expected one, if there is one. */
+    void comparesSpeed() {
+        OptionalDouble speed = samplesPerSecond();
+        if (expected.isPresent() && speed.isPresent()) {
+            RunContext.Expectation.Outcome outcome = expected.get().end(speed.getAsDouble());
+            if (outcome.warning()) {
+                log.warn(outcome.line());
+            } else {
+                log.info(outcome.line());
+            }
+        }
+    }
 
     /** Reports that training begins. */
     void trainingBegins() {
@@ -82,10 +106,19 @@ final class RunReport {
         log.info(TutorialLines.epochTime(progress.epoch() + 1, pace.seconds(), samplesPerSecond));
         log.info(TutorialLines.trainLoss(loss));
         progress.skipped().epoch(optimizer).ifPresent(log::info);
+        speeds.add(samplesPerSecond);
         scalar("Loss/train", loss, step);
         scalar("Learning Rate", schedule.at(step), step);
         scalar("Avg iters per sec", stepsPerSecond, step);
         scalar("Avg samples per sec", samplesPerSecond, step);
+    }
+
+    /** The median of the epochs' samples per second, without the first if there are several. */
+    private OptionalDouble samplesPerSecond() {
+        double[] sorted = speeds.stream().skip(speeds.size() > 1 ? 1 : 0).mapToDouble(Double::doubleValue).sorted()
+            .toArray();
+        return sorted.length == 0 ? OptionalDouble.empty()
+            : OptionalDouble.of((sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2);
     }
 
     /** Reports a validation after {@code step} steps of training. */

@@ -67,6 +67,7 @@ final class TrainingSession {
             try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
                 RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), directory,
                     config.training().globalBatchSize(), tags());
+                report.expects(rank == 0 ? context.expectation().of(config, device) : Optional.empty());
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report,
                     replica);
             }
@@ -226,6 +227,7 @@ final class TrainingSession {
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
+        report.comparesSpeed();
         log.info(TutorialLines.done(rank));
     }
 }

@@ -55,7 +55,8 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     private Path out;
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
-    @Option(names = "--steps", paramLabel = "N", defaultValue = "10", description = "Steps of each measured size.")
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "6",
+        description = "Steps of each measured size in each of three rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure collectives of 2 and 4 processes.")
     private boolean noCollectives;

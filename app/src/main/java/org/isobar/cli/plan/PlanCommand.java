@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -26,6 +27,7 @@ import org.isobar.plan.Plan;
 import org.isobar.plan.PlanRequest;
 import org.isobar.plan.Planner;
 import org.isobar.plan.Program;
+import org.isobar.plan.RunCheck;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MachineFile;
 import org.isobar.plan.report.PlanExplanation;
@@ -78,6 +80,14 @@ public final class PlanCommand implements Runnable {
     @Option(names = "--explain", paramLabel = "TPxCPxDP", description = "Explain the prediction for a layout.")
     private String explained;
 
+    @Option(names = "--check", paramLabel = "RUN", description = "Compare the prediction of --machine with a finished "
+        + "run: its directory, such as logs/demo/1GPU/00.")
+    private Path checked;
+
+    @Option(names = "--validate", paramLabel = "FILE", description = "Write to FILE how well recorded runs are "
+        + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
+    private Path validated;
+
     private PlanCommand(ProgramContext context) {
         this.context = context;
     }
@@ -92,8 +102,16 @@ public final class PlanCommand implements Runnable {
 
     @Override
     public void run() {
-        Plan plan = Planner.plan(request());
         PrintWriter out = spec.commandLine().getOut();
+        if (checked != null) {
+            check(out);
+            return;
+        }
+        if (validated != null) {
+            PlanValidation.write(validated, Optional.ofNullable(machine), context, out);
+            return;
+        }
+        Plan plan = Planner.plan(request());
         PlanText text = new PlanText(plan);
         text.introduction().forEach(out::println);
         List<List<String>> table = new ArrayList<>(List.of(text.columns()));
@@ -109,6 +127,22 @@ public final class PlanCommand implements Runnable {
         if (svg != null) {
             new AtomicFile("picture", svg, "--svg").write(PlanPicture.of(plan).getBytes(StandardCharsets.UTF_8));
         }
+        out.flush();
+    }
+
+    private void check(PrintWriter out) {
+        if (machine == null) {
+            throw new UserException("--check needs --machine, a machine file or one of "
+                + String.join(", ", MachineFile.SHIPPED));
+        }
+        Machine known = MachineFile.load(machine);
+        RunCheck check = RunCheck.of(checked, known);
+        out.printf(Locale.ROOT, "%s: predicted %.4g samples/s (%.4g to %.4g)%s%n", check.planned().layout(),
+            check.planned().samplesPerSecond(), check.planned().low(), check.planned().high(),
+            known.isGpu() ? ", " + PlanText.UNVALIDATED : "");
+        out.printf(Locale.ROOT, "Measured %.4g samples/s, the median of %d epochs: the prediction is %+.1f %% off%n",
+            check.samplesPerSecond(), check.epochs(), 100 * check.error());
+        out.println("Predicted step: " + PlanText.breakdown(check.planned()));
         out.flush();
     }
 

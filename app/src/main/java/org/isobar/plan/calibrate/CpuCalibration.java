@@ -11,6 +11,7 @@ import java.util.function.Consumer;
 
 import org.isobar.bench.measure.CeilingsBenchmark;
 import org.isobar.bench.measure.CeilingsResult;
+import org.isobar.bench.measure.Spread;
 import org.isobar.bench.measure.Timing;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
@@ -29,6 +30,7 @@ public final class CpuCalibration {
     private static final long COPIED = 256L << 20;
     private static final int MATRIX = 2048;
     private static final double GIB = 1L << 30;
+    private static final int ROUNDS = 3;
     /** Image, channels, blocks, heads and batch of the measured steps. */
     private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 2, 6, 4),
         new Shape("[64, 128]", 384, 2, 8, 4), new Shape("[64, 128]", 128, 2, 4, 1),
@@ -46,7 +48,7 @@ public final class CpuCalibration {
      * Measures on {@code device}.
      *
      * @param preset   any preset that is trained with synthetic data
-     * @param steps    steps of each size
+     * @param steps    steps of each size in each round
      * @param progress receives a line for each measurement
      */
     public CpuCalibration(Device device, ConfigRequest preset, int steps, Consumer<String> progress) {
@@ -56,7 +58,7 @@ public final class CpuCalibration {
         this.progress = progress;
     }
 
-    /** Measures; takes about two minutes with 10 steps. */
+    /** Measures; takes about three minutes with 6 steps. */
     public Machine run(String name) {
         String date = LocalDate.now().toString();
         Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
@@ -77,17 +79,24 @@ public final class CpuCalibration {
             Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations());
     }
 
+    /** Rounds over all sizes are interleaved; the first one, in which code is compiled, does not count. */
     private List<MeasuredOperation> operations() {
-        List<MeasuredOperation> rows = new ArrayList<>();
         OperationCalibration calibration = new OperationCalibration(device, steps);
-        for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
-            for (Shape shape : SHAPES) {
-                progress.accept("Step of " + shape.image + ", " + shape.embed + " channels, batch " + shape.batch
-                    + ", amp_mode " + precision);
-                rows.addAll(calibration.measure(config(shape, precision)));
+        Map<MeasuredOperation, List<Double>> rounds = new LinkedHashMap<>(); // by all but the time
+        for (int round = 0; round <= ROUNDS; round++) {
+            progress.accept("Steps of " + SHAPES.size() + " sizes, round " + round + " of " + ROUNDS);
+            for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
+                for (Shape shape : SHAPES) {
+                    List<MeasuredOperation> rows = calibration.measure(config(shape, precision));
+                    if (round > 0) {
+                        rows.forEach(row -> rounds.computeIfAbsent(row.in(0), _ -> new ArrayList<>())
+                            .add(row.seconds()));
+                    }
+                }
             }
         }
-        return rows;
+        return rounds.entrySet().stream().map(entry -> entry.getKey().in(Spread.of(entry.getValue().stream()
+            .mapToDouble(Double::doubleValue).toArray()).median())).toList();
     }
 
     private RunConfig config(Shape shape, String precision) {

@@ -9,4 +9,9 @@ package org.isobar.plan.machine;
  * @param bytes   bytes read and written
  * @param seconds duration
  */
-public record MeasuredOperation(String name, String type, double flops, double bytes, double seconds) { }
+public record MeasuredOperation(String name, String type, double flops, double bytes, double seconds) {
+    /** This operation with another time. */
+    public MeasuredOperation in(double other) {
+        return new MeasuredOperation(name, type, flops, bytes, other);
+    }
+}

@@ -1,0 +1,92 @@
+package org.isobar.plan;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.isobar.config.ConfigLoader;
+import org.isobar.config.ConfigRequest;
+import org.isobar.config.RunConfig;
+import org.isobar.config.yaml.YamlFile;
+import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+import org.isobar.plan.machine.Machine;
+
+/**
+ * A finished run beside its prediction.
+ *
+ * @param planned          the prediction
+ * @param samplesPerSecond median of the epochs, without the first if there are several
+ * @param epochs           number of epochs that this is the median of
+ */
+public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epochs) {
+    private static final Pattern EPOCH = Pattern.compile("Time taken for epoch \\d+ is \\S+ sec, avg (\\S+) samples");
+    private static final Pattern GRID = Pattern.compile("Setting DP = (\\d+), TP = (\\d+), CP = (\\d+), PP = 1\\b");
+
+    /** Relative error of the prediction. */
+    public double error() {
+        return planned.samplesPerSecond() / samplesPerSecond - 1;
+    }
+
+    /**
+     * Compares a run with its prediction.
+     *
+     * @param run the run's directory, with {@code config.yaml} and {@code out.log}
+     * @throws UserException if it is not the directory of a run that has trained an epoch
+     */
+    public static RunCheck of(Path run, Machine machine) {
+        String log = read(run.resolve("out.log"));
+        Matcher sizes = GRID.matcher(log);
+        List<Double> speeds = new ArrayList<>();
+        EPOCH.matcher(log).results().forEach(epoch -> speeds.add(Double.parseDouble(epoch.group(1))));
+        if (!sizes.find() || speeds.isEmpty()) {
+            throw new UserException("--check=" + run + ": its out.log tells of no epoch; name the directory of a run, "
+                + "such as logs/demo/1GPU/00");
+        }
+        int dp = Integer.parseInt(sizes.group(1));
+        int tp = Integer.parseInt(sizes.group(2));
+        int cp = Integer.parseInt(sizes.group(3));
+        Path file = run.resolve("config.yaml");
+        RunConfig config = config(file);
+        PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, dp * tp * cp,
+            PlanRequest.Fixed.NOTHING);
+        PlanLayout layout = new PlanLayout(tp, cp, dp, order(file, dp * tp * cp), config.training().globalBatchSize()
+            / dp, config.training().ampMode(), config.model().recompute(), config.training().enableCudaGraphs());
+        List<Double> counted = speeds.size() > 1 ? speeds.subList(1, speeds.size()) : speeds;
+        return new RunCheck(Planner.predict(request, layout), median(counted), counted.size());
+    }
+
+    private static RunConfig config(Path file) {
+        return ConfigLoader.load(new ConfigRequest(file, new YamlFile(file).names().getFirst(), Map.of())
+            .with("tensor_parallel", "1").with("context_parallel", "1").with("local_batch_size", "None")
+            .with("noddp", "false").with("parallel_order", "tp-cp-dp"));
+    }
+
+    /** The order of the axes that the run's configuration has. */
+    private static String order(Path file, int ranks) {
+        YamlFile yaml = new YamlFile(file);
+        Object order = yaml.preset(yaml.names().getFirst()).containsKey("parallel_order")
+            ? yaml.preset(yaml.names().getFirst()).get("parallel_order").raw() : "tp-cp-dp";
+        return ranks == 1 ? "" : order.toString();
+    }
+
+    private static double median(List<Double> values) {
+        double[] sorted = values.stream().mapToDouble(Double::doubleValue).toArray();
+        Arrays.sort(sorted);
+        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException failure) {
+            throw FileFault.unreadable("log " + file, failure);
+        }
+    }
+}
