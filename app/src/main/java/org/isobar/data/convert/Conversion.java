@@ -25,7 +25,7 @@ import org.isobar.os.FileFault;
  */
 public final class Conversion implements AutoCloseable {
     private static final double GIGABYTE = 1e9;
-    private static final long SAVE_BYTES = 256L << 20;
+    private static final long SAVE_BYTES = 2L << 30;
 
     private final ConversionRequest request;
     private final List<ArrayStore> stores;
