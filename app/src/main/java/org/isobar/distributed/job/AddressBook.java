@@ -2,15 +2,14 @@ package org.isobar.distributed.job;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.List;
 
 /**
  * The addresses at which the ranks of a job listen, as this rank reaches them.
  *
- * @param announced by rank; the wildcard address for ranks that listen at all addresses of the machine of rank 0
+ * @param announced the wildcard address for ranks that listen at all addresses of the machine of rank 0
  * @param master    the address at which this rank reached rank 0
  */
-record AddressBook(List<InetSocketAddress> announced, InetAddress master) {
+record AddressBook(AddressTable announced, InetAddress master) {
     /** The address of a rank. */
     InetSocketAddress of(int rank) {
         return reachable(announced.get(rank), master);

@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 
 /** Opens connections to other processes of the job, and authenticates to them. */
 record Dialer(Transport transport, JobSecret secret, TimeLimits limits) {
+    private static final int MIN_PAUSE = 100; // milliseconds
+    private static final int MAX_PAUSE = 600;
+
     /**
      * Connects once. The connect and each read take at most {@code limit}.
      *
@@ -44,7 +48,7 @@ record Dialer(Transport transport, JobSecret secret, TimeLimits limits) {
                     || Thread.currentThread().isInterrupted()) {
                     throw evicted;
                 }
-                FailureDetector.pause(limits.heartbeatInterval());
+                FailureDetector.pause(Duration.ofMillis(ThreadLocalRandom.current().nextLong(MIN_PAUSE, MAX_PAUSE)));
             }
         }
     }

@@ -26,6 +26,8 @@ import java.util.function.Supplier;
  * because the ranks of a large job do not all start at the same time.
  */
 public final class FailureDetector implements Closeable {
+    private static final String DEAD = " has died";
+    private static final String SILENT = " sends no heartbeat";
     private static final Supplier<String> NOWHERE = () -> "";
 
     private final int rank;
@@ -88,6 +90,11 @@ public final class FailureDetector implements Closeable {
         all.addAll(children);
         Optional.ofNullable(parent).ifPresent(all::add);
         return all;
+    }
+
+    /** Whether a reason of a failure is that rank 0 is lost, so that it cannot report the failure itself. */
+    public static boolean isLossOfRankZero(String reason) {
+        return reason.contains("rank 0" + DEAD) || reason.contains("rank 0" + SILENT);
     }
 
     /** The reason why the job has failed, if it has. */
@@ -190,7 +197,7 @@ public final class FailureDetector implements Closeable {
         List<Heartbeat> beating = beating();
         for (Heartbeat peer : beating) {
             if (peer.silentFor(now) > (peer.heard() ? limits.silenceLimit() : limits.firstHeartbeat()).toNanos()) {
-                fail("rank " + peer.rank() + " sends no heartbeat: it is stopped or cannot be reached");
+                fail("rank " + peer.rank() + SILENT + ": it is stopped or cannot be reached");
             }
         }
         stalls.check(own, rank > 0 ? List.of() : beating.stream().map(Heartbeat::status).toList(), now)
@@ -238,7 +245,7 @@ public final class FailureDetector implements Closeable {
         @Override
         public void lost(int rank, IOException cause) {
             if (!closed) {
-                fail("rank " + rank + " has died: it ended its connection (" + cause.getMessage() + ")");
+                fail("rank " + rank + DEAD + ": it ended its connection (" + cause.getMessage() + ")");
             }
         }
     }

@@ -9,7 +9,6 @@ import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -136,7 +135,7 @@ public final class Rendezvous {
             InetSocketAddress address = new InetSocketAddress(listening(master), environment.masterPort());
             try (AuthenticatedListener listener = new AuthenticatedListener(transport, address, secret,
                 environment.worldSize(), host)) {
-                List<InetSocketAddress> addresses = host.await(deadline, limits.start(), listener::refused);
+                AddressTable addresses = host.await(deadline, limits.start(), listener::refused);
                 Job job = new Job(environment, limits, new Dialer(transport, secret, limits), incoming,
                     host.connections());
                 job.start(new AddressBook(addresses, master));
@@ -185,7 +184,8 @@ public final class Rendezvous {
         if (outcome == RendezvousHost.FAILED) {
             throw new UserException(in.readUTF());
         }
-        AddressBook addresses = outcome == RendezvousHost.TABLE ? new AddressBook(AddressTable.read(in), master) : null;
+        AddressBook addresses = outcome != RendezvousHost.TABLE ? null
+            : new AddressBook(AddressTable.read(in, transport::kept), master);
         InetSocketAddress parent = addresses != null ? null
             : AddressBook.reachable(RankAnnouncement.readAddress(in), master);
         connection.unlimited();

@@ -45,6 +45,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
     private final Map<JobFacts, SortedSet<Integer>> facts = new HashMap<>(); // with the ranks that have them
     private final Map<Integer, Connection> connections = new HashMap<>();
     private final List<Connection> rejected = new ArrayList<>();
+    private AddressTable table; // null until the job starts
     private boolean decided;
     private String failure;
 
@@ -117,7 +118,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
      * @return the address at which each rank listens
      * @throws UserException if ranks are missing, are present twice or disagree
      */
-    synchronized List<InetSocketAddress> await(long deadline, Duration limit, IntSupplier refused) {
+    synchronized AddressTable await(long deadline, Duration limit, IntSupplier refused) {
         while (failure == null && announced.size() < own.worldSize()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
             if (left <= 0) {
@@ -141,7 +142,7 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
             connections.values().forEach(Connection::close);
             throw new UserException(failure);
         }
-        return addresses();
+        return table;
     }
 
     /** The connections to all other ranks, by rank. The caller takes them over. */
@@ -202,8 +203,10 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
         Map<Connection, byte[]> outcomes = new HashMap<>();
         if (failure == null) {
             List<InetSocketAddress> addresses = addresses();
-            byte[] table = outcome(TABLE, out -> AddressTable.write(out, addresses));
-            connections.forEach((rank, connection) -> outcomes.put(connection, JobTree.parent(rank) == 0 ? table
+            table = AddressTable.of(addresses);
+            byte[] toChildren = outcome(TABLE, table::write);
+            connections.forEach((rank, connection) -> outcomes.put(connection, JobTree.parent(rank) == 0
+                ? toChildren
                 : outcome(PARENT, out -> RankAnnouncement.writeAddress(out, addresses.get(JobTree.parent(rank))))));
         } else {
             byte[] reason = failed();

@@ -20,6 +20,11 @@ interface Transport {
     /** Starts a daemon thread that serves a rank during all of its job. */
     void start(String name, Runnable service);
 
+    /** Returns bytes that are equal to the given ones, so that ranks of one process need not each keep a copy. */
+    default byte[] kept(byte[] bytes) {
+        return bytes;
+    }
+
     /** A listening port. */
     interface Port extends Closeable {
         /**

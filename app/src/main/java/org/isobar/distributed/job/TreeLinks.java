@@ -59,7 +59,7 @@ final class TreeLinks {
             Connection connection = dialer.open(address, () -> closed || watch.failure().isPresent());
             new IncomingConnections.Key(environment.rank(), PURPOSE, 1).write(connection);
             connection.limit(limits.firstHeartbeat());
-            AddressBook book = new AddressBook(AddressTable.read(connection.in()), master);
+            AddressBook book = new AddressBook(AddressTable.read(connection.in(), dialer.transport()::kept), master);
             connection.unlimited();
             watch.follow(parent, connection);
             addresses.complete(book);
@@ -73,7 +73,7 @@ final class TreeLinks {
 
     private void serve(int child, Connection connection, AddressBook book) {
         try {
-            AddressTable.write(connection.out(), book.announced());
+            book.announced().write(connection.out());
             connection.out().flush();
             watch.lead(child, connection);
         } catch (IOException lost) { // rank 0 reports it, to which the child is connected, too
