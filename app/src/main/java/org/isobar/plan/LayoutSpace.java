@@ -88,11 +88,17 @@ final class LayoutSpace {
                 + " parts one by one, samples times cp"));
             return;
         }
+        int accumulate = request.config().training().microBatches();
+        if (request.globalBatch() / dp % accumulate != 0) {
+            leftOut.add(new LeftOut(what, accumulate + " micro-batches do not divide the local batch of "
+                + request.globalBatch() / dp));
+            return;
+        }
         for (String order : orders(tp, cp, dp)) {
             for (AmpMode precision : precisions()) {
                 for (boolean graphs : graphs()) {
-                    layouts.add(new PlanLayout(tp, cp, dp, order, request.globalBatch() / dp, precision,
-                        request.model().recompute(), graphs));
+                    layouts.add(new PlanLayout(tp, cp, dp, order, request.globalBatch() / dp, accumulate,
+                        precision, request.model().recompute(), graphs));
                 }
             }
         }

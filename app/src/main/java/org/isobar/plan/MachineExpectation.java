@@ -69,7 +69,8 @@ public record MachineExpectation(Optional<Path> file) implements RunContext.Expe
         ProcessGrid grid = config.grid();
         return new PlanLayout(grid.size(Axis.TP), grid.size(Axis.CP), grid.size(Axis.DP), grid.order().stream()
             .filter(axis -> grid.size(axis) > 1).map(Axis::toString).collect(Collectors.joining("-")),
-            config.training().localBatchSize(), config.training().ampMode(), config.model().recompute(),
+            config.training().localBatchSize() * config.training().microBatches(),
+            config.training().microBatches(), config.training().ampMode(), config.model().recompute(),
             config.training().enableCudaGraphs());
     }
 

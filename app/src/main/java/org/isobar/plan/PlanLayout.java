@@ -11,12 +11,13 @@ import org.isobar.nn.Recompute;
  * @param dp         replicas
  * @param order      order of the axes in the process grid, without axes of one rank
  * @param localBatch samples of a replica in each step
+ * @param accumulate number of micro-batches that they are cut into
  * @param precision  type of products
  * @param recompute  what backward computes again
  * @param graphs     whether steps are CUDA graphs
  */
-public record PlanLayout(int tp, int cp, int dp, String order, int localBatch, AmpMode precision, Recompute recompute,
-    boolean graphs) {
+public record PlanLayout(int tp, int cp, int dp, String order, int localBatch, int accumulate, AmpMode precision,
+    Recompute recompute, boolean graphs) {
     /** Number of ranks. */
     public int ranks() {
         return tp * cp * dp;
@@ -24,7 +25,12 @@ public record PlanLayout(int tp, int cp, int dp, String order, int localBatch, A
 
     /** This layout with another choice of what backward computes again. */
     PlanLayout with(Recompute other) {
-        return new PlanLayout(tp, cp, dp, order, localBatch, precision, other, graphs);
+        return new PlanLayout(tp, cp, dp, order, localBatch, accumulate, precision, other, graphs);
+    }
+
+    /** This layout with another number of micro-batches. */
+    PlanLayout with(int microBatches) {
+        return new PlanLayout(tp, cp, dp, order, localBatch, microBatches, precision, recompute, graphs);
     }
 
     /** The layout in one line: {@code tp 2 cp 1 dp 4 order tp-dp}. */

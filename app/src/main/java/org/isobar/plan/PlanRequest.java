@@ -25,7 +25,7 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
      * @param cp    ranks that share tokens
      * @param order order of the axes
      * @param keys  keys whose value of the configuration is kept: {@code amp_mode}, {@code recompute},
-     *              {@code enable_cuda_graphs}
+     *              {@code enable_cuda_graphs}, {@code accumulate_steps}
      */
     public record Fixed(Optional<Integer> tp, Optional<Integer> cp, Optional<String> order, Set<String> keys) {
         /** Nothing is chosen. */

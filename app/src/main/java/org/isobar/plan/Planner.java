@@ -3,10 +3,12 @@ package org.isobar.plan;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.config.keys.AmpMode;
@@ -62,17 +64,32 @@ public final class Planner {
         return plan;
     }
 
-    /** The layout; if it does not fit, also with more recomputation, which takes less memory and is never faster. */
+    /**
+     * The layout; if it does not fit, also with the least recomputation and with the fewest micro-batches that do, each
+     * alone. Neither is faster than the layout itself.
+     */
     private Stream<PlannedLayout> variants(PlanLayout layout) {
         List<PlannedLayout> variants = new ArrayList<>(List.of(predict(layout)));
-        if (request.program() == Program.ISOBAR && !request.fixed().keys().contains("recompute")) {
-            for (Recompute more : Recompute.values()) {
-                if (!variants.getLast().fits() && more.compareTo(layout.recompute()) > 0) {
-                    variants.add(predict(layout.with(more)));
-                }
+        if (!variants.getFirst().fits() && request.program() == Program.ISOBAR) {
+            if (!request.fixed().keys().contains("recompute")) {
+                addUntilOneFits(variants, Stream.of(Recompute.values())
+                    .filter(more -> more.compareTo(layout.recompute()) > 0).map(layout::with));
+            }
+            if (!request.fixed().keys().contains("accumulate_steps")) {
+                addUntilOneFits(variants, IntStream.rangeClosed(layout.accumulate() + 1, layout.localBatch())
+                    .filter(count -> layout.localBatch() % count == 0).mapToObj(layout::with));
             }
         }
         return variants.stream();
+    }
+
+    private void addUntilOneFits(List<PlannedLayout> variants, Stream<PlanLayout> candidates) {
+        Iterator<PlanLayout> each = candidates.iterator();
+        boolean fits = false;
+        while (each.hasNext() && !fits) {
+            variants.add(predict(each.next()));
+            fits = variants.getLast().fits();
+        }
     }
 
     /** The prediction for one layout. */

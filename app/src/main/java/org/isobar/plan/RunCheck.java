@@ -57,7 +57,8 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
         PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, dp * tp * cp,
             PlanRequest.Fixed.NOTHING);
         PlanLayout layout = new PlanLayout(tp, cp, dp, order(file, dp * tp * cp), config.training().globalBatchSize()
-            / dp, config.training().ampMode(), config.model().recompute(), config.training().enableCudaGraphs());
+            / dp, config.training().microBatches(), config.training().ampMode(),
+            config.model().recompute(), config.training().enableCudaGraphs());
         List<Double> counted = speeds.size() > 1 ? speeds.subList(1, speeds.size()) : speeds;
         return new RunCheck(Planner.predict(request, layout), median(counted), counted.size());
     }

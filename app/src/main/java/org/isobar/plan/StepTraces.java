@@ -24,7 +24,8 @@ final class StepTraces {
     private final PlanRequest request;
     private final Map<Key, Roles> known = new ConcurrentHashMap<>();
 
-    private record Key(int tp, int cp, boolean replicated, int batch, AmpMode precision, Recompute recompute) { }
+    private record Key(int tp, int cp, boolean replicated, int batch, int accumulate, AmpMode precision,
+        Recompute recompute) { }
 
     /**
      * The traces of a layout's roles, and the memory of the fullest rank.
@@ -41,9 +42,9 @@ final class StepTraces {
 
     /** The traces of a layout; safe for use by several threads. */
     Roles of(PlanLayout layout) {
-        return known.computeIfAbsent(new Key(layout.tp(), layout.cp(), layout.dp() > 1, layout.localBatch(),
-            layout.precision(), layout.recompute()), key -> request.program() == Program.ISOBAR ? dry(key)
-            : tutorial(key, layout));
+        return known.computeIfAbsent(new Key(layout.tp(), layout.cp(), layout.dp() > 1,
+            layout.localBatch() / layout.accumulate(), layout.accumulate(), layout.precision(), layout.recompute()),
+            key -> request.program() == Program.ISOBAR ? dry(key) : tutorial(key, layout));
     }
 
     private Roles tutorial(Key key, PlanLayout layout) {
@@ -63,7 +64,7 @@ final class StepTraces {
         long workspace = 0;
         for (int rank : ranks) {
             DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
-            traces.add(step.trace());
+            traces.add(step.trace().accumulated(key.accumulate));
             planned = Math.max(planned, step.memory().bytes());
             workspace = Math.max(workspace, UnplannedMemory.workspaceBytes(request, step.memory().footprint()));
         }
@@ -76,6 +77,6 @@ final class StepTraces {
         return new StepOptions(compute, new Adam.Options(GradScaler.of(compute),
             once ? Adam.Launch.ONCE : Adam.Launch.PER_TENSOR),
             new GradientSync.Options(request.config().parallel().bucketCapMb(), GradientSync.Replicas.TOGETHER),
-            StepLaunch.EAGER);
+            StepLaunch.EAGER).with(key.accumulate);
     }
 }

@@ -49,7 +49,8 @@ public final class PlanCommand implements Runnable {
     private static final Set<String> LAYOUT = Set.of("tensor_parallel", "context_parallel", "parallel_order",
         "pipeline_parallel", "local_batch_size", "run_num", "resume", "noddp");
     private static final String GLOBAL_BATCH = "global_batch_size";
-    private static final Set<String> VARIED = Set.of("amp_mode", "recompute", "enable_cuda_graphs");
+    private static final Set<String> VARIED = Set.of("amp_mode", "recompute", "enable_cuda_graphs",
+        "accumulate_steps");
 
     private final ProgramContext context;
     @Spec

@@ -62,7 +62,7 @@ public final class StepChecks {
         for (int i = 0; i < SHAPES.size(); i++) {
             RunConfig config = SHAPES.get(i).config(preset);
             PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, 1, PlanRequest.Fixed.NOTHING);
-            double predicted = Planner.predict(request, new PlanLayout(1, 1, 1, "", SHAPES.get(i).batch,
+            double predicted = Planner.predict(request, new PlanLayout(1, 1, 1, "", SHAPES.get(i).batch, 1,
                 config.training().ampMode(), config.model().recompute(), false)).stepSeconds();
             Arrays.sort(seconds[i]);
             all.add(new Comparison(SHAPES.get(i).toString(), "ms", 1e3 * predicted, 1e3 * seconds[i][ROUNDS / 2]));

@@ -30,14 +30,16 @@ public record PlanFile(String machine, String program, String note, List<Row> la
      * @param breakdown seconds of a step by part
      */
     public record Row(int tp, int cp, int dp, String order, @JsonProperty("local_batch") int localBatch,
-        String precision, String recompute, boolean graphs, @JsonProperty("samples_per_s") double samplesPerS,
-        double low, double high, @JsonProperty("memory_gb") double memoryGb, boolean fits, boolean tie, String reason,
+        int accumulate, String precision, String recompute, boolean graphs,
+        @JsonProperty("samples_per_s") double samplesPerS, double low, double high,
+        @JsonProperty("memory_gb") double memoryGb, boolean fits, boolean tie, String reason,
         Map<String, Double> breakdown) {
         private static Row of(PlannedLayout each, Plan plan) {
             PlanLayout layout = each.layout();
             return new Row(layout.tp(), layout.cp(), layout.dp(), layout.order(), layout.localBatch(),
-                layout.precision().name().toLowerCase(Locale.ROOT), layout.recompute().name().toLowerCase(Locale.ROOT),
-                layout.graphs(), each.samplesPerSecond(), each.low(), each.high(), each.memoryBytes() / GIB,
+                layout.accumulate(), layout.precision().name().toLowerCase(Locale.ROOT),
+                layout.recompute().name().toLowerCase(Locale.ROOT), layout.graphs(),
+                each.samplesPerSecond(), each.low(), each.high(), each.memoryBytes() / GIB,
                 each.fits(), each.ties(plan.best()), each.fits() ? "" : String.format(Locale.ROOT,
                     "needs %.1f GB, and there are %.1f GB", each.memoryBytes() / GIB, each.capacity() / GIB),
                 new TreeMap<>(each.breakdown()));

@@ -55,10 +55,16 @@ public record PlanText(Plan plan) {
         double hours = each.stepSeconds() * plan.request().config().training().numIters() / HOUR;
         return List.of(String.valueOf(rank), String.valueOf(layout.tp()), String.valueOf(layout.cp()),
             String.valueOf(layout.dp()), layout.order().isEmpty() ? "-" : layout.order(),
-            String.valueOf(layout.localBatch()), precision(layout), recompute(layout), layout.graphs() ? "yes" : "no",
+            batch(layout), precision(layout), recompute(layout), layout.graphs() ? "yes" : "no",
             number(each.samplesPerSecond()), number(each.low()) + " to " + number(each.high()),
             number(each.samplesPerSecond() / layout.ranks()), number(hours), number(hours * layout.ranks()),
             number(each.memoryBytes() / GIB), each.fits() ? each.ties(plan.best()) ? "tie" : "" : "does not fit");
+    }
+
+    /** Samples of a replica in a step: of one batch, or micro-batches times their samples. */
+    private static String batch(PlanLayout layout) {
+        return layout.accumulate() == 1 ? String.valueOf(layout.localBatch())
+            : layout.accumulate() + " x " + layout.localBatch() / layout.accumulate();
     }
 
     private static String precision(PlanLayout layout) {
@@ -160,6 +166,9 @@ public record PlanText(Plan plan) {
         }
         if (layout.recompute() != plan.request().model().recompute()) {
             words.add("--recompute=" + layout.recompute().name().toLowerCase(Locale.ROOT));
+        }
+        if (layout.accumulate() != plan.request().config().training().microBatches()) {
+            words.add("--accumulate=" + layout.accumulate());
         }
         if (layout.graphs() && !plan.request().config().training().enableCudaGraphs()) {
             words.add("--enable_cuda_graphs");

@@ -51,7 +51,7 @@ public final class RecordedChecks {
             MachineFile.load("perlmutter-" + run.gpu().toLowerCase(Locale.ROOT)), Program.TUTORIAL,
             run.gpus(), PlanRequest.Fixed.NOTHING);
         return Planner.predict(recorded, new PlanLayout(tp, 1, dp, ProcessGrid.DEFAULT_ORDER,
-            request.globalBatch() / dp, AmpMode.FP16, Recompute.NONE, false));
+            request.globalBatch() / dp, 1, AmpMode.FP16, Recompute.NONE, false));
     }
 
     /** Measured collectives at 8, 32 and 64 nodes, predicted from those at all other numbers of nodes. */

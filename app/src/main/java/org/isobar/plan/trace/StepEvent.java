@@ -87,7 +87,12 @@ public sealed interface StepEvent {
      * @param even   whether the parts of all ranks have the same size
      * @param phase  part of the step
      */
-    record Issue(int number, String group, Kind kind, long bytes, boolean even, Phase phase) implements StepEvent { }
+    record Issue(int number, String group, Kind kind, long bytes, boolean even, Phase phase) implements StepEvent {
+        /** This collective with another number. */
+        Issue numbered(int other) {
+            return new Issue(other, group, kind, bytes, even, phase);
+        }
+    }
 
     /**
      * Work that is issued later waits for a collective.

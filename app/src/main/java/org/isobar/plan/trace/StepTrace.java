@@ -1,7 +1,12 @@
 package org.isobar.plan.trace;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+
+import org.isobar.distributed.CollectiveCall.Kind;
 
 /**
  * What one rank issues in one training step.
@@ -22,6 +27,38 @@ public record StepTrace(List<StepEvent> events) {
     /** The collectives. */
     public Stream<StepEvent.Issue> collectives() {
         return events.stream().filter(StepEvent.Issue.class::isInstance).map(StepEvent.Issue.class::cast);
+    }
+
+    /**
+     * The step of several micro-batches, of which this is the trace of the last: those before it have the same forward
+     * and backward passes, and neither reduce gradients nor update weights.
+     */
+    public StepTrace accumulated(int microBatches) {
+        List<StepEvent> all = new ArrayList<>();
+        int numbers = (int) collectives().count();
+        Set<Integer> last = collectives().filter(StepTrace::onlyInLast).map(StepEvent.Issue::number)
+            .collect(Collectors.toSet());
+        for (int earlier = 1; earlier < microBatches; earlier++) {
+            for (StepEvent event : events) {
+                switch (event) {
+                    case StepEvent.Operation operation when operation.phase() != StepEvent.Phase.UPDATE ->
+                        all.add(operation);
+                    case StepEvent.Issue issue when !last.contains(issue.number()) ->
+                        all.add(issue.numbered(issue.number() + earlier * numbers));
+                    case StepEvent.Await await when !last.contains(await.number()) ->
+                        all.add(new StepEvent.Await(await.number() + earlier * numbers));
+                    default -> { }
+                }
+            }
+        }
+        all.addAll(events);
+        return new StepTrace(all);
+    }
+
+    /** Reductions of gradients and of the loss, and the exchange of signals. */
+    private static boolean onlyInLast(StepEvent.Issue issue) {
+        return issue.phase() == StepEvent.Phase.UPDATE || issue.group().contains("-") || issue.group().equals("dp")
+            || issue.group().equals("cp") && issue.kind() == Kind.ALL_REDUCE;
     }
 
     /** Floating-point operations of all products and of attention. */

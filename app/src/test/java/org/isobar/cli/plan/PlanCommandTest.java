@@ -78,6 +78,13 @@ class PlanCommandTest {
         assertTrue(said.out.contains("submit_pm_mp.sh --config=mp --tensor_parallel=4 --context_parallel=1"), said.out);
     }
 
+    @Test
+    void proposesMicroBatchesWhereABatchDoesNotFit() {
+        Said said = run("--config=mp", "--machine=perlmutter-a100-40", "--gpus=1");
+        assertEquals(0, said.code, said.err);
+        assertTrue(said.out.contains("--accumulate="), said.out);
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "--gpus=4|plan needs --machine",

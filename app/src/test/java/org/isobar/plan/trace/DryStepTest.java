@@ -81,6 +81,22 @@ class DryStepTest {
         assertEquals(Set.of(), open);
     }
 
+    /** Micro-batches repeat forward and backward; gradients are reduced and weights updated once. */
+    @Test
+    void microBatchesReduceGradientsOnce() {
+        StepTrace one = step(2, 2, 2, 0).trace();
+        StepTrace three = one.accumulated(3);
+        assertEquals(3 * one.flops(), three.flops());
+        assertEquals(count(one, "dp"), count(three, "dp"));
+        assertEquals(3 * count(one, "tp"), count(three, "tp"));
+        assertEquals(three.collectives().count(), three.collectives().map(StepEvent.Issue::number).distinct().count());
+        assertEquals(1, three.operations().filter(operation -> operation.name().equals("adam")).count());
+    }
+
+    private static long count(StepTrace trace, String group) {
+        return trace.collectives().filter(issue -> issue.group().equals(group)).count();
+    }
+
     /** The tutorial's operations: the products of the model, twice as many floating-point operations in backward. */
     @Test
     void theTutorialsProductsAreTheModels() {
