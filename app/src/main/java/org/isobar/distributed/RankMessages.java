@@ -73,7 +73,7 @@ public interface RankMessages extends AutoCloseable {
      */
     Optional<byte[]> await(String topic, Duration limit) throws InterruptedException;
 
-    /** Ends all connections. Messages that have not been sent are lost. */
+    /** Sends the last messages, for at most a second, and ends all connections. */
     @Override
     void close();
 }

@@ -23,13 +23,14 @@ import org.isobar.distributed.RankMessages;
 /**
  * Messages along the {@link JobTree}, over connections of their own, so that a long message does not delay heartbeats.
  * A rank passes announcements on to its children, and the reports of all ranks below it, together with its own, as one
- * message to its parent. If some of them are late after a second, it sends those that it has, so that rank 0 knows
+ * message to its parent. While some of them are late, it sends those that it has once a second, so that rank 0 knows
  * which are missing.
  */
 public final class TreeMessages implements RankMessages {
     private static final String PURPOSE = "messages";
     private static final int MAX_BYTES = 1 << 28;
     private static final int FLUSH_MILLIS = 1000;
+    private static final int MOST_FLUSHES = 3600; // longer than any wait for reports
 
     private final Job job;
     private final Map<Integer, CompletableFuture<Connection>> down = new TreeMap<>(); // by child
@@ -99,17 +100,20 @@ public final class TreeMessages implements RankMessages {
                     passOn(topic, collected, urgency);
                 }
                 case URGENT -> passOn(topic, collected, urgency);
-                case FIRST -> CompletableFuture.delayedExecutor(FLUSH_MILLIS, TimeUnit.MILLISECONDS,
-                    Thread::startVirtualThread).execute(() -> flush(topic, collected));
+                case FIRST -> flushLater(topic, collected, MOST_FLUSHES);
                 default -> { }
             }
         }
     }
 
-    private void flush(String topic, TreeReports collected) {
-        if (reports.get(topic) == collected && job.watch().failure().isEmpty()) {
-            passOn(topic, collected, Urgency.NORMAL);
-        }
+    private void flushLater(String topic, TreeReports collected, int left) {
+        CompletableFuture.delayedExecutor(FLUSH_MILLIS, TimeUnit.MILLISECONDS, Thread::startVirtualThread)
+            .execute(() -> {
+                if (left > 0 && reports.get(topic) == collected && job.watch().failure().isEmpty()) {
+                    passOn(topic, collected, Urgency.NORMAL);
+                    flushLater(topic, collected, left - 1);
+                }
+            });
     }
 
     private void passOn(String topic, TreeReports collected, Urgency urgency) {
@@ -255,9 +259,14 @@ public final class TreeMessages implements RankMessages {
         return in.readNBytes(length);
     }
 
-    /** Ends all connections. */
     @Override
     public void close() {
+        CompletableFuture<?>[] unsent;
+        synchronized (sending) {
+            unsent = sending.values().toArray(CompletableFuture[]::new);
+        }
+        CompletableFuture.allOf(unsent).completeOnTimeout(null, FLUSH_MILLIS, TimeUnit.MILLISECONDS)
+            .exceptionally(lost -> null).join();
         if (up != null) {
             up.thenAccept(Connection::close);
         }
