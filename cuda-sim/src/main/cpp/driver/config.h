@@ -16,7 +16,7 @@ struct Config {
     std::string failingKernel;   // ISOBAR_SIM_FAIL=launch:KERNEL:N counts launches of this kernel only
     long failingAllocation = 0;  // ISOBAR_SIM_FAIL=alloc:N
     unsigned long seed = 1;      // of the order of warps in the PTX machine: ISOBAR_SIM_SEED
-    std::string counts;          // file to which the PTX machine appends what each launch did: ISOBAR_SIM_COUNTS
+    std::string counts;          // name of the file for what launches on the PTX machine did: ISOBAR_SIM_COUNTS
 };
 
 const Config& config();

@@ -1,5 +1,7 @@
 #include "ptx_launch.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "access.h"
@@ -44,10 +46,11 @@ private:
     Actor by;
 };
 
-// Appends what a launch did to the file ISOBAR_SIM_COUNTS, if that is set: one line of numbers with their names.
+// Appends what a launch did to the file of this process that ISOBAR_SIM_COUNTS names, if that is set: one line of
+// numbers with their names.
 void writeCounts(const Kernel& kernel, const ptx::Counts& counts) {
     const std::string& file = config().counts;
-    FILE* out = file.empty() ? nullptr : fopen(file.c_str(), "a");
+    FILE* out = file.empty() ? nullptr : fopen(format("%s-%d", file.c_str(), getpid()).c_str(), "a");
     if (out == nullptr) {
         return;
     }

@@ -70,7 +70,7 @@ SIM_API int nvrtcDestroyProgram(Program** program) {
 SIM_API int nvrtcCompileProgram(Program* program, int count, const char* const* options) {
     try {
         Options read = readOptions(count, options);
-        return code(realCompiles() ? compileReal(*program, read, count, options) : compile(*program, read));
+        return code(realCompiles(read) ? compileReal(*program, read, count, options) : compile(*program, read));
     } catch (const std::exception& problem) {
         program->log += problem.what();
         return code(Result::OUT_OF_MEMORY);

@@ -84,8 +84,8 @@ std::string read(void* program, int (*size)(void*, size_t*), int (*content)(void
 
 }  // namespace
 
-bool realCompiles() {
-    return library() != nullptr && *library() != 0;
+bool realCompiles(const Options& options) {
+    return library() != nullptr && *library() != 0 && options.definitions.find("-DSIM_CXX") == std::string::npos;
 }
 
 Result compileReal(Program& program, const Options& options, int count, const char* const* given) {

@@ -5,8 +5,8 @@
 
 namespace simrtc {
 
-// Whether the real one compiles.
-bool realCompiles();
+// Whether the real one compiles: not a program with -DSIM_CXX, which asks for the C++ version.
+bool realCompiles(const Options& options);
 
 // Compiles for the virtual architecture of the same number. The program's object becomes the PTX, behind a line that
 // names the file and its definitions.
