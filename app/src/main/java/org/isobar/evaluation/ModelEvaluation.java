@@ -17,10 +17,12 @@ import org.isobar.fault.UserException;
 import org.isobar.forecast.ForecastModel;
 import org.isobar.forecast.ForecastSession;
 import org.isobar.forecast.InitialFields;
+import org.isobar.forecast.LeadConsumer;
 import org.isobar.forecast.RollOut;
 import org.isobar.forecast.StartTime;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.scores.ForecastKind;
+import org.isobar.telemetry.CountProgress;
 import org.isobar.telemetry.RunLog;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -85,8 +87,10 @@ public final class ModelEvaluation {
             log.info("Evaluating forecasts of " + plan.leadSteps() + " steps from " + starts.size() + " initial times, "
                 + starts.getFirst() + " to " + starts.getLast());
             ForecastSession.runAll(models, context, log::info, sessions -> {
-                try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes)) {
-                    evaluate(sessions, inputs, starts, scorer, climatology.description());
+                long forecasts = forecasts(sessions, starts);
+                try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes);
+                        CountProgress progress = new CountProgress(context.screen(), "step", forecasts)) {
+                    evaluate(sessions, inputs, starts, scorer, progress, climatology.description());
                 }
                 return null;
             });
@@ -122,7 +126,7 @@ public final class ModelEvaluation {
 
     /** Between the barriers, the directory is prepared, then the parts are computed, then the results are written. */
     private void evaluate(List<ForecastSession> sessions, List<Era5Frames> inputs, List<StartTime> starts,
-            FieldScorer scorer, String climatology) {
+            FieldScorer scorer, CountProgress progress, String climatology) {
         ForecastSession session = sessions.getFirst();
         int batch = model.run().training().localBatchSize() * session.communicators().grid().size(Axis.DP);
         if (first) {
@@ -134,12 +138,13 @@ public final class ModelEvaluation {
         for (List<StartTime> share : plan.parts(starts, batch)) {
             PartialScores scores = PartialScores.zero(extents(), share.size());
             if (session.consensus().anyTrue(first && saved.has(part, scores))) {
+                progress.skip(forecasts(sessions, share));
                 if (first) {
                     saved.read(part, scores);
                 }
             } else {
                 logContinued(done, part, starts);
-                score(sessions, inputs, share, scorer, scores);
+                score(sessions, inputs, share, scorer, progress, scores);
                 if (first) {
                     saved.write(part, scores);
                 }
@@ -149,9 +154,7 @@ public final class ModelEvaluation {
             }
             done += share.size();
             part++;
-            context.screen().status("evaluate: %d of %d initial times".formatted(done, starts.size()));
         }
-        context.screen().status("");
         if (first) {
             new EvaluationReport(model, second(), plan, starts).write(all, climatology).forEach(log::info);
             saved.delete();
@@ -180,13 +183,19 @@ public final class ModelEvaluation {
         return models.size() > 1 ? models.getLast().weights().toString() : "";
     }
 
+    /** Number of forecasts of one step that this rank's replica makes from some initial times. */
+    private long forecasts(List<ForecastSession> sessions, List<StartTime> starts) {
+        return (long) sessions.getFirst().rollOut().share(starts).size() * plan.leadSteps() * models.size();
+    }
+
     /** Rolls all models out from some initial times, and sums the scores over the data-parallel ranks. */
     private void score(List<ForecastSession> sessions, List<Era5Frames> inputs, List<StartTime> share,
-            FieldScorer scorer, PartialScores scores) {
+            FieldScorer scorer, CountProgress progress, PartialScores scores) {
         for (int i = 0; i < sessions.size(); i++) {
             InitialFields initial = InitialFields.of(inputs.get(i), models.get(i));
+            LeadConsumer consumer = i == 0 ? scorer.model(share, scores) : scorer.secondModel(share, scores);
             sessions.get(i).rollOut().run(share, plan.leadSteps(), initial,
-                i == 0 ? scorer.model(share, scores) : scorer.secondModel(share, scores));
+                first ? consumer.counted(progress) : consumer);
         }
         scores.numbers().forEach(numbers -> sum(numbers, sessions.getFirst()));
     }

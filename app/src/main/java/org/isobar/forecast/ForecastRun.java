@@ -90,12 +90,7 @@ public final class ForecastRun {
         long own = (long) session.rollOut().share(missing).size() * request.steps;
         try (CountProgress progress = new CountProgress(context.screen(), "step", own)) {
             session.rollOut().run(missing, request.steps, InitialFields.of(frames, model),
-                (start, step, fields) -> {
-                    store.accept(start, step, fields);
-                    if (first) {
-                        progress.one(start.toString());
-                    }
-                });
+                first ? store.counted(progress) : store);
         }
         session.consensus().barrier();
     }

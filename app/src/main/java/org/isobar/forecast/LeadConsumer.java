@@ -3,6 +3,8 @@ package org.isobar.forecast;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 
+import org.isobar.telemetry.CountProgress;
+
 /** Receives the fields of a roll-out, step by step. */
 public interface LeadConsumer {
     /**
@@ -26,5 +28,22 @@ public interface LeadConsumer {
         for (int i = 0; i < starts.size(); i++) {
             accept(starts.get(i), step, fields.asSlice(i * bytes, bytes));
         }
+    }
+
+    /** This consumer, which also counts each forecast in a progress bar. */
+    default LeadConsumer counted(CountProgress progress) {
+        LeadConsumer consumer = this;
+        return new LeadConsumer() {
+            @Override
+            public void accept(StartTime start, int step, MemorySegment fields) {
+                acceptAll(List.of(start), step, fields);
+            }
+
+            @Override
+            public void acceptAll(List<StartTime> starts, int step, MemorySegment fields) {
+                consumer.acceptAll(starts, step, fields);
+                starts.forEach(start -> progress.one(start.toString()));
+            }
+        };
     }
 }

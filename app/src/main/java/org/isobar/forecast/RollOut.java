@@ -112,7 +112,7 @@ public final class RollOut implements AutoCloseable {
     }
 
     /** The starts of this rank's replica. Starts are dealt out in turn, so that replicas have equally many. */
-    List<StartTime> share(List<StartTime> starts) {
+    public List<StartTime> share(List<StartTime> starts) {
         int replicas = communicators.grid().size(Axis.DP);
         int replica = communicators.coordinate(Axis.DP);
         return IntStream.range(0, starts.size()).filter(i -> i % replicas == replica).mapToObj(starts::get).toList();

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 public final class CountProgress implements AutoCloseable {
     private final Screen screen;
     private final String piece;
-    private final long total;
+    private long total;
     private final LongSupplier nanoTime;
     private final long start;
     private long lastDrawn;
@@ -51,6 +51,11 @@ public final class CountProgress implements AutoCloseable {
                 ProgressBar.clock(Math.round((total - done) * seconds / done)));
             screen.status(line.substring(0, Math.min(line.length(), ProgressBar.COLUMNS)));
         }
+    }
+
+    /** Takes pieces from the total, because they were done before. */
+    public void skip(long pieces) {
+        total -= pieces;
     }
 
     /** Clears the status line. */

@@ -30,6 +30,17 @@ class CountProgressTest {
             terminal.toString(StandardCharsets.UTF_8));
     }
 
+    @Test
+    void whatWasDoneBeforeIsNotLeft() {
+        Screen screen = Screen.interactive(OutputStream.nullOutputStream(),
+            new PrintStream(terminal, true, StandardCharsets.UTF_8));
+        CountProgress progress = new CountProgress(screen, "step", 40, clock::get);
+        progress.skip(38);
+        after(500, progress);
+        assertEquals("\r\033[Ka [========        ] 1/2  0.50 s/step  0:01 left",
+            terminal.toString(StandardCharsets.UTF_8));
+    }
+
     private void after(long millis, CountProgress progress) {
         clock.addAndGet(Duration.ofMillis(millis).toNanos());
         progress.one("a");
