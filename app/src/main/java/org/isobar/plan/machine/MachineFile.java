@@ -78,7 +78,7 @@ public final class MachineFile {
     private Machine machine(String name) {
         Map<String, Quantity> numbers = new TreeMap<>();
         Map<String, Map<String, Quantity>> profiles = new TreeMap<>();
-        MachineKeys.ALL.forEach(key -> numbers.put(key, number(key)));
+        MachineKeys.ALL.forEach(key -> numbers.put(key, checked(key)));
         settings.keySet().stream().filter(key -> key.startsWith(PROFILE)).forEach(key -> {
             String[] parts = key.split("\\.");
             require(parts.length == 3, key, "tutorial_ms.PRECISION.CLASS");
@@ -111,6 +111,14 @@ public final class MachineFile {
         return quantity(key, (List<?>) settings.get(key).raw());
     }
 
+    /** A number of the machine that predictions divide by. */
+    private Quantity checked(String key) {
+        Quantity number = number(key);
+        require(number.value() > 0 || MachineKeys.MAY_BE_ZERO.contains(key), key, "a number over 0");
+        require(number.value() >= 1 || !MachineKeys.COUNTS.contains(key), key, "a number of at least 1");
+        return number;
+    }
+
     private Quantity quantity(String key, List<?> parts) {
         require(parts.size() == 4, key, NUMBER);
         Quantity.Source source = Stream.of(Quantity.Source.values())
@@ -135,6 +143,8 @@ public final class MachineFile {
             boolean half = row.getFirst().equals("half");
             require(half || row.getFirst().equals("single"), "attention_tflops", "rows that begin with half or single");
             List<?> origin = row.subList(4, 7);
+            row.subList(1, 4).forEach(cell -> require(real("attention_tflops", cell) >= 1e-9, "attention_tflops",
+                "numbers over 0"));
             return new AttentionRate(half, (long) real("attention_tflops", row.get(1)),
                 quantity("attention_tflops", joined(row.get(2), origin)),
                 quantity("attention_tflops", joined(row.get(3), origin)));

@@ -46,5 +46,11 @@ public final class MachineKeys {
         BANDWIDTH_PART, PEAK_HALF, PEAK_SINGLE, PEAK_PART, LAUNCH, GRAPH_LAUNCH, NODE_LATENCY, NODE_LINK, NET_LATENCY,
         NET_LINK, LOADER, NODE_LOADER);
 
+    /** Keys whose number may be 0. */
+    static final List<String> MAY_BE_ZERO = List.of(DRIVER, COMMUNICATOR, LAUNCH, GRAPH_LAUNCH, NODE_LATENCY,
+        NET_LATENCY);
+    /** Keys that count. */
+    static final List<String> COUNTS = List.of(RANKS_PER_NODE, CORES);
+
     private MachineKeys() { }
 }

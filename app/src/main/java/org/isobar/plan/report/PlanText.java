@@ -34,8 +34,9 @@ public record PlanText(Plan plan) {
 
     /** The head of the ranked table. */
     public List<String> columns() {
+        String rank = plan.request().machine().isGpu() ? "GPU" : "process";
         return List.of("", "tp", "cp", "dp", "order", "batch", "precision", "recompute", "graphs", "samples/s",
-            "interval", "per GPU", "hours", "GPU-hours", "GB", "");
+            "interval", "per " + rank, "hours", rank + "-hours", "GB", "");
     }
 
     /** The rows of the ranked table: of layouts that differ in nothing but what is computed, the fastest that fits. */

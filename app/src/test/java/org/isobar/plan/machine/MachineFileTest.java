@@ -47,6 +47,8 @@ class MachineFileTest {
         "memory_gb: [40, published|memory_gb: [forty, published|line 9, memory_gb: it takes numbers where",
         "memory_gb: [40, published|memory_gb: [40, heard|memory_gb: it takes [NUMBER, measured",
         "memory_gb: [40, published|memory_gb: [-1, published|memory_gb: it takes a number of at least 0",
+        "ranks_per_node: [4, |ranks_per_node: [0, |ranks_per_node: it takes a number over 0",
+        "[half, 32, 100, |[half, 32, 0, |attention_tflops: it takes numbers over 0",
         "  memory_gb:|  memory_bg:|the key 'memory_gb' is missing",
         "  kind: gpu|  kind: tpu|kind: it takes cpu or gpu",
         "  kind: gpu|  kind: gpu~  colour: red|there is no such key",
