@@ -104,7 +104,7 @@ public final class ConfigLoader {
             return given;
         }
         raised.accept("The global batch of " + batch + " is raised to " + shared + ", the next multiple of "
-            + shares.count() + ", for " + shares);
+            + (shares.microBatches() == 1 ? shares : shares.count() + ", for " + shares));
         return given.with(TRAINING.globalBatchSize, (int) shared);
     }
 
