@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.isobar.config.RunConfig;
 import org.isobar.data.Batch;
@@ -175,18 +176,19 @@ final class Trainer {
     }
 
     private DeferredLosses.Issued step(Batch.Epoch batches, DeferredLosses losses) {
-        int[] samples = {};
+        IntStream.Builder samples = IntStream.builder();
         for (int part = 0;; part++) {
             try (Batch batch = batches.next()) {
                 if (part == 0) {
                     profiler.stepBegins(progress, () -> finishSteps(losses));
                     checkpoints.stepBegins();
                 }
-                samples = MicroBatches.concat(samples, batch.samples());
+                IntStream.of(batch.samples()).forEach(samples);
                 Optional<Supplier<BatchLoss>> loss = issue(batch, part);
                 if (loss.isPresent()) {
                     progress.stepDone();
-                    return new DeferredLosses.Issued(progress.iterations(), samples, loss.get());
+                    return new DeferredLosses.Issued(progress.iterations(), samples.build().toArray(),
+                        loss.get());
                 }
             }
         }

@@ -1,7 +1,5 @@
 package org.isobar.train.step;
 
-import java.util.stream.IntStream;
-
 import org.isobar.config.RunConfig;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Axis;
@@ -26,10 +24,5 @@ public record MicroBatches(int count, int size, int replica, int replicas) {
     /** Positions of the samples of a micro-batch, from 0, in the global batch. */
     public IndexSpan samples(int microBatch) {
         return new IndexSpan((long) microBatch * size * replicas + replica, replicas, (long) count * size * replicas);
-    }
-
-    /** The numbers of {@code first} followed by those of {@code second}. */
-    public static int[] concat(int[] first, int[] second) {
-        return IntStream.concat(IntStream.of(first), IntStream.of(second)).toArray();
     }
 }

@@ -10,8 +10,7 @@ import org.isobar.tensor.Tensor;
 /**
  * Runs training steps on a device: operation by operation, or captured once as a graph and launched as a whole, which
  * reduces launch overhead on the host. Batches are in one of a few device buffers in turn
- * ({@link org.isobar.device.HostBuffer#toDevice}); one graph is captured for each buffer and
- * micro-batch.
+ * ({@link org.isobar.device.HostBuffer#toDevice}); one graph is captured for each buffer and micro-batch.
  */
 final class StepLauncher implements AutoCloseable {
     private final Device device;
