@@ -1,9 +1,9 @@
-#!/usr/bin/env python3
-"""Measures `isobar data convert` and `isobar data stats`, beside xarray and h5py and the rates of disk and decompressor.
+#!/usr/bin/python3
+"""Measures `isobar data convert` and `isobar data stats`, and the rates of xarray with h5py, disk and decompressor.
 
-    convert.py make DIR --gb 10                      writes DIR/era5.nc and DIR/era5.zarr
-    convert.py measure DIR [--rounds 1] [--only netcdf|zarr] [--no_stats]
-    convert.py peer SOURCE FILE                      converts with xarray and h5py, as measure does
+    bench/convert.py make DIR --gb 10      writes DIR/era5.nc and DIR/era5.zarr
+    bench/convert.py measure DIR [--rounds 1] [--only netcdf|zarr] [--no_stats]
+    bench/convert.py peer SOURCE FILE      converts with xarray and h5py, as measure does
 
 The sources have 20 channels of 721 x 1440 points, five variables at four levels, with the 16 bits a value that ERA5 has
 in GRIB. The NetCDF-4 file has deflate with shuffle in the library's own chunks, the Zarr store Blosc lz4 in chunks of a
