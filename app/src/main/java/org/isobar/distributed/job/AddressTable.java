@@ -1,7 +1,6 @@
 package org.isobar.distributed.job;
 
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -28,15 +27,11 @@ final class AddressTable {
 
     /** The given addresses, by rank. */
     static AddressTable of(List<InetSocketAddress> addresses) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
+        return new AddressTable(addresses.size(), Encoding.bytes(out -> {
             for (InetSocketAddress address : addresses) {
                 RankAnnouncement.writeAddress(out, address);
             }
-        } catch (IOException impossible) { // the bytes stay in memory
-            throw new UncheckedIOException(impossible);
-        }
-        return new AddressTable(addresses.size(), bytes.toByteArray());
+        }));
     }
 
     /** Writes the number of addresses, and the addresses. */

@@ -1,11 +1,9 @@
 package org.isobar.distributed.job;
 
 import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -34,17 +32,13 @@ final class JobFacts {
     }
 
     private static byte[] encode(SortedMap<String, String> values) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
+        return Encoding.bytes(out -> {
             out.writeInt(values.size());
             for (var fact : values.entrySet()) {
                 write(out, fact.getKey());
                 write(out, fact.getValue());
             }
-        } catch (IOException impossible) { // the bytes stay in memory
-            throw new UncheckedIOException(impossible);
-        }
-        return bytes.toByteArray();
+        });
     }
 
     private static void write(DataOutputStream out, String text) throws IOException {

@@ -1,9 +1,6 @@
 package org.isobar.distributed.job;
 
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -227,20 +224,12 @@ final class RendezvousHost implements AuthenticatedListener.Handler {
         return outcome(FAILED, out -> out.writeUTF(failure));
     }
 
-    /** What follows the first number of an outcome. */
-    private interface Content {
-        void write(DataOutputStream out) throws IOException;
-    }
-
-    private static byte[] outcome(int kind, Content content) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
+    /** An outcome: its first number, and what follows. */
+    private static byte[] outcome(int kind, Encoding content) {
+        return Encoding.bytes(out -> {
             out.writeInt(kind);
             content.write(out);
-        } catch (IOException impossible) { // the bytes stay in memory
-            throw new UncheckedIOException(impossible);
-        }
-        return bytes.toByteArray();
+        });
     }
 
     private static void send(byte[] outcome, Connection connection) {

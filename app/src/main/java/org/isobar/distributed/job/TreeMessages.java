@@ -1,9 +1,7 @@
 package org.isobar.distributed.job;
 
 import java.io.BufferedInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -121,7 +119,7 @@ public final class TreeMessages implements RankMessages {
         if (unsent.isEmpty()) {
             return;
         }
-        byte[] frame = frame(out -> {
+        byte[] frame = Encoding.bytes(out -> {
             out.writeUTF(topic);
             out.writeByte(urgency.ordinal());
             out.writeInt(unsent.size());
@@ -152,7 +150,7 @@ public final class TreeMessages implements RankMessages {
     }
 
     private void pass(String topic, byte[] message) {
-        byte[] frame = frame(out -> {
+        byte[] frame = Encoding.bytes(out -> {
             out.writeUTF(topic);
             out.writeInt(message.length);
             out.write(message);
@@ -188,21 +186,6 @@ public final class TreeMessages implements RankMessages {
         } catch (ExecutionException impossible) { // neither future completes so
             throw new AssertionError(impossible);
         }
-    }
-
-    /** Writes the body of a frame. */
-    private interface Content {
-        void write(DataOutputStream out) throws IOException;
-    }
-
-    private static byte[] frame(Content content) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            content.write(out);
-        } catch (IOException impossible) { // the bytes stay in memory
-            throw new UncheckedIOException(impossible);
-        }
-        return bytes.toByteArray();
     }
 
     /** Sends frames to one peer in their order, each when the connection is there and the one before has been sent. */
