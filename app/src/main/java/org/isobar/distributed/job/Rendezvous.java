@@ -55,10 +55,9 @@ public final class Rendezvous {
      * Connects to the other ranks. Returns immediately if there are none.
      *
      * @param facts values on which all ranks must agree, by name: the configuration's keys, the program's version, the
-     * grid
+     *              grid
      * @throws UserException on every rank that has connected, with the same message, if ranks are missing, are present
-     * twice
-     *                       or disagree; also if rank 0 cannot listen or cannot be reached
+     *                       twice or disagree; also if rank 0 cannot listen or cannot be reached
      */
     public static Job join(RankEnvironment environment, JobSecret secret, Map<String, String> facts,
         TimeLimits limits) {

@@ -7,8 +7,7 @@ import java.time.Duration;
  *
  * @param start   until all ranks have connected at the rendezvous
  * @param failure from the death or stop of a rank, or from the moment when all ranks wait for each other, until the
- * waits
- *                of all survivors have ended with an error
+ *                waits of all survivors have ended with an error
  * @param stall   of waiting for peers that are alive but do not issue the operation; must be longer than any
  *                computation, file access or data loading between two collectives
  */
