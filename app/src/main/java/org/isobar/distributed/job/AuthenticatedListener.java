@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 final class AuthenticatedListener implements Closeable {
     private static final int SPARE = 256;
     private static final int HANDSHAKE_SECONDS = 5;
-    private static final int SWEEP_MILLIS = 200;
+    private static final Duration SWEEP = Duration.ofMillis(200);
 
     private final Transport.Port listener;
     private final JobSecret secret;
@@ -68,7 +68,7 @@ final class AuthenticatedListener implements Closeable {
             } catch (ClosedChannelException closed) {
                 return;
             } catch (IOException exhausted) { // file descriptors, for example; evictions will free some
-                pause();
+                FailureDetector.pause(SWEEP);
             }
         }
     }
@@ -107,7 +107,7 @@ final class AuthenticatedListener implements Closeable {
     /** Evicts slow connections, until none is unauthenticated. */
     private void sweep() {
         while (true) {
-            pause();
+            FailureDetector.pause(SWEEP);
             synchronized (pending) {
                 long oldest = System.nanoTime() - TimeUnit.SECONDS.toNanos(HANDSHAKE_SECONDS);
                 while (!pending.isEmpty() && pending.firstEntry().getValue() < oldest) {
@@ -123,14 +123,6 @@ final class AuthenticatedListener implements Closeable {
     private void evict(Connection connection) {
         pending.remove(connection);
         connection.close();
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(SWEEP_MILLIS);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     /** Stops listening and closes all unauthenticated connections. Authenticated connections stay open. */

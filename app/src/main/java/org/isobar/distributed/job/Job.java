@@ -23,7 +23,6 @@ import org.isobar.distributed.CommunicationException;
  */
 public final class Job implements Closeable {
     private final RankEnvironment environment;
-    private final TimeLimits limits;
     private final Dialer dialer;
     private final CompletableFuture<AddressBook> addresses = new CompletableFuture<>();
     private final IncomingConnections incoming;
@@ -33,15 +32,14 @@ public final class Job implements Closeable {
     private final Map<String, Integer> accepted = new ConcurrentHashMap<>();
 
     /** A job that has started. Takes over {@code incoming} and {@code connections}: to rank 0, on rank 0 to all. */
-    Job(RankEnvironment environment, TimeLimits limits, Dialer dialer, IncomingConnections incoming,
+    Job(RankEnvironment environment, Dialer dialer, IncomingConnections incoming,
         Map<Integer, Connection> connections) {
         this.environment = environment;
-        this.limits = limits;
         this.dialer = dialer;
         this.incoming = incoming;
-        watch = new FailureDetector(environment.rank(), connections, limits, dialer.transport());
+        watch = new FailureDetector(environment.rank(), connections, dialer.limits(), dialer.transport());
         watch.onFailure(() -> watch.failure().ifPresent(reason -> addresses.completeExceptionally(failed(reason))));
-        links = new TreeLinks(environment, limits, dialer, incoming, watch, addresses);
+        links = new TreeLinks(environment, dialer, incoming, watch, addresses);
     }
 
     /** Begins to connect to other ranks, whose addresses are known. */
@@ -70,7 +68,7 @@ public final class Job implements Closeable {
 
     /** The time limits of this job. */
     public TimeLimits limits() {
-        return limits;
+        return dialer.limits();
     }
 
     /** The failure detector of this job. */
@@ -104,7 +102,7 @@ public final class Job implements Closeable {
 
     /** Waits until the address is known, which another rank passes on. */
     InetSocketAddress address(int peer) {
-        return await(addresses, limits.firstHeartbeat().plus(limits.failure()), "the address of rank " + peer)
+        return await(addresses, limits().firstHeartbeat().plus(limits().failure()), "the address of rank " + peer)
             .of(peer);
     }
 
@@ -114,7 +112,7 @@ public final class Job implements Closeable {
      * @throws CommunicationException if the job fails before the connection arrives, or it does not arrive in time
      */
     public SocketChannel accept(int peer, String purpose) {
-        return await(incoming(peer, purpose), limits.stall(), "a connection from rank " + peer + " for '" + purpose
+        return await(incoming(peer, purpose), limits().stall(), "a connection from rank " + peer + " for '" + purpose
             + "'").channel();
     }
 

@@ -33,22 +33,17 @@ public final class Rendezvous {
     private static final Duration MAX_ATTEMPT = Duration.ofSeconds(5);
 
     private final RankEnvironment environment;
-    private final JobSecret secret;
     private final JobFacts facts;
-    private final TimeLimits limits;
-    private final Transport transport;
     private final Dialer dialer;
+    private final TimeLimits limits;
     private final long deadline;
 
-    private Rendezvous(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits,
-        Transport transport) {
+    private Rendezvous(RankEnvironment environment, Map<String, String> facts, Dialer dialer) {
         this.environment = environment;
-        this.secret = secret;
         this.facts = new JobFacts(facts);
-        this.limits = limits;
-        this.transport = transport;
-        dialer = new Dialer(transport, secret, limits);
-        this.deadline = System.nanoTime() + limits.start().toNanos();
+        this.dialer = dialer;
+        limits = dialer.limits();
+        deadline = System.nanoTime() + limits.start().toNanos();
     }
 
     /**
@@ -68,10 +63,11 @@ public final class Rendezvous {
     static Job join(RankEnvironment environment, JobSecret secret, Map<String, String> facts, TimeLimits limits,
         Transport transport) {
         IncomingConnections incoming = new IncomingConnections();
+        Dialer dialer = new Dialer(transport, secret, limits);
         if (environment.worldSize() == 1) {
-            return new Job(environment, limits, new Dialer(transport, secret, limits), incoming, Map.of());
+            return new Job(environment, dialer, incoming, Map.of());
         }
-        Rendezvous rendezvous = new Rendezvous(environment, secret, facts, limits, transport);
+        Rendezvous rendezvous = new Rendezvous(environment, facts, dialer);
         try {
             InetAddress master = rendezvous.master();
             return environment.rank() == 0 ? rendezvous.host(master, incoming) : rendezvous.call(master, incoming);
@@ -100,7 +96,7 @@ public final class Rendezvous {
 
     /** The address to listen at: {@code own}, or all addresses of this machine. */
     private InetAddress listening(InetAddress own) {
-        return listensEverywhere(environment, secret, own) ? new InetSocketAddress(0).getAddress() : own;
+        return listensEverywhere(environment, dialer.secret(), own) ? new InetSocketAddress(0).getAddress() : own;
     }
 
     private static InetAddress resolve(RankEnvironment environment) {
@@ -115,7 +111,7 @@ public final class Rendezvous {
 
     private InetAddress master() {
         InetAddress master = resolve(environment);
-        if (!secret.given() && !master.isLoopbackAddress()) {
+        if (!dialer.secret().given() && !master.isLoopbackAddress()) {
             throw new UserException("the rendezvous address " + address() + " is reachable from other machines, but the"
                 + " job has no secret: set " + JobSecret.VARIABLE + " or " + JobSecret.FILE_VARIABLE
                 + " to the same value for all ranks (`isobar launch` and the submit scripts do)");
@@ -129,14 +125,13 @@ public final class Rendezvous {
 
     private Job host(InetAddress master, IncomingConnections incoming) throws IOException {
         try {
-            incoming.listen(transport, listening(master), secret);
+            incoming.listen(dialer.transport(), listening(master), dialer.secret());
             RendezvousHost host = new RendezvousHost(announcement(incoming.address()), facts);
             InetSocketAddress address = new InetSocketAddress(listening(master), environment.masterPort());
-            try (AuthenticatedListener listener = new AuthenticatedListener(transport, address, secret,
-                environment.worldSize(), host)) {
+            try (AuthenticatedListener listener = new AuthenticatedListener(dialer.transport(), address,
+                dialer.secret(), environment.worldSize(), host)) {
                 AddressTable addresses = host.await(deadline, limits.start(), listener::refused);
-                Job job = new Job(environment, limits, new Dialer(transport, secret, limits), incoming,
-                    host.connections());
+                Job job = new Job(environment, dialer, incoming, host.connections());
                 job.start(new AddressBook(addresses, master));
                 return job;
             }
@@ -157,7 +152,7 @@ public final class Rendezvous {
     private Job call(InetAddress master, IncomingConnections incoming) throws IOException {
         Connection connection = reach(new InetSocketAddress(master, environment.masterPort()));
         try {
-            incoming.listen(transport, listening(connection.local()), secret);
+            incoming.listen(dialer.transport(), listening(connection.local()), dialer.secret());
             announcement(incoming.address()).write(connection.out());
             // Longer than the limit of rank 0, which reports the reason when it gives up.
             connection.limit(limits.start().plus(limits.failure()));
@@ -184,11 +179,11 @@ public final class Rendezvous {
             throw new UserException(in.readUTF());
         }
         AddressBook addresses = outcome != RendezvousHost.TABLE ? null
-            : new AddressBook(AddressTable.read(in, transport::kept), master);
+            : new AddressBook(AddressTable.read(in, dialer.transport()::kept), master);
         InetSocketAddress parent = addresses != null ? null
             : AddressBook.reachable(RankAnnouncement.readAddress(in), master);
         connection.unlimited();
-        Job job = new Job(environment, limits, dialer, incoming, Map.of(0, connection));
+        Job job = new Job(environment, dialer, incoming, Map.of(0, connection));
         if (addresses != null) {
             job.start(addresses);
         } else {

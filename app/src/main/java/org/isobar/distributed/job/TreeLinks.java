@@ -18,7 +18,6 @@ final class TreeLinks {
     private static final String PURPOSE = "tree";
 
     private final RankEnvironment environment;
-    private final TimeLimits limits;
     private final Dialer dialer;
     private final IncomingConnections incoming;
     private final FailureDetector watch;
@@ -31,10 +30,9 @@ final class TreeLinks {
      *
      * @param addresses completed here if this rank has a parent other than rank 0, elsewhere otherwise
      */
-    TreeLinks(RankEnvironment environment, TimeLimits limits, Dialer dialer, IncomingConnections incoming,
-        FailureDetector watch, CompletableFuture<AddressBook> addresses) {
+    TreeLinks(RankEnvironment environment, Dialer dialer, IncomingConnections incoming, FailureDetector watch,
+        CompletableFuture<AddressBook> addresses) {
         this.environment = environment;
-        this.limits = limits;
         this.dialer = dialer;
         this.incoming = incoming;
         this.watch = watch;
@@ -58,7 +56,7 @@ final class TreeLinks {
         try {
             Connection connection = dialer.open(address, () -> closed || watch.failure().isPresent());
             new IncomingConnections.Key(environment.rank(), PURPOSE, 1).write(connection);
-            connection.limit(limits.firstHeartbeat());
+            connection.limit(dialer.limits().firstHeartbeat());
             AddressBook book = new AddressBook(AddressTable.read(connection.in(), dialer.transport()::kept), master);
             connection.unlimited();
             watch.follow(parent, connection);
@@ -90,7 +88,7 @@ final class TreeLinks {
         watch.onFailure(() -> failed.complete(null));
         children.add(addresses.thenAccept(known -> { }));
         CompletableFuture<Void> served = CompletableFuture.allOf(children.toArray(CompletableFuture[]::new));
-        CompletableFuture.anyOf(served, failed).completeOnTimeout(null, limits.failure().toNanos(),
+        CompletableFuture.anyOf(served, failed).completeOnTimeout(null, dialer.limits().failure().toNanos(),
             TimeUnit.NANOSECONDS).exceptionally(lost -> null).join();
         closed = true;
     }
