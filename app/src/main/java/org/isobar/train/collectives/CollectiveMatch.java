@@ -1,9 +1,9 @@
 package org.isobar.train.collectives;
 
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -16,16 +16,16 @@ public final class CollectiveMatch {
 
     /** Describes the first mismatch with rank, group and number of the operation; empty if all match. */
     public static Optional<String> check(List<RankTrace> ranks) {
-        Optional<String> group = GroupPartition.check(ranks);
-        return group.isPresent() ? group : unopened(ranks).or(() -> IssueOrder.check(ranks));
+        return GroupPartition.check(ranks).or(() -> unopened(ranks)).or(() -> IssueOrder.check(ranks));
     }
 
     /** A rank opens a group once, before it issues to it. */
     private static Optional<String> unopened(List<RankTrace> ranks) {
-        Map<List<CollectiveEvent>, Boolean> checked = new IdentityHashMap<>(); // a role's ranks share theirs
+        // a role's ranks share their events
+        Set<List<CollectiveEvent>> checked = Collections.newSetFromMap(new IdentityHashMap<>());
         for (int rank = 0; rank < ranks.size(); rank++) {
             List<CollectiveEvent> events = ranks.get(rank).events();
-            if (checked.put(events, true) == null) {
+            if (checked.add(events)) {
                 Set<String> open = new HashSet<>();
                 for (CollectiveEvent event : events) {
                     if (!ranks.get(rank).groups().containsKey(event.group())
