@@ -41,16 +41,12 @@ public record Resumption(Path path, long iteration, TrainingState state, Origin 
     /**
      * Finds the checkpoint that {@code --resume} selects; called on rank 0.
      *
+     * @param check   finds the damage of a checkpoint
      * @param skipped receives a message for each newer checkpoint that is damaged
      * @return empty if the run starts at its first step
      * @throws UserException if there is no such checkpoint, or if its configuration differs in a setting that changes
      *                       the result and {@code --force} is not given
      */
-    static Optional<Resumption> find(RunConfig config, Consumer<String> skipped) {
-        return find(config, SavedState.RESUMABLE, skipped);
-    }
-
-    /** As {@link #find(RunConfig, Consumer)}, with another check. */
     static Optional<Resumption> find(RunConfig config, IntegrityCheck check, Consumer<String> skipped) {
         Path own = folder(config.output().experimentDirectory());
         Optional<Checkpoint> found = switch (config.checkpoint().resume()) {

@@ -40,8 +40,8 @@ public record RunDirectory(RunLock lock, Optional<Resumption> resumption) implem
             CheckpointDirectory.recover(Resumption.folder(directory));
             List<String> warnings = new ArrayList<>();
             boolean alone = config.ranks().worldSize() == 1;
-            Optional<Resumption> resumption = alone ? Resumption.find(config, warnings::add)
-                : Resumption.find(config, SavedState.CONSISTENT, warnings::add);
+            Optional<Resumption> resumption = Resumption.find(config,
+                alone ? SavedState.RESUMABLE : SavedState.CONSISTENT, warnings::add);
             log.openFile(directory.resolve("out.log"), resumption.filter(_ -> alone).flatMap(Resumption::own)
                 .map(written -> written.log()).orElse(Long.MAX_VALUE));
             warnings.forEach(log::warn);

@@ -67,7 +67,8 @@ class ForgedCheckpointTest {
     }
 
     private Optional<Resumption> find(String resume, List<String> warnings) {
-        return Resumption.find(TinyRun.config(pristine, directory, ONE_EPOCH, "resume=" + resume), warnings::add);
+        return Resumption.find(TinyRun.config(pristine, directory, ONE_EPOCH, "resume=" + resume),
+            SavedState.RESUMABLE, warnings::add);
     }
 
     /** Fails unless the forged checkpoint is refused and skipped; returns the message. */
