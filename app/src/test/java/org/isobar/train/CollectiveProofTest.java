@@ -51,8 +51,7 @@ class CollectiveProofTest {
     }
 
     private static RunConfig config(int ranks, String... settings) {
-        return TinyRun.config(Path.of("data"), Path.of("logs"), Map.of("RANK", "0", "LOCAL_RANK", "0", "WORLD_SIZE",
-            String.valueOf(ranks), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500"), settings);
+        return TinyRun.jobConfig(Path.of("data"), Path.of("logs"), ranks, settings);
     }
 
     private static RunConfig config(String... more) {

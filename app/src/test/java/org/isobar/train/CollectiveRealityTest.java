@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -127,8 +126,7 @@ class CollectiveRealityTest {
         ThreadJob job = ThreadJob.of(data, directory.resolve(logs),
             requests.isEmpty() ? Collections.nCopies(RANKS, StopRequest.NONE) : requests,
             rank -> real -> new RecordingCommunicator(real, recorders.get(rank)), settings);
-        RunConfig config = TinyRun.config(data, directory, Map.of("RANK", "0", "LOCAL_RANK", "0", "WORLD_SIZE",
-            String.valueOf(RANKS), "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500"), settings);
+        RunConfig config = TinyRun.jobConfig(data, directory, RANKS, settings);
         try (CollectiveRehearsal rehearsal = new CollectiveRehearsal(config, DType.F32, length)) {
             for (int rank = 0; rank < RANKS; rank++) {
                 RankTrace predicted = rehearsal.record(rank, event, Cause.PEER).trace();

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 import org.isobar.config.RunConfig;
@@ -57,8 +56,7 @@ class StartProofTest {
 
     @Test
     void aLackOfTimeIsSaid() {
-        RunConfig config = TinyRun.config(data, logs, Map.of("RANK", "0", "LOCAL_RANK", "0", "WORLD_SIZE", "8",
-            "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500"), "tensor_parallel=2", "context_parallel=2");
+        RunConfig config = TinyRun.jobConfig(data, logs, 8, "tensor_parallel=2", "context_parallel=2");
         CollectiveProof.Result sample = CollectiveProof.ofRoles(config, DType.F32, () -> false);
         assertEquals(Optional.empty(), sample.mismatch());
         assertEquals("Collectives: of 8 rank roles, 2 were checked and match (0.50 s), the others were not for lack of "
