@@ -15,7 +15,8 @@ record BatchShares(int replicas, int microBatches) {
     /** What shares the batch, in words. */
     @Override
     public String toString() {
-        return replicas + " data-parallel ranks" + (microBatches == 1 ? "" : " with " + microBatches
-            + " micro-batches each");
+        String ranks = replicas + (replicas == 1 ? " data-parallel rank" : " data-parallel ranks");
+        return microBatches == 1 ? ranks
+            : ranks + " with " + microBatches + (replicas == 1 ? " micro-batches" : " micro-batches each");
     }
 }

@@ -181,14 +181,14 @@ class ConfigErrorsTest {
         ConfigRequest request = new ConfigRequest(PRESETS, "demo", Map.of());
         String message = message(request.with("accumulate_steps", "3"));
         assertTrue(message.contains("global_batch_size is '4' (line "), message);
-        assertTrue(message.contains("which 1 data-parallel ranks with 3 micro-batches each cannot share evenly; make "
+        assertTrue(message.contains("which 1 data-parallel rank with 3 micro-batches cannot share evenly; make "
             + "it a multiple of 3, or set --local_batch_size."), message);
         TrainingConfig given = ConfigLoader.load(request.with("accumulate_steps", "3").with("local_batch_size", "2"))
             .training();
         assertEquals(List.of(6, 2, 3),
             List.of(given.globalBatchSize(), given.localBatchSize(), given.microBatches()));
         assertTrue(message(request.with("accumulate_steps", "1048576").with("local_batch_size", "1048576"))
-            .contains("with 1048576 micro-batches each: the global batch has more than 2147483647 samples."));
+            .contains("with 1048576 micro-batches: the global batch has more than 2147483647 samples."));
     }
 
     @Test
