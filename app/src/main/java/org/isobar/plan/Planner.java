@@ -2,12 +2,10 @@ package org.isobar.plan;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.EnumSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -24,6 +22,7 @@ import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MachineKeys;
 import org.isobar.plan.machine.Quantity;
 import org.isobar.plan.simulate.Timeline;
+import org.isobar.train.memory.MemoryCheck;
 
 /** Predicts memory and speed of every layout of a request. */
 public final class Planner {
@@ -110,7 +109,7 @@ public final class Planner {
         long sharers = machine.isGpu() ? 1 : here;
         long other = request.program() == Program.TUTORIAL ? 0
             : (long) (GIB * (machine.value(MachineKeys.DRIVER)
-                + groups(grid) * machine.value(MachineKeys.COMMUNICATOR)));
+                + MemoryCheck.communicators(grid, 0) * machine.value(MachineKeys.COMMUNICATOR)));
         long capacity = (long) (machine.value(MachineKeys.MEMORY) * GIB) / sharers;
         return new PlannedLayout(layout, roles.plannedBytes() + roles.otherBytes() + other, roles.plannedBytes(),
             capacity, Math.max(timeline.end(), loader), error(), breakdown, timeline);
@@ -132,12 +131,6 @@ public final class Planner {
         double bytes = layout.localBatch() * (double) UnplannedMemory.sampleBytes(request);
         double rate = Math.min(machine.value(MachineKeys.LOADER), machine.value(MachineKeys.NODE_LOADER) / here);
         return bytes / (rate * 1e9);
-    }
-
-    private long groups(ProcessGrid grid) {
-        return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
-                EnumSet.allOf(Axis.class))
-            .map(axes -> grid.group(0, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
     }
 
     /** The tutorial's program is as sure as its profile, Isobar on a CPU as its measured operations. */

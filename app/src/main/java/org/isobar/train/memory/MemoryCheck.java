@@ -93,15 +93,8 @@ public final class MemoryCheck {
      * @param carrier backend of the collectives
      */
     public record Member(ProcessGrid grid, int rank, CommBackend carrier) {
-        /** Number of groups of more than one rank that this rank belongs to; each has a communicator. */
-        private long groups() {
-            return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
-                    EnumSet.allOf(Axis.class))
-                .map(axes -> grid.group(rank, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
-        }
-
         private long ncclBytes(Device device) {
-            return carrier.overNccl(device) ? groups() * NCCL_BYTES : 0;
+            return carrier.overNccl(device) ? communicators(grid, rank) * NCCL_BYTES : 0;
         }
     }
 
@@ -122,6 +115,13 @@ public final class MemoryCheck {
         this.device = device;
         this.run = run;
         this.available = available;
+    }
+
+    /** Number of groups of more than one rank that a rank belongs to in a run; each has a communicator. */
+    public static long communicators(ProcessGrid grid, int rank) {
+        return Stream.of(Set.of(Axis.TP), Set.of(Axis.CP), Set.of(Axis.DP), Set.of(Axis.DP, Axis.CP),
+                EnumSet.allOf(Axis.class))
+            .map(axes -> grid.group(rank, axes).ranks()).filter(ranks -> ranks.size() > 1).distinct().count();
     }
 
     /**
