@@ -3,13 +3,12 @@ package org.isobar.plan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import org.isobar.bench.measure.Spread;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
@@ -43,9 +42,9 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
     public static RunCheck of(Path run, Machine machine) {
         String log = read(run.resolve("out.log"));
         Matcher sizes = GRID.matcher(log);
-        List<Double> speeds = new ArrayList<>();
-        EPOCH.matcher(log).results().forEach(epoch -> speeds.add(Double.parseDouble(epoch.group(1))));
-        if (!sizes.find() || speeds.isEmpty()) {
+        double[] speeds = EPOCH.matcher(log).results().mapToDouble(epoch -> Double.parseDouble(epoch.group(1)))
+            .toArray();
+        if (!sizes.find() || speeds.length == 0) {
             throw new UserException("--check=" + run + ": its out.log tells of no epoch; name the directory of a run, "
                 + "such as logs/demo/1GPU/00");
         }
@@ -59,8 +58,8 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
         PlanLayout layout = new PlanLayout(tp, cp, dp, order(file, dp * tp * cp), config.training().globalBatchSize()
             / dp, config.training().microBatches(), config.training().ampMode(),
             config.model().recompute(), config.training().enableCudaGraphs());
-        List<Double> counted = speeds.size() > 1 ? speeds.subList(1, speeds.size()) : speeds;
-        return new RunCheck(Planner.predict(request, layout), median(counted), counted.size());
+        Spread counted = Spread.of(Arrays.copyOfRange(speeds, speeds.length > 1 ? 1 : 0, speeds.length));
+        return new RunCheck(Planner.predict(request, layout), counted.median(), counted.count());
     }
 
     private static RunConfig config(Path file) {
@@ -75,12 +74,6 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
         Object order = yaml.preset(yaml.names().getFirst()).containsKey("parallel_order")
             ? yaml.preset(yaml.names().getFirst()).get("parallel_order").raw() : "tp-cp-dp";
         return ranks == 1 ? "" : order.toString();
-    }
-
-    private static double median(List<Double> values) {
-        double[] sorted = values.stream().mapToDouble(Double::doubleValue).toArray();
-        Arrays.sort(sorted);
-        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
     }
 
     private static String read(Path file) {

@@ -1,11 +1,11 @@
 package org.isobar.plan.calibrate;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
+import org.isobar.bench.measure.Spread;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.Stopwatch;
@@ -69,9 +69,7 @@ public final class CollectiveCalibration {
                 call.get().await();
                 stopwatch.mark();
             }
-            double[] laps = stopwatch.laps();
-            Arrays.sort(laps);
-            return laps[laps.length / 2];
+            return Spread.of(stopwatch.laps()).median();
         }
     }
 }

@@ -1,9 +1,9 @@
 package org.isobar.plan.calibrate;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
+import org.isobar.bench.measure.Spread;
 import org.isobar.bench.measure.StepBenchmark;
 import org.isobar.bench.measure.StepResult;
 import org.isobar.bench.measure.Timing;
@@ -64,8 +64,8 @@ public final class StepChecks {
             PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, 1, PlanRequest.Fixed.NOTHING);
             double predicted = Planner.predict(request, new PlanLayout(1, 1, 1, "", SHAPES.get(i).batch, 1,
                 config.training().ampMode(), config.model().recompute(), false)).stepSeconds();
-            Arrays.sort(seconds[i]);
-            all.add(new Comparison(SHAPES.get(i).toString(), "ms", 1e3 * predicted, 1e3 * seconds[i][ROUNDS / 2]));
+            all.add(new Comparison(SHAPES.get(i).toString(), "ms", 1e3 * predicted,
+                1e3 * Spread.of(seconds[i]).median()));
         }
         return all;
     }

@@ -2,6 +2,8 @@ package org.isobar.plan.report;
 
 import java.util.List;
 
+import org.isobar.bench.measure.Spread;
+
 /**
  * A prediction beside what was measured.
  *
@@ -28,7 +30,7 @@ public record Comparison(String what, String unit, double predicted, double meas
 
     /** The median of the absolute relative errors. */
     public static double median(List<Comparison> all) {
-        double[] errors = all.stream().mapToDouble(each -> Math.abs(each.error())).sorted().toArray();
-        return errors.length == 0 ? 0 : (errors[(errors.length - 1) / 2] + errors[errors.length / 2]) / 2;
+        return all.isEmpty() ? 0
+            : Spread.of(all.stream().mapToDouble(each -> Math.abs(each.error())).toArray()).median();
     }
 }
