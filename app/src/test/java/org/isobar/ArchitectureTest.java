@@ -42,7 +42,7 @@ class ArchitectureTest {
         "telemetry", "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
         "train.memory", "train.input",
-        "train.saving", "train.diagnosis", "train.collectives", "train",
+        "train.saving", "train.diagnosis", "train.collectives", "train.metrics", "train",
         "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",
         "bench.measure", "bench.report", "bench.suite",

@@ -23,6 +23,7 @@ import org.isobar.tensor.DType;
 import org.isobar.train.collectives.GradientCover;
 import org.isobar.train.collectives.RankTrace;
 import org.isobar.train.collectives.TraceRecorder;
+import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.RunStart;
@@ -120,7 +121,8 @@ final class CollectiveRehearsal implements AutoCloseable {
         TraceRecorder recorder, Communicators communicators) {
         CheckpointSaver saver = TrainingSession.savesCheckpoints(own)
             ? new DrySaver(scenario, own.checkpoint(), recorder::phase) : CheckpointSaver.NONE;
-        RunReport report = new RunReport(screen, log, Optional.empty(), Path.of(""), own.training().globalBatchSize(),
+        RunReport report = new RunReport(screen, log, Optional.empty(), RunMetrics.none(), Path.of(""),
+            own.training().globalBatchSize(),
             ChannelTags.of(own.data().channels(), Collections.nCopies(own.model().outChannels(), "")));
         Optional<Resumption> resumption = resumption(event);
         LoaderPair data = batches(own, replica, recorder, resumption.isEmpty());

@@ -3,11 +3,14 @@ package org.isobar.train;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
 import org.isobar.device.Device;
+import org.isobar.device.DeviceType;
 import org.isobar.metrics.FieldPlot;
 import org.isobar.optim.Adam;
 import org.isobar.optim.LearningRateSchedule;
@@ -19,15 +22,17 @@ import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.ValidationScores;
 
-/** Writes the log lines, TensorBoard events and forecast pictures of a run. */
+/** Writes the log lines, TensorBoard events, metrics and forecast pictures of a run. */
 final class RunReport {
     private final Screen screen;
     private final RunLog log;
     private final Optional<TensorBoardWriter> board;
+    private final RunMetrics metrics;
     private final int globalBatchSize;
     private final ChannelTags tags;
     private final Path picture;
@@ -40,8 +45,9 @@ final class RunReport {
      *
      * @param board present on rank 0 only; the other ranks write no events and no pictures
      */
-    RunReport(Screen screen, RunLog log, Optional<TensorBoardWriter> board, Path directory, int globalBatchSize,
-        ChannelTags tags) {
+    RunReport(Screen screen, RunLog log, Optional<TensorBoardWriter> board, RunMetrics metrics, Path directory,
+        int globalBatchSize, ChannelTags tags) {
+        this.metrics = metrics;
         this.tags = tags;
         this.globalBatchSize = globalBatchSize;
         this.screen = screen;
@@ -88,17 +94,44 @@ final class RunReport {
         scalar("Loss/train", training.loss(), 0);
         scalar("Loss/valid", validation.loss(), 0);
         rmse(validation.rmse(), 0);
+        metrics.scoredBeforeTraining(training.loss(), validation.loss(), named(validation.rmse()));
     }
 
-    /** Reports device memory after the second step of an epoch, when all memory of a step has been used. */
+    /** Reports that the steps of an epoch begin. */
+    void epochBegins() {
+        metrics.epochBegins();
+    }
+
+    /** Reports the loss of step {@code number} of the run, from 1. */
+    void stepRead(RunMetrics.Step step) {
+        if (Double.isFinite(step.loss())) {
+            metrics.stepRead(step);
+        } else {
+            metrics.badStep(step);
+        }
+    }
+
+    /** Reports that a checkpoint is saved after {@code step} steps. */
+    void checkpoint(long step, LearningRateSchedule schedule) {
+        metrics.checkpoint(step, schedule.at(Math.max(step - 1, 0)));
+    }
+
+    /**
+     * Reports that a step was issued; after the second one of an epoch, when all memory of a step has been used, also
+     * the device's memory.
+     */
     void stepIssued(TrainingProgress progress, Device device) {
+        if (device.type() == DeviceType.CPU) {
+            metrics.stepEnds(progress.iterations());
+        }
         if (progress.step() == 2) {
             log.info(TutorialLines.forwardMemory(device.memory().highWatermark()));
         }
     }
 
     /** Reports the training steps of an epoch. */
-    void epochTrained(TrainingProgress progress, Pace pace, Adam.Progress optimizer, LearningRateSchedule schedule) {
+    void epochTrained(TrainingProgress progress, Pace pace, Adam.Progress optimizer, LearningRateSchedule schedule,
+        Device device) {
         double stepsPerSecond = pace.steps() / pace.seconds();
         double samplesPerSecond = globalBatchSize * stepsPerSecond;
         double loss = progress.losses().mean();
@@ -111,6 +144,8 @@ final class RunReport {
         scalar("Learning Rate", schedule.at(step), step);
         scalar("Avg iters per sec", stepsPerSecond, step);
         scalar("Avg samples per sec", samplesPerSecond, step);
+        metrics.epochTrained(new RunMetrics.Epoch(progress.epoch() + 1, loss, pace.steps(), pace.seconds(),
+            schedule.at(step), optimizer, device.memory().highWatermark()));
     }
 
     /** The median of the epochs' samples per second, without the first if there are several. */
@@ -128,6 +163,16 @@ final class RunReport {
         scalar("Loss/valid", scores.loss(), step);
         rmse(scores.rmse(), step);
         flush();
+        metrics.validated(step, scores, seconds, named(scores.rmse()));
+    }
+
+    /** Values of channels by the channels' names. */
+    private Map<String, Double> named(double[] channels) {
+        Map<String, Double> named = new LinkedHashMap<>();
+        for (int channel = 0; channel < channels.length; channel++) {
+            named.put(tags.names().get(channel), channels[channel]);
+        }
+        return named;
     }
 
     /**
@@ -136,17 +181,25 @@ final class RunReport {
      * @param hours of a step of the model
      */
     void rolledOut(RollOutFields.Scores scores, int hours, long step) {
+        Map<Integer, Map<String, Double>> byLead = new LinkedHashMap<>();
         for (int lead = 1; lead <= scores.model().length; lead++) {
             for (int channel = 0; channel < scores.model()[lead - 1].length; channel++) {
                 scalar(tags.rmse(channel) + "_" + lead * hours + "h", scores.model()[lead - 1][channel], step);
             }
+            byLead.put(lead * hours, named(scores.model()[lead - 1]));
         }
         flush();
+        metrics.rolledOut(step, byLead);
     }
 
     /** Reports the end of training. */
     void trainingEnds(TrainingProgress progress) {
         progress.skipped().total().ifPresent(log::info);
+    }
+
+    /** Reports how the run of this process ends. */
+    void runEnds(long step, String outcome) {
+        metrics.runEnds(step, outcome);
     }
 
     /** Logs a warning. */

@@ -15,12 +15,14 @@ import org.isobar.tensor.Tensor;
 import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.diagnosis.FirstNonFiniteLayer;
 import org.isobar.train.diagnosis.NonFiniteLossException;
+import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.BatchLoss;
 import org.isobar.train.step.Evaluation;
 import org.isobar.train.step.MicroBatches;
+import org.isobar.train.step.PhaseClock.Phase;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.TrainStep;
 import org.isobar.train.step.ValidationScores;
@@ -65,7 +67,8 @@ final class Trainer {
         stepsPerEpoch = data.training().steps();
         epochs = data.epochs(config.training().numIters());
         progress = new TrainingProgress(stepsPerEpoch, resumption);
-        checkpoints = new TrainingCheckpoints(saver, replica.signals(), replica.consensus(), progress, this::state);
+        checkpoints = new TrainingCheckpoints(saver, replica.signals(), replica.consensus(), progress, this::state,
+            saver == CheckpointSaver.NONE ? _ -> { } : step -> report.checkpoint(step, schedule));
         validator = new Validator(replica, data.validation(), checkpoints::stopRequested);
         profiler = new ProfilerWindow(replica.model().device().ranges(), config.ranks().rank(), stepsPerEpoch);
         nonFinite = new NonFiniteSteps(progress, config.training().onNan(),
@@ -79,8 +82,11 @@ final class Trainer {
      */
     TrainingOutcome run() {
         try {
-            return trainEpochs();
+            TrainingOutcome outcome = trainEpochs();
+            report.runEnds(progress.iterations(), outcome.name());
+            return outcome;
         } catch (NonFiniteLossException failure) {
+            report.runEnds(failure.step() - 1, "failed");
             throw new UserException(failure.getMessage() + ". " + checkpoints.saveForReplay(failure.step()), failure);
         }
     }
@@ -99,7 +105,7 @@ final class Trainer {
             if (pace.isEmpty()) {
                 return checkpoints.stop(trained);
             }
-            report.epochTrained(progress, pace.get(), replica.step().progress(), schedule);
+            report.epochTrained(progress, pace.get(), replica.step().progress(), schedule, replica.model().device());
             Optional<ValidationScores> scores = validate();
             if (scores.isEmpty()) {
                 return checkpoints.stop(trained);
@@ -143,6 +149,7 @@ final class Trainer {
 
     /** Trains the remaining steps of the epoch; returns empty if the run must stop. */
     private Optional<RunReport.Pace> trainEpoch() {
+        report.epochBegins();
         long start = System.nanoTime();
         int first = progress.step();
         ProgressBar.Plan plan = new ProgressBar.Plan(epochs, Math.toIntExact(stepsPerEpoch),
@@ -150,16 +157,19 @@ final class Trainer {
         try (ProgressBar bar = report.progress(plan);
             Batch.Epoch batches = data.training().epoch(progress.epoch(), progress.step())) {
             DeferredLosses losses = new DeferredLosses(
-                (loss, step) -> nonFinite.counts(loss, step, () -> firstNonFiniteLayer(step, batches)),
-                progress.losses(),
+                (loss, step) -> counts(loss, step, batches), progress.losses(),
                 (number, loss) -> bar.step(progress.epoch() + 1, progress.stepOfEpoch(number) + 1, loss));
             boolean stop = false;
             while (batches.hasNext() && !stop) {
                 DeferredLosses.Issued issued = step(batches, losses);
-                losses.add(issued);
-                replica.signals().issued(issued.number());
+                try (ProfilerRanges.Range _ = replica.clock().open(Phase.READ)) {
+                    losses.add(issued);
+                    replica.signals().issued(issued.number());
+                }
                 report.stepIssued(progress, replica.model().device());
-                stop = checkpoints.stepIssued(progress.step() == stepsPerEpoch, () -> finishSteps(losses));
+                try (ProfilerRanges.Range _ = replica.clock().open(Phase.CHECKPOINT)) {
+                    stop = checkpoints.stepIssued(progress.step() == stepsPerEpoch, () -> finishSteps(losses));
+                }
             }
             finishSteps(losses);
             if (stop || checkpoints.stopAgreed()) {
@@ -170,15 +180,30 @@ final class Trainer {
             (System.nanoTime() - start) / NANOS_PER_SECOND));
     }
 
+    /** Reports a loss; returns whether it counts. */
+    private boolean counts(BatchLoss loss, DeferredLosses.Issued step, Batch.Epoch batches) {
+        report.stepRead(new RunMetrics.Step(step.number(), progress.epoch() + 1, loss.mean(),
+            schedule.at(step.number() - 1)));
+        return nonFinite.counts(loss, step, () -> firstNonFiniteLayer(step, batches));
+    }
+
     private void finishSteps(DeferredLosses losses) {
-        losses.settle();
-        replica.signals().settle();
+        try (ProfilerRanges.Range _ = replica.clock().open(Phase.READ)) {
+            losses.settle();
+            replica.signals().settle();
+        }
+    }
+
+    private Batch next(Batch.Epoch batches) {
+        try (ProfilerRanges.Range _ = replica.clock().open(Phase.LOADER)) {
+            return batches.next();
+        }
     }
 
     private DeferredLosses.Issued step(Batch.Epoch batches, DeferredLosses losses) {
         IntStream.Builder samples = IntStream.builder();
         for (int part = 0;; part++) {
-            try (Batch batch = batches.next()) {
+            try (Batch batch = next(batches)) {
                 if (part == 0) {
                     profiler.stepBegins(progress, () -> finishSteps(losses));
                     checkpoints.stepBegins();

@@ -1,6 +1,7 @@
 package org.isobar.train;
 
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 import org.isobar.checkpoint.SaveResult;
@@ -20,20 +21,23 @@ final class TrainingCheckpoints {
     private final Consensus consensus;
     private final TrainingProgress progress;
     private final Supplier<TrainingState> state;
+    private final LongConsumer listener;
     private long saved; // number of iterations at the last checkpoint
 
     /**
      * Creates the policy for the checkpoints of a run.
      *
-     * @param state returns the current state of training; waits for all issued steps
+     * @param state    returns the current state of training; waits for all issued steps
+     * @param listener receives the number of iterations of each checkpoint, when it is saved
      */
     TrainingCheckpoints(CheckpointSaver saver, RunSignals signals, Consensus consensus, TrainingProgress progress,
-        Supplier<TrainingState> state) {
+        Supplier<TrainingState> state, LongConsumer listener) {
         this.saver = saver;
         this.signals = signals;
         this.consensus = consensus;
         this.progress = progress;
         this.state = state;
+        this.listener = listener;
         saved = progress.iterations();
     }
 
@@ -135,6 +139,7 @@ final class TrainingCheckpoints {
 
     private void save(TrainingState current) {
         awaitTurn();
+        listener.accept(progress.iterations());
         saver.save(progress.iterations(), current);
     }
 

@@ -34,4 +34,14 @@ sealed interface TrainingOutcome {
      * @param reason why it was not saved
      */
     record Unsaved(String reason) implements TrainingOutcome { }
+
+    /** The name of this result in metrics. */
+    default String name() {
+        return switch (this) {
+            case Finished _ -> "finished";
+            case Interrupted _ -> "interrupted";
+            case Lost _ -> "lost";
+            case Unsaved _ -> "unsaved";
+        };
+    }
 }

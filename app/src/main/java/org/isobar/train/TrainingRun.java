@@ -2,6 +2,7 @@ package org.isobar.train;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
@@ -10,8 +11,10 @@ import org.isobar.data.DataLoader;
 import org.isobar.data.Era5Dataset;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.TimedCommunicator;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.Rendezvous;
 import org.isobar.optim.Adam;
@@ -27,6 +30,7 @@ import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.RunDirectory;
 import org.isobar.train.saving.RunStart;
 import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.PhaseClock;
 import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
 
@@ -72,7 +76,8 @@ public final class TrainingRun {
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
-                return member.run(device, context.tap(), communicators -> {
+                PhaseClock clock = new PhaseClock();
+                return member.run(device, timed(clock), communicators -> {
                     try (StartProof proof = StartProof.begin(config, options(device).compute(), log)) {
                         if (rank == 0) {
                             DemoData.makeIfMissing(config, log::info);
@@ -80,7 +85,7 @@ public final class TrainingRun {
                         Optional<Resumption> checked =
                             new ResumeCheck(config, communicators.messages(), log).of(files.resumption());
                         RunStart start = RunStart.agreed(checked, config, device, communicators);
-                        return train(start, proof, device, memory, communicators);
+                        return train(start, proof, device, memory, communicators, clock);
                     }
                 });
             }
@@ -120,7 +125,14 @@ public final class TrainingRun {
         return StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
     }
 
-    private int train(RunStart start, StartProof proof, Device device, RunMemory memory, Communicators communicators) {
+    /** Wraps communicators so that waiting for them is a phase of a step. */
+    private UnaryOperator<Communicator> timed(PhaseClock clock) {
+        return communicator -> new TimedCommunicator(context.tap().apply(communicator),
+            () -> clock.open(PhaseClock.Phase.COMMUNICATION));
+    }
+
+    private int train(RunStart start, StartProof proof, Device device, RunMemory memory, Communicators communicators,
+        PhaseClock clock) {
         log.info(TutorialLines.loaderBegins(rank));
         RunInputs inputs = new RunInputs(config, device);
         try (Era5Dataset training = inputs.training(communicators.messages(), log);
@@ -135,7 +147,7 @@ public final class TrainingRun {
                 start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             }
             proof.await(communicators);
-            return new TrainingSession(config, context, log, start, data).run(device, memory, communicators);
+            return new TrainingSession(config, context, log, start, data, clock).run(device, memory, communicators);
         }
     }
 }

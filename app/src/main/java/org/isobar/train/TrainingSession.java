@@ -16,11 +16,14 @@ import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.pretrained.ModelConfig;
 import org.isobar.pretrained.ModelDirectory;
+import org.isobar.telemetry.MetricsFile;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TensorBoardWriter;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.train.input.DemoData;
 import org.isobar.train.memory.RunMemory;
+import org.isobar.train.metrics.RunDescription;
+import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.AsyncCheckpointWriter;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
@@ -29,6 +32,7 @@ import org.isobar.train.saving.RunStart;
 import org.isobar.train.saving.Snapshot;
 import org.isobar.train.saving.WeightsFile;
 import org.isobar.train.step.GradientSync;
+import org.isobar.train.step.PhaseClock;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepOptions;
 import org.isobar.train.step.ValidationScores;
@@ -40,15 +44,18 @@ final class TrainingSession {
     private final RunLog log;
     private final RunStart start;
     private final LoaderPair data;
+    private final PhaseClock clock;
     private final Path directory;
     private final int rank;
 
-    TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start, LoaderPair data) {
+    TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start, LoaderPair data,
+        PhaseClock clock) {
         this.config = config;
         this.context = context;
         this.log = log;
         this.start = start;
         this.data = data;
+        this.clock = clock;
         directory = config.output().experimentDirectory();
         rank = config.ranks().rank();
     }
@@ -56,7 +63,7 @@ final class TrainingSession {
     /** Trains; returns the exit code. */
     int run(Device device, RunMemory memory, Communicators communicators) {
         try (Replica replica = new Replica(device, config.model(), config.training().localBatchSize(), memory.take(),
-            communicators, StepOptions.of(config.training(), device, gradientSync()))) {
+            communicators, StepOptions.of(config.training(), device, gradientSync()), clock)) {
             WeightsFile weights = new WeightsFile(replica.model().parameters(), device, communicators);
             begin(replica, weights);
             if (!replica.consensus().agreeOn(replica.model().parameters())) {
@@ -64,9 +71,13 @@ final class TrainingSession {
             }
             log.info(replica.model().toString());
             log.info(TutorialLines.scaffoldingMemory(device.memory().highWatermark()));
-            try (TensorBoardWriter board = board(); CheckpointSaver saves = saves(replica, communicators)) {
-                RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), directory,
+            try (TensorBoardWriter board = board();
+                RunMetrics metrics = new RunMetrics(metricsFile(), clock, scale());
+                CheckpointSaver saves = saves(replica, communicators)) {
+                RunReport report = new RunReport(context.screen(), log, Optional.ofNullable(board), metrics, directory,
                     config.training().globalBatchSize(), tags());
+                metrics.runBegins(start.resumption().map(Resumption::iteration).orElse(0L),
+                    RunDescription.of(config, start.resumption(), device, memory.plan()));
                 report.expects(rank == 0 ? context.expectation().of(config, device) : Optional.empty());
                 return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report,
                     replica);
@@ -99,6 +110,19 @@ final class TrainingSession {
         return start.resumption().flatMap(Resumption::own)
             .map(written -> TensorBoardWriter.resume(events.resolve(written.board()), written.events()))
             .orElseGet(() -> TensorBoardWriter.open(events));
+    }
+
+    /** The file of metrics of rank 0. */
+    private Optional<MetricsFile> metricsFile() {
+        return rank > 0 ? Optional.empty() : Optional.of(start.resumption()
+            .filter(from -> from.own().isPresent())
+            .map(from -> MetricsFile.resume(directory, from.iteration()))
+            .orElseGet(() -> MetricsFile.append(directory)));
+    }
+
+    private RunMetrics.Scale scale() {
+        return new RunMetrics.Scale(config.training().globalBatchSize(), data.training().steps(),
+            data.epochs(config.training().numIters()));
     }
 
     /** Saves checkpoints unless they are disabled. Replicas that train independently have no common weights to save. */

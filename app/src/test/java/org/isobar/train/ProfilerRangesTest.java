@@ -24,6 +24,7 @@ import org.isobar.distributed.Communicators;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
 import org.isobar.train.memory.MemoryPlan;
+import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.Replica;
@@ -76,7 +77,8 @@ class ProfilerRangesTest {
                 new Replica(device, config.model(), 2, memory, Communicators.alone(device.ops().memory()::copy),
                 GradientSync.Options.DEFAULT);
             replica.model().initialize(1);
-            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(), data, 2,
+            RunReport report = new RunReport(Screen.plain(new ByteArrayOutputStream()), log, Optional.empty(),
+                RunMetrics.none(), data, 2,
                 ChannelTags.of(ChannelChoice.FIRST, List.of("u10", "v10", "t2m")));
             new Trainer(config, replica, LoaderPair.of(config, training, validation), report, CheckpointSaver.NONE,
                 Optional.empty()).run();

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.data.synthetic.SyntheticConfig;
 import org.isobar.data.synthetic.SyntheticEra5;
@@ -96,6 +97,44 @@ class TrainingRunTest {
         assertTrue(run.log().contains("  Avg val loss=" + (double) events.scalar("Loss/valid", 12) + "\n"));
         List<Double> logged = ProcessJob.losses(run.directory()).get("Avg train loss=");
         assertEquals(logged.getLast(), events.scalar("Loss/train", 24), 0.6e-6); // %f of a double, beside a float
+    }
+
+    @Test
+    void metricsHaveALineForEachStepAndEpoch() throws IOException {
+        List<JsonNode> lines = RunOutputs.metricsLines(run.directory());
+        List<String> epoch = Stream.concat(Stream.generate(() -> "step").limit(TinyRun.STEPS),
+            Stream.of("epoch", "checkpoint")).toList();
+        assertEquals(Stream.of(List.of("run", "epoch", "checkpoint"), epoch, epoch, List.of("end"))
+            .flatMap(List::stream).toList(), lines.stream().map(line -> line.get("kind").asText()).toList());
+        JsonNode begin = lines.getFirst();
+        assertEquals("0.001", begin.at("/configuration/lr").asText());
+        assertEquals(1, begin.at("/layout/ranks").asInt());
+        assertTrue(begin.at("/memory_planned/activations").asLong() > 0);
+        assertEquals("finished", lines.getLast().get("outcome").asText());
+        List<JsonNode> second = lines.stream().filter(line -> line.get("step").asLong() == 24).toList();
+        EventFile events = run.events();
+        assertEquals(events.scalar("Loss/valid", 24), (float) second.get(1).get("valid_loss").asDouble());
+        assertEquals(events.scalar("RMSE(t2m)/valid", 24), (float) second.get(1).at("/rmse/t2m").asDouble());
+        assertEquals(second.get(1).get("train_loss").asDouble(), lines.stream()
+            .filter(line -> line.get("kind").asText().equals("step") && line.get("epoch").asInt() == 2)
+            .mapToDouble(line -> line.get("loss").asDouble()).average().orElseThrow(), 1e-12);
+    }
+
+    /** The phases of a step are all of its time, and a CPU spends most of it in the passes and the update. */
+    @Test
+    void phasesOfTheMetricsAddUp() throws IOException {
+        for (JsonNode line : RunOutputs.metricsLines(run.directory())) {
+            if (line.get("kind").asText().equals("step")) {
+                double sum = 0;
+                for (JsonNode phase : line.get("phases")) {
+                    assertTrue(phase.asDouble() >= 0, line.toString());
+                    sum += phase.asDouble();
+                }
+                assertEquals(line.get("seconds").asDouble(), sum, 1e-5);
+                assertTrue(line.at("/phases/backward").asDouble() > 0, line.toString());
+                assertEquals(0, line.at("/phases/communication").asDouble());
+            }
+        }
     }
 
     @Test
@@ -208,7 +247,7 @@ class TrainingRunTest {
     void noTemporaryFilesRemain() throws IOException {
         try (Stream<Path> files = Files.list(run.directory())) {
             assertEquals(List.of(".checkpoints.lock", "checkpoints", "config.json", "config.yaml", "logs",
-                "model.safetensors", "out.log", "prediction.png", "stats"),
+                "metrics.jsonl", "model.safetensors", "out.log", "prediction.png", "stats"),
                 files.map(file -> file.getFileName().toString()).sorted().toList());
         }
     }

@@ -17,6 +17,11 @@ public final class RunMemory implements AutoCloseable {
         this.plan = plan;
     }
 
+    /** The plan of this memory. */
+    public MemoryPlan plan() {
+        return plan;
+    }
+
     /** Allocates the memory of the plan; called once. */
     public StepMemory take() {
         device.reserve(plan.footprint());

@@ -22,6 +22,7 @@ public final class Replica implements AutoCloseable {
     private final Evaluator evaluator;
     private final RunSignals signals;
     private final Consensus consensus;
+    private final PhaseClock clock;
 
     /** Creates a replica that computes in fp32. */
     public Replica(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
@@ -36,6 +37,13 @@ public final class Replica implements AutoCloseable {
      */
     public Replica(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
         StepOptions options) {
+        this(device, spec, batch, memory, communicators, options, new PhaseClock());
+    }
+
+    /** Creates a replica whose steps are timed by {@code clock}. */
+    public Replica(Device device, ModelSpec spec, int batch, StepMemory memory, Communicators communicators,
+        StepOptions options, PhaseClock clock) {
+        this.clock = clock;
         DeviceArena state = memory.state();
         Communicator dataParallel = communicators.along(Axis.DP);
         model = new DeviceModel(device, spec, batch, memory, communicators, options.compute());
@@ -46,7 +54,7 @@ public final class Replica implements AutoCloseable {
         consensus = new Consensus(device, communicators, state.allocate(DType.F64, 2));
         step = new TrainStep(model, adam, new GradientSync(model.parameters(), communicators, options.sync()),
             dataParallel, scores, new StepLauncher(device, options.launch()), options.microBatches(),
-            signals::exchange);
+            signals::exchange, clock);
         evaluator = new Evaluator(model, dataParallel, scores);
         state.seal();
     }
@@ -86,6 +94,11 @@ public final class Replica implements AutoCloseable {
     /** The reductions by which ranks agree on a value. */
     public Consensus consensus() {
         return consensus;
+    }
+
+    /** Times the phases of the training steps. */
+    public PhaseClock clock() {
+        return clock;
     }
 
     /** Frees captured graphs. The caller frees memory and communicators. */

@@ -14,6 +14,7 @@ import org.isobar.model.Loss;
 import org.isobar.nn.Pass;
 import org.isobar.optim.Adam;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.step.PhaseClock.Phase;
 
 /**
  * One training step: computes the gradients of the loss of this rank's samples, reduces them over the ranks that share
@@ -31,6 +32,7 @@ public final class TrainStep implements AutoCloseable {
     private final StepLauncher launcher;
     private final int microBatches;
     private final Supplier<Work> overlapped;
+    private final PhaseClock clock;
 
     /**
      * The values that differ between training steps.
@@ -54,9 +56,10 @@ public final class TrainStep implements AutoCloseable {
      * @param dataParallel the ranks that have the same weights and different samples
      * @param microBatches number of batches of a step
      * @param overlapped   issues a collective that overlaps the computation of each step
+     * @param clock        times the phases of each step
      */
     TrainStep(DeviceModel model, Adam adam, GradientSync sync, Communicator dataParallel, ScoreTensors scores,
-        StepLauncher launcher, int microBatches, Supplier<Work> overlapped) {
+        StepLauncher launcher, int microBatches, Supplier<Work> overlapped, PhaseClock clock) {
         this.model = model;
         this.adam = adam;
         this.sync = sync;
@@ -65,6 +68,7 @@ public final class TrainStep implements AutoCloseable {
         this.launcher = launcher;
         this.microBatches = microBatches;
         this.overlapped = overlapped;
+        this.clock = clock;
         device = model.device();
         loss = model.model().loss();
     }
@@ -135,15 +139,18 @@ public final class TrainStep implements AutoCloseable {
         Tensor prediction = model.prediction();
         long first = microBatch * prediction.shape().extent(0);
         Pass pass = model.pass(randomness, inspector, last ? sync::ready : _ -> { });
-        try (ProfilerRanges.Range _ = device.ranges().open("forward")) {
+        try (ProfilerRanges.Range _ = device.ranges().open("forward");
+            ProfilerRanges.Range _ = clock.open(Phase.FORWARD)) {
             model.model().forward(prediction, input, pass);
             loss.forward(scores.loss(), scores.terms(), first, prediction, target, ops);
         }
-        loss.backward(prediction, prediction, target, scores.terms(), first, adam.lossScale(), ops);
-        model.model().backward(prediction, input, pass);
-        pass.finish();
-        if (last) {
-            sync.await();
+        try (ProfilerRanges.Range _ = clock.open(Phase.BACKWARD)) {
+            loss.backward(prediction, prediction, target, scores.terms(), first, adam.lossScale(), ops);
+            model.model().backward(prediction, input, pass);
+            pass.finish();
+            if (last) {
+                sync.await();
+            }
         }
     }
 
@@ -152,7 +159,8 @@ public final class TrainStep implements AutoCloseable {
     }
 
     private void update() {
-        try (ProfilerRanges.Range _ = device.ranges().open("optimizer")) {
+        try (ProfilerRanges.Range _ = device.ranges().open("optimizer");
+            ProfilerRanges.Range _ = clock.open(Phase.OPTIMIZER)) {
             adam.unscale();
             adam.step(scores.loss());
         }
