@@ -21,6 +21,7 @@ import org.isobar.config.keys.Settings;
  * @param validateRollout steps of the roll-outs after each epoch
  * @param finalRollout steps of the roll-outs at the end
  * @param onNan what to do after a step whose loss is not finite
+ * @param memoryLimit most bytes that a process may be planned to need
  */
 public record TrainingConfig(
     int globalBatchSize,
@@ -36,13 +37,14 @@ public record TrainingConfig(
     long seed,
     Optional<Path> initWeights,
     OnNan onNan,
+    Optional<Long> memoryLimit,
     Optional<Integer> validateRollout,
     Optional<Integer> finalRollout) {
 
     /** This configuration with another number of optimizer steps, and roll-outs of at most {@code longest} steps. */
     public TrainingConfig shortened(int iterations, int longest) {
         return new TrainingConfig(globalBatchSize, localBatchSize, microBatches, iterations, ampMode, enableFused,
-            enableCudaGraphs, lr, lrSchedule, warmup, seed, initWeights, onNan,
+            enableCudaGraphs, lr, lrSchedule, warmup, seed, initWeights, onNan, memoryLimit,
             validateRollout.map(steps -> Math.min(steps, longest)),
             finalRollout.map(steps -> Math.min(steps, longest)));
     }
@@ -53,6 +55,7 @@ public record TrainingConfig(
             settings.get(TRAINING.numIters), settings.get(TRAINING.ampMode), settings.get(TRAINING.enableFused),
             settings.get(TRAINING.enableCudaGraphs), settings.get(TRAINING.lr), settings.get(TRAINING.lrSchedule),
             settings.get(TRAINING.warmup), settings.get(RUN.seed), settings.get(RUN.initWeights),
-            settings.get(RUN.onNan), settings.get(RUN.validateRollout), settings.get(RUN.finalRollout));
+            settings.get(RUN.onNan), settings.get(RUN.memoryLimit),
+            settings.get(RUN.validateRollout), settings.get(RUN.finalRollout));
     }
 }

@@ -27,6 +27,11 @@ public interface ModelSpec {
     /** A copy of this spec with another choice of recomputed activations. */
     ModelSpec with(Recompute other);
 
+    /** Whether {@code tensor} ranks can share each layer's weights, and {@code context} ranks an image's tokens. */
+    default boolean canBeCut(int tensor, int context) {
+        return true;
+    }
+
     /**
      * Creates this rank's part of the model and declares its slices of all parameters in {@code parameters}, in the
      * order of the forward pass.

@@ -22,6 +22,7 @@ import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.train.input.DemoData;
 import org.isobar.train.input.RunInputs;
+import org.isobar.train.memory.MemoryBudget;
 import org.isobar.train.memory.MemoryCheck;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.memory.RunMemory;
@@ -93,8 +94,9 @@ public final class TrainingRun {
     }
 
     /**
-     * Plans the memory of the run and checks that it fits before any of it is allocated. The available memory is
-     * divided by the number of processes that share the device, because none of them has allocated its part yet.
+     * Plans the memory of the run and checks that it fits before any of it is allocated. The memory limit is for each
+     * process. The available memory is divided by the number of processes that share the device, because none of them
+     * has allocated its part yet.
      */
     private MemoryPlan plan(Device device, int sharers) {
         MemoryCheck.Run run = new MemoryCheck.Run(config.model(), config.training().localBatchSize(),
@@ -102,7 +104,8 @@ public final class TrainingRun {
             new MemoryCheck.Member(config.grid(), rank, config.parallel().carrier()),
             new RunInputs(config, device).memory(),
             TrainingSession.savesCheckpoints(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
-        return MemoryCheck.require(device, run, device.memory().available() / sharers);
+        return MemoryCheck.require(device, run,
+            MemoryBudget.of(config.training().memoryLimit(), device.memory().available() / sharers));
     }
 
     /** Logs which kernels run, if the device has a choice, and how they are launched. */

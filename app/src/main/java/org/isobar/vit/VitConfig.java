@@ -41,6 +41,11 @@ public record VitConfig(int height, int width, int patch, int inChannels, int ou
     }
 
     @Override
+    public boolean canBeCut(int tensor, int context) {
+        return heads % tensor == 0 && hidden % tensor == 0 && context <= tokens();
+    }
+
+    @Override
     public VisionTransformer create(ParameterStore parameters, Communicators communicators) {
         return new VisionTransformer(parameters, this, Layout.of(communicators, tokens()));
     }

@@ -33,6 +33,8 @@ class ConfigErrorsTest {
         depth=0                 | depth is '0' (--set), but it takes a whole number from 1 to 1000.
         depth=10000             | depth is '10000' (--set), but it takes a whole number from 1 to 1000.
         embed_dim=2000000000    | embed_dim is '2000000000' (--set), but it takes a whole number from 1 to 1048576.
+        memory_limit=2Gx        | memory_limit is '2Gx' (--set), but it takes a size such as 2GB, 1.5GB or 800MB, at
+        memory_limit=0          | memory_limit is '0' (--set), but it takes a size such as 2GB, 1.5GB or 800MB, at
         threads=100000          | threads is '100000' (--set), but it takes a whole number from 1 to 4096, or None.
         depth=[1, 2]            | depth is '[1, 2]' (--set), but it takes a whole number from 1 to 1000.
         num_iters=99999999999   | num_iters is '99999999999' (--set), but it takes a whole number from 1 to 2147483647.

@@ -65,7 +65,7 @@ class ConfigLoaderTest {
                 config.model());
             assertEquals(new TrainingConfig(batch, batch, 1, row.getInteger(3), row.get(8, AmpMode.class),
                 row.getBoolean(9), false, row.getDouble(2), LrSchedule.COSINE, 0, 0, Optional.empty(),
-                OnNan.STOP, Optional.empty(), Optional.empty()), config.training());
+                OnNan.STOP, Optional.empty(), Optional.empty(), Optional.empty()), config.training());
             assertEquals(row.getBoolean(10) ? CudaOptions.Fusion.FUSED : CudaOptions.Fusion.SEPARATE,
                 config.cuda().fusion());
             assertEquals(new DataConfig(Path.of("/data/train"), Path.of("/data/valid"), Path.of("/data/test"),

@@ -2,6 +2,7 @@ package org.isobar.config.keys;
 
 import static org.isobar.config.keys.NoEffect.Where.ON_CPU;
 import static org.isobar.config.keys.NoEffect.Where.ON_GPU;
+import static org.isobar.config.keys.ValueType.BYTES;
 import static org.isobar.config.keys.ValueType.FLAG;
 import static org.isobar.config.keys.ValueType.PATH;
 import static org.isobar.config.keys.ValueType.count;
@@ -38,6 +39,10 @@ public final class RunKeys extends KeyGroup {
     public final Key<Optional<Integer>> threads = add(Key.freeOnResume("threads", count(1, MOST_THREADS),
         "Compute threads of the CPU. Default: ISOBAR_THREADS, else all cores.").optional().asOption()
         .noEffect(ON_GPU, "the GPU computes"));
+    public final Key<Optional<Long>> memoryLimit = add(Key.freeOnResume("memory_limit", BYTES,
+        "Most memory that the plan of one training process may need, such as 2GB. A run that is planned to need more "
+            + "ends before it allocates, and says what would fit. Default: the memory that is free.")
+        .optional().asOption());
     public final Key<Optional<Path>> initWeights = add(Key.freeOnResume("init_weights", PATH,
         "Start from these weights (safetensors).").optional().asOption("FILE"));
     public final Key<Resume> resume = add(Key.freeOnResume("resume", ValueType.RESUME,

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.DoublePredicate;
 import java.util.function.Function;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -55,12 +56,17 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
     static final ValueType<List<Integer>> IMAGE_SIZE =
         new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers from 1 to " + MOST_PIXELS,
             ValueType::imageSize);
+    /** A number of bytes, in units of 2^10, 2^20, 2^30 or 2^40 bytes as in the log. */
+    static final ValueType<Long> BYTES = scalar("SIZE",
+        "a size such as 2GB, 1.5GB or 800MB, at least 1KB; a GB is 2^30 bytes", ValueType::bytes);
     /** Names of channels, each once. */
     static final ValueType<List<String>> NAMES = new ValueType<>("LIST",
         "a list of distinct names, such as [u10, t2m], each of letters, digits, '_', '.' and '-'", ValueType::names);
 
     /** Possessive: other quantifiers would take quadratic time for a long row of digits that ends with a letter. */
     private static final Pattern DECIMAL = Pattern.compile("[+-]?(\\d++(\\.\\d*+)?|\\.\\d++)([eE][+-]?\\d++)?");
+    private static final Pattern SIZE = Pattern.compile("(\\d{1,19}+(?:\\.\\d{1,6}+)?) ?([KMGT]i?)?B?",
+        Pattern.CASE_INSENSITIVE);
     private static final Set<String> NONE = Set.of("", "~", "none", "null");
 
     static ValueType<Long> whole(long smallest, long largest) {
@@ -156,6 +162,16 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
         List<String> axes = List.of(text.split("-", -1));
         boolean distinct = Set.copyOf(axes).size() == axes.size();
         return distinct && Set.of("tp", "cp", "dp", "pp").containsAll(axes) ? Optional.of(text) : Optional.empty();
+    }
+
+    private static Optional<Long> bytes(String text) {
+        Matcher size = SIZE.matcher(text.strip());
+        if (!size.matches()) {
+            return Optional.empty();
+        }
+        int thousands = size.group(2) == null ? 0 : 1 + "KMGT".indexOf(Character.toUpperCase(size.group(2).charAt(0)));
+        double bytes = Double.parseDouble(size.group(1)) * Math.pow(1024, thousands);
+        return Optional.of(Math.round(bytes)).filter(count -> count >= 1024 && bytes < 0x1p62);
     }
 
     private static Optional<List<String>> names(Object raw) {

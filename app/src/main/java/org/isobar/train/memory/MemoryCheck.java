@@ -3,6 +3,7 @@ package org.isobar.train.memory;
 import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,7 +46,7 @@ public final class MemoryCheck {
 
     private final Device device;
     private final Run run;
-    private final long available;
+    private final MemoryBudget budget;
 
     /**
      * The settings of a run that determine its memory.
@@ -62,6 +63,16 @@ public final class MemoryCheck {
         Saving saving) {
         private Run with(int otherBatch, DType otherCompute) {
             return new Run(model, otherBatch, microBatches, otherCompute, member, inputs, saving);
+        }
+
+        /** This run in a job of {@code times} as many processes, which cut each model along one more axis. */
+        private Run cut(Axis axis, int times) {
+            ProcessGrid grid = member.grid;
+            Map<Axis, Integer> sizes = new EnumMap<>(Axis.class);
+            grid.order().forEach(each -> sizes.put(each, grid.size(each) * (each == axis ? times : 1)));
+            String order = grid.order().stream().map(Axis::toString).collect(Collectors.joining("-"));
+            return new Run(model, batch, microBatches, compute,
+                new Member(ProcessGrid.of(order, sizes), 0, member.carrier), inputs, saving);
         }
 
         private Run with(Recompute more) {
@@ -111,10 +122,10 @@ public final class MemoryCheck {
         }
     }
 
-    private MemoryCheck(Device device, Run run, long available) {
+    private MemoryCheck(Device device, Run run, MemoryBudget budget) {
         this.device = device;
         this.run = run;
-        this.available = available;
+        this.budget = budget;
     }
 
     /** Number of groups of more than one rank that a rank belongs to in a run; each has a communicator. */
@@ -131,7 +142,12 @@ public final class MemoryCheck {
      *                                    that fit
      */
     public static MemoryPlan require(Device device, Run run, long available) {
-        return new MemoryCheck(device, run, available).require();
+        return require(device, run, new MemoryBudget(available, MemoryBudget.Source.FREE));
+    }
+
+    /** Does the same for the memory that a process may use. */
+    public static MemoryPlan require(Device device, Run run, MemoryBudget budget) {
+        return new MemoryCheck(device, run, budget).require();
     }
 
     private MemoryPlan require() {
@@ -145,11 +161,11 @@ public final class MemoryCheck {
             throw new OutOfDeviceMemoryException("this run needs more memory than any machine has; lower "
                 + "local_batch_size, embed_dim or depth, or raise patch_size");
         }
-        if (sum(parts) > available) {
+        if (sum(parts) > budget.bytes()) {
             String list = parts.entrySet().stream().filter(part -> part.getValue() > 0)
                 .map(part -> gigabytes(part.getValue()) + " " + part.getKey()).collect(Collectors.joining(", "));
             throw new OutOfDeviceMemoryException("this run needs " + gigabytes(sum(parts)) + " GB of memory (" + list
-                + ") and " + gigabytes(available) + " GB are free; " + advice(plan));
+                + ") and " + budget.exceededBy(sum(parts)) + "; " + advice(plan));
         }
         return plan;
     }
@@ -174,7 +190,7 @@ public final class MemoryCheck {
     }
 
     private String advice(MemoryPlan plan) {
-        if (plan.stateBytes() > available) { // smaller with no setting that is tried, and found without dry runs
+        if (plan.stateBytes() > budget.bytes()) { // smaller with no setting that is tried, and found without dry runs
             return NO_BATCH;
         }
         int batch = largestBatch(run.compute());
@@ -196,6 +212,9 @@ public final class MemoryCheck {
         if (batch > 0 && run.saving() == Saving.CHECKPOINTS) {
             ways.add(smallerMicroBatches(batch));
         }
+        if (budget.source() == MemoryBudget.Source.LIMIT) { // more processes on this machine leave less free for each
+            ways.addAll(moreProcesses());
+        }
         return ways.isEmpty()
             ? NO_BATCH
             : "it fits with " + String.join(", or with ", ways) + "; or lower embed_dim or depth, or raise patch_size";
@@ -206,6 +225,22 @@ public final class MemoryCheck {
         int batch = IntStream.rangeClosed(1, most).filter(size -> run.batch() % size == 0).max().orElseThrow();
         return "--local_batch_size " + batch + " --accumulate " + (long) run.microBatches() * (run.batch() / batch)
             + " (the same global batch)";
+    }
+
+    /** Options for more processes, each within the limit: the smallest number along tp, and along cp. */
+    private List<String> moreProcesses() {
+        List<String> ways = new ArrayList<>();
+        for (Axis axis : List.of(Axis.TP, Axis.CP)) {
+            IntStream.of(2, 4, 8).filter(times -> fits(axis, times)).findFirst().ifPresent(times -> ways.add(
+                (axis == Axis.TP ? "--tensor_parallel " : "--context_parallel ")
+                    + run.member().grid().size(axis) * times + " and " + times + " times as many processes"));
+        }
+        return ways;
+    }
+
+    private boolean fits(Axis axis, int times) {
+        Run cut = run.cut(axis, times);
+        return run.model().canBeCut(cut.member().grid().size(Axis.TP), cut.member().grid().size(Axis.CP)) && fits(cut);
     }
 
     /** The largest local batch size, at most the run's, with which the run fits; 0 if there is none. */
@@ -225,7 +260,7 @@ public final class MemoryCheck {
 
     private boolean fits(Run candidate) {
         try {
-            return sum(parts(candidate, candidate.plan())) <= available;
+            return sum(parts(candidate, candidate.plan())) <= budget.bytes();
         } catch (ArithmeticException | DeviceArena.FullException beyond) {
             requireOverflow(beyond);
             return false;
