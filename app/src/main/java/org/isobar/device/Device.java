@@ -2,6 +2,7 @@ package org.isobar.device;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
@@ -110,6 +111,11 @@ public interface Device extends AutoCloseable {
     /** A stopwatch for this device's operations. The caller closes it. */
     default Stopwatch stopwatch() {
         return new HostStopwatch();
+    }
+
+    /** A second engine for attention, installed or not; empty if this device knows none. */
+    default Optional<AttentionEngine> secondAttention() {
+        return Optional.empty();
     }
 
     /** The memory usage of this device. */

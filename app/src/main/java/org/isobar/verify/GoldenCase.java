@@ -12,6 +12,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntToDoubleFunction;
 import java.util.function.ToDoubleFunction;
 
@@ -20,6 +21,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import org.isobar.checkpoint.safetensors.SafeTensorsFile;
 import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
+import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.distributed.Communicators;
 import org.isobar.nn.ParameterStore;
@@ -114,6 +116,11 @@ public final class GoldenCase {
             return new Run(replica, input.toDevice(), target.toDevice(), tensors,
                 GoldenBounds.of(device, compute, json("precision").get(name))).deviations();
         }
+    }
+
+    /** The shapes of the model's attention. */
+    public Set<AttentionShape> attentionShapes(DType compute) {
+        return MemoryPlan.of(config, batch, compute).footprint().attention();
     }
 
     /** The sizes of the model. */

@@ -5,6 +5,7 @@ import static org.bytedeco.cuda.global.cudart.cuCtxSynchronize;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 import org.isobar.backend.cuda.CudaHostBuffer.InputStreams;
@@ -19,8 +20,10 @@ import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.ops.CudaTensorOps;
 import org.isobar.backend.cuda.ops.GpuResources;
+import org.isobar.backend.cuda.ops.SecondAttention;
 import org.isobar.backend.cuda.staged.StagedCommunicator;
 import org.isobar.backend.host.SocketCommunicator;
+import org.isobar.device.AttentionEngine;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.DeviceGraph;
 import org.isobar.device.DeviceType;
@@ -55,6 +58,7 @@ public final class CudaDevice implements JobDevice {
     private final CudaReadbacks readbacks;
     private final NvmlGauge gauge;
     private final ProfilerRanges ranges;
+    private final SecondAttention attention;
     private final CudaTensorOps operations;
     private final TensorOps ops;
     private boolean closed;
@@ -76,7 +80,8 @@ public final class CudaDevice implements JobDevice {
             readbacks = new CudaReadbacks(stack);
             gauge = NvmlGauge.open(stack.gpu().device());
             ranges = NvtxRanges.load();
-            operations = new CudaTensorOps(stack.context());
+            attention = new SecondAttention(stack, environment);
+            operations = new CudaTensorOps(stack.context(), Optional.of(attention));
             ops = CheckedTensorOps.of(operations.byFamily());
         } catch (RuntimeException failure) {
             stack.close(); // releases the context and everything allocated in it
@@ -135,12 +140,18 @@ public final class CudaDevice implements JobDevice {
 
     @Override
     public long workspaceBytes(Footprint footprint) {
-        return CudaTensorOps.workspaceBytes(footprint, stack.context().options());
+        return Math.max(CudaTensorOps.workspaceBytes(footprint, stack.context().options()),
+            attention.workspaceBytes());
     }
 
     @Override
     public List<String> kernels(Footprint footprint, DType compute) {
         return operations.description(footprint, compute);
+    }
+
+    @Override
+    public Optional<AttentionEngine> secondAttention() {
+        return Optional.of(attention);
     }
 
     /** Two batches: one in use and one being copied. */
@@ -220,6 +231,7 @@ public final class CudaDevice implements JobDevice {
         stack.gpu().release(() -> {
             cuCtxSynchronize(); // waits for copies of pinned memory; returns an error after a device failure
             operations.close();
+            attention.close();
             readbacks.close();
             transfers.close();
             places.close();

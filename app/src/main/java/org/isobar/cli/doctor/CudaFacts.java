@@ -69,7 +69,6 @@ final class CudaFacts {
         String role = switch (component.role()) {
             case NEEDED, SEVERAL_GPUS -> "needed for ";
             case USEFUL -> "optional, for ";
-            case UNUSED -> "not needed: ";
         };
         return List.of(component.fileName(), state, library.version().orElse("-"), role + component.purpose(),
             library.file().map(Path::toString).orElse(""));

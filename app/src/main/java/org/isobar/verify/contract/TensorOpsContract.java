@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import org.isobar.device.Device;
 import org.isobar.device.Footprint;
+import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
 
 /**
@@ -24,9 +25,14 @@ public final class TensorOpsContract {
         return Stream.of(DType.F32, DType.F16, DType.BF16).filter(device::supports).toList();
     }
 
+    /** The shapes of all cases of attention. */
+    public static Set<AttentionShape> attentionShapes() {
+        return Set.copyOf(AttentionCases.shapes());
+    }
+
     /** The footprint of all cases, with a margin. */
     private static Footprint footprint() {
-        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), Set.copyOf(AttentionCases.shapes()));
+        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), attentionShapes());
     }
 
     /** All cases of all compute types, independent of each other. Reserves the workspace for them on the device. */

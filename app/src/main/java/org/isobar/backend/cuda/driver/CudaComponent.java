@@ -32,8 +32,8 @@ public enum CudaComponent {
     /** Collectives between GPUs. */
     NCCL("libnccl.so", "2", Role.SEVERAL_GPUS, "collectives between several GPUs",
         "ncclGetVersion", library -> library.numbers(1, "ncclGetVersion").map(number -> dotted(number[0]))),
-    /** Deep-learning kernels; listed by {@code doctor} only. */
-    CUDNN("libcudnn.so", "9", Role.UNUSED, "Isobar has kernels of its own", "cudnnGetVersion",
+    /** A second engine for attention. */
+    CUDNN("libcudnn.so", "9", Role.USEFUL, "a second engine for attention (--attention)", "cudnnGetVersion",
         library -> size(library, "cudnnGetVersion"));
 
     /** What a run cannot do without a library. */
@@ -43,9 +43,7 @@ public enum CudaComponent {
         /** Needed by runs on several GPUs, unless their collectives go through host memory. */
         SEVERAL_GPUS,
         /** Optional: a run reports less without it. */
-        USEFUL,
-        /** Not used. */
-        UNUSED
+        USEFUL
     }
 
     private final String stem;
@@ -96,12 +94,13 @@ public enum CudaComponent {
     }
 
     /** What the user can do if the library is missing. */
-    String remedy() {
+    public String remedy() {
         String path = "put the directory that has the library on LD_LIBRARY_PATH";
         return switch (this) {
             case DRIVER -> "install NVIDIA's driver 580 or newer, or on data-center GPUs the package "
                 + "cuda-compat-13-0 for an older one";
             case NCCL -> "install NCCL 2, " + path + ", or use --comm_backend=host, which is slow";
+            case CUDNN -> "install cuDNN 9 for CUDA 13, and " + path + " or set CUDNN_PATH";
             default -> "install the CUDA toolkit " + CudaVersion.NEEDED.major() + ", or " + path;
         };
     }

@@ -2,6 +2,8 @@ package org.isobar.backend.cuda.driver;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
 
 import org.bytedeco.cuda.global.cublas;
 import org.bytedeco.cuda.global.cudart;
@@ -67,6 +69,11 @@ public final class CudaLibraries {
             .file(CudaComponent.NVRTC.function()).flatMap(file -> CudaComponent.NVRTC.version(compiler)
                 .map(version -> file.resolveSibling("libnvrtc-builtins.so." + version)))
             .filter(Files::isReadable).ifPresent(file -> SystemLibrary.open(file.toString())));
+    }
+
+    /** cuDNN, which needs no bindings; empty if it is not installed. The environment may name its directory. */
+    public static Optional<SystemLibrary> cudnn(Map<String, String> environment) {
+        return LibrarySearch.findCudnn(environment);
     }
 
     private static void require(CudaComponent component) {

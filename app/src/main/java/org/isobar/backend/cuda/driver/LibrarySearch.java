@@ -7,17 +7,20 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.driver.LibraryInfo.State;
 
 /**
- * Finds the CUDA libraries of this machine: first as the dynamic loader does (LD_LIBRARY_PATH and its cache), then in
- * the toolkits named by CUDA_HOME and CUDA_PATH, then in those under /usr/local.
+ * Finds the CUDA libraries of this machine: cuDNN first in CUDNN_PATH; then all as the dynamic loader does
+ * (LD_LIBRARY_PATH and its cache); then in the toolkits named by CUDA_HOME and CUDA_PATH, then in those under
+ * /usr/local.
  */
 final class LibrarySearch {
     private static final List<String> HOMES = List.of("CUDA_HOME", "CUDA_PATH");
+    private static final String CUDNN_VARIABLE = "CUDNN_PATH";
     private static final Path INSTALLED = Path.of("/usr/local");
     private static final List<String> OTHER_MAJORS = List.of("14", "12", "11", "");
 
@@ -30,9 +33,19 @@ final class LibrarySearch {
             .findFirst());
     }
 
+    /** Opens cuDNN, as {@link #find} does, but first in the directory that the environment names. */
+    static Optional<SystemLibrary> findCudnn(Map<String, String> environment) {
+        String name = CudaComponent.CUDNN.fileName();
+        return Stream.ofNullable(environment.get(CUDNN_VARIABLE)).filter(home -> !home.isBlank())
+            .flatMap(home -> Stream.of("lib", "lib64").map(folder -> Path.of(home, folder, name)))
+            .filter(Files::isReadable).map(file -> SystemLibrary.open(file.toString())).flatMap(Optional::stream)
+            .findFirst().or(() -> find(name));
+    }
+
     /** Looks for a library in the needed version, then in other versions. */
     static LibraryInfo inspect(CudaComponent component) {
-        Optional<SystemLibrary> library = find(component.fileName());
+        Optional<SystemLibrary> library = component == CudaComponent.CUDNN ? findCudnn(System.getenv())
+            : find(component.fileName());
         if (library.isPresent()) {
             return info(component, State.FOUND, library.get());
         }

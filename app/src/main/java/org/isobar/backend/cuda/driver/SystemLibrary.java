@@ -96,7 +96,7 @@ public final class SystemLibrary {
 
     /** A handle for repeated calls; empty if the function is missing. */
     @SuppressWarnings("restricted")
-    Optional<MethodHandle> function(String name, FunctionDescriptor descriptor) {
+    public Optional<MethodHandle> function(String name, FunctionDescriptor descriptor) {
         return symbols.find(name).map(address -> Linker.nativeLinker().downcallHandle(address, descriptor));
     }
 

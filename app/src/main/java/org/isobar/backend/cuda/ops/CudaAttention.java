@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 
+import org.isobar.backend.cuda.cudnn.CudnnAttention;
 import org.isobar.backend.cuda.kernels.ElementGrid;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
@@ -15,19 +17,27 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Attention: tiled kernels for the head sizes that have them, plain kernels for any other size. */
+/**
+ * Attention: tiled kernels for the head sizes that have them, plain kernels for any other size; and cuDNN for what it
+ * can compute, if it is enabled.
+ */
 final class CudaAttention implements AttentionOps {
     private final TiledAttention tiled;
     private final PlainAttention plain;
+    private final Optional<SecondAttention> second;
 
-    CudaAttention(OpResources context) {
+    CudaAttention(OpResources context, Optional<SecondAttention> second) {
+        this.second = second;
         tiled = new TiledAttention(context);
         plain = new PlainAttention(context);
     }
 
     @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
-        if (hasTiles(shape, out, q, kv)) {
+        Optional<CudnnAttention> library = second(shape, dropout, out, lse, q, kv);
+        if (library.isPresent()) {
+            library.get().forward(out, lse, q, kv, shape);
+        } else if (hasTiles(shape, out, q, kv)) {
             tiled.attention(out, lse, q, kv, shape, dropout);
         } else {
             plain.attention(out, lse, q, kv, shape, dropout);
@@ -37,11 +47,20 @@ final class CudaAttention implements AttentionOps {
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
-        if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {
+        Optional<CudnnAttention> library = second(shape, dropout, dq, dkv, dOut, q, kv, out, lse);
+        if (library.isPresent()) {
+            library.get().backward(dq, dkv, dOut, q, kv, out, lse, shape);
+        } else if (hasTiles(shape, dq, dkv, dOut, q, kv, out)) {
             tiled.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
         } else {
             plain.attentionBackward(dq, dkv, dOut, q, kv, out, lse, shape, dropout);
         }
+    }
+
+    /** The second engine, if it is enabled and can compute this. */
+    private Optional<CudnnAttention> second(AttentionShape shape, Dropout dropout, Tensor... tensors) {
+        return dropout.isNone() && Arrays.stream(tensors).allMatch(ElementGrid::aligned)
+            ? second.flatMap(engine -> engine.enabled(shape, tensors[0].dtype())) : Optional.empty();
     }
 
     private static boolean hasTiles(AttentionShape shape, Tensor... tensors) {
@@ -54,7 +73,9 @@ final class CudaAttention implements AttentionOps {
 
     /** Describes which kernels run for those extents and that type, one line per head size. */
     List<String> description(Collection<AttentionShape> shapes, DType compute) {
-        return shapes.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
+        List<AttentionShape> own = shapes.stream()
+            .filter(shape -> second.flatMap(engine -> engine.enabled(shape, compute)).isEmpty()).toList();
+        return own.stream().mapToLong(AttentionShape::headDim).sorted().distinct()
             .mapToObj(headDim -> "attention of heads of " + headDim + ": " + (hasTiles(headDim)
                 ? tiled.description((int) headDim, compute)
                 : "plain kernels in single precision, because no tiled kernel has this size")).toList();

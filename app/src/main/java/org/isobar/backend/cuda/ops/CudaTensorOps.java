@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.ops;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.LongStream;
 
 import org.isobar.device.Footprint;
@@ -17,12 +18,17 @@ public final class CudaTensorOps implements AutoCloseable {
 
     /** Creates operations that run on the stream of the context's launcher, in the current CUDA context. */
     public CudaTensorOps(OpResources context) {
+        this(context, Optional.empty());
+    }
+
+    /** Likewise, with a second engine for attention. The caller closes it. */
+    public CudaTensorOps(OpResources context, Optional<SecondAttention> second) {
         CudaColumnSums columnSums = new CudaColumnSums(context);
         CudaMemory memory = new CudaMemory(context);
         CudaResidual residuals = new CudaResidual(context, memory);
         products = new CudaProducts(context, columnSums);
         norms = new CudaLayerNorm(context, columnSums, residuals);
-        attention = new CudaAttention(context);
+        attention = new CudaAttention(context, second);
         byFamily = new TensorOps(memory, products, norms, attention, new CudaImages(context), residuals,
             new CudaLoss(context), new CudaUpdate(context));
     }

@@ -1,0 +1,101 @@
+package org.isobar.backend.cuda.cudnn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import org.isobar.backend.cuda.CudaDevice;
+import org.isobar.backend.cuda.CudaFixture;
+import org.isobar.backend.cuda.SimulatedCudnn;
+import org.isobar.device.AttentionEngine;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.tensor.DType;
+import org.isobar.verify.GoldenCase;
+import org.isobar.verify.contract.ContractCase;
+import org.isobar.verify.contract.ContractViolation;
+import org.isobar.verify.contract.TensorOpsContract;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** The contract's cases of attention and the golden cases in half precision, by the simulated cuDNN. */
+@Tag("simulated")
+class CudnnContractTest {
+    private static final List<DType> HALVES = List.of(DType.F16, DType.BF16);
+
+    private static CudaDevice device;
+    private static AttentionEngine engine;
+
+    @BeforeAll
+    static void open() {
+        device = new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { });
+        engine = device.secondAttention().orElseThrow();
+        engine.enable(true);
+    }
+
+    @AfterAll
+    static void close() {
+        device.close();
+    }
+
+    private static Stream<ContractCase> attention() {
+        HALVES.forEach(half -> engine.prepare(TensorOpsContract.attentionShapes(), half));
+        return TensorOpsContract.cases(device).stream().filter(one -> one.operation().startsWith("attention"))
+            .filter(one -> HALVES.contains(one.types().compute()));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> attentionKeepsTheContract() {
+        return attention().map(one -> dynamicTest(one.name(), () ->
+            assertEquals(one.run(device), one.run(device), "bits differ from run to run")));
+    }
+
+    /** Which shows that these cases run on cuDNN: its wrong gradients of keys are found. */
+    @Test
+    void theContractFindsAWrongGradient() {
+        List<ContractCase> cases = attention().filter(one -> one.operation().equals("attentionBackward"))
+            .filter(one -> one.variant().startsWith("of ") && one.variant().matches(".*D=(8|48|80|128)")).toList();
+        assertEquals(8, cases.size());
+        SimulatedCudnn.wrong("gradient", () ->
+            cases.forEach(one -> assertThrows(ContractViolation.class, () -> one.run(device), one.name())));
+    }
+
+    /** Two golden models have heads of 8 and 48 channels. */
+    @TestFactory
+    Stream<DynamicTest> goldenCasesHold() {
+        return GoldenCase.all().stream().filter(golden -> Set.of("uneven", "wide").contains(golden.name()))
+            .flatMap(golden -> HALVES.stream().map(half -> dynamicTest(golden.name() + " in " + half, () -> {
+                assertEquals(Optional.empty(), engine.prepare(golden.attentionShapes(half), half));
+                assertEquals(List.of(), golden.run(device, half).stream().filter(d -> !d.isWithinTolerance()).toList());
+            })));
+    }
+
+    @Test
+    void itSaysWhatItCannotCompute() {
+        assertTrue(engine.prepare(Set.of(new AttentionShape(1, 4, 4, 1, 12)), DType.BF16).orElseThrow()
+            .contains("these have 12"));
+        assertTrue(engine.prepare(Set.of(new AttentionShape(1, 4, 4, 1, 136)), DType.F16).orElseThrow()
+            .contains("up to 128"));
+        assertTrue(engine.prepare(Set.of(new AttentionShape(1, 4, 4, 1, 16)), DType.F32).orElseThrow()
+            .contains("--amp_mode bf16 or fp16"));
+    }
+
+    @Test
+    void withoutTheLibraryItSaysSo() {
+        try (CudaDevice bare = CudaFixture.device()) {
+            AttentionEngine absent = bare.secondAttention().orElseThrow();
+            assertTrue(absent.prepare(Set.of(), DType.BF16).orElseThrow().startsWith("libcudnn.so.9 is missing"));
+            assertTrue(!absent.isInstalled() && absent.name().equals("cuDNN"));
+        }
+        assertEquals("cuDNN 9.19.0", engine.name());
+    }
+}
