@@ -73,6 +73,7 @@ public final class Main implements Runnable {
             .addSubcommand(LaunchCommand.commandLine(context))
             .addSubcommand(CheckpointCommand.commandLine())
             .addSubcommand(new ReplayCommand(context))
+            .addSubcommand(new ReportCommand())
             .addSubcommand(new ExportCommand(context))
             .addSubcommand(ForecastCommand.commandLine(context))
             .addSubcommand(EvaluateCommand.commandLine(context))

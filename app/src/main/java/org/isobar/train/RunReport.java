@@ -15,6 +15,7 @@ import org.isobar.metrics.FieldPlot;
 import org.isobar.optim.Adam;
 import org.isobar.optim.LearningRateSchedule;
 import org.isobar.os.AtomicFile;
+import org.isobar.report.RunReportPage;
 import org.isobar.telemetry.ProgressBar;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.Screen;
@@ -200,6 +201,20 @@ final class RunReport {
     /** Reports how the run of this process ends. */
     void runEnds(long step, String outcome) {
         metrics.runEnds(step, outcome);
+    }
+
+    /** Writes the page about the run, on rank 0; a failure is only a warning. */
+    void page() {
+        if (board.isEmpty()) {
+            return;
+        }
+        Path page = picture.resolveSibling(RunReportPage.NAME);
+        try {
+            RunReportPage.of(List.of(page.getParent())).write(page, "--expdir");
+            log.info("Report: " + page);
+        } catch (RuntimeException failure) {
+            log.warn("The report " + page + " was not written: " + failure.getMessage());
+        }
     }
 
     /** Logs a warning. */

@@ -251,6 +251,7 @@ final class TrainingSession {
         log.info("Weights: " + weights);
         log.info("Picture: " + report.picture());
         log.info("TensorBoard: tensorboard --logdir " + directory.resolve("logs"));
+        report.page();
         report.comparesSpeed();
         log.info(TutorialLines.done(rank));
     }

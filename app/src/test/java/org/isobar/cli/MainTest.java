@@ -60,6 +60,9 @@ class MainTest {
         launch --nproc_per_node=9999 train | --nproc_per_node=9999: one machine runs at most 1024 processes of a job
         bench report .               | isobar: there are no results in .; name a directory that bench cpu or
         bench report missing         | isobar: cannot read the results in missing: No such file or directory
+        report .                     | isobar: . has no metrics.jsonl: it is not the directory of a run, such as logs/
+        report missing               | isobar: there is no directory missing; give the directory of a run, such as
+        report                       | isobar: Missing required parameter: 'RUN'
         bundle --output=.            | isobar: --output . is a directory; give the name of a file
         verify --device=cuda         | --device cuda: no NVIDIA driver (libcuda.so.1): install NVIDIA's driver
         config --row_parallel_size 4 | world size 1 is not divisible by tp x cp x pp = 4 x 1 x 1 = 4

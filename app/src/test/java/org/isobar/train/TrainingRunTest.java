@@ -244,10 +244,18 @@ class TrainingRunTest {
     }
 
     @Test
+    void aReportThatCannotBeWrittenIsAWarning() throws IOException {
+        Files.createDirectories(TinyRun.directory(logs).resolve("report.html/full"));
+        String log = TinyRun.of(data, logs, "num_iters=12").succeeded().log();
+        assertTrue(log.contains(" - WARNING - The report "), log);
+        assertTrue(log.contains("DONE ---- rank 0\n"), log);
+    }
+
+    @Test
     void noTemporaryFilesRemain() throws IOException {
         try (Stream<Path> files = Files.list(run.directory())) {
             assertEquals(List.of(".checkpoints.lock", "checkpoints", "config.json", "config.yaml", "logs",
-                "metrics.jsonl", "model.safetensors", "out.log", "prediction.png", "stats"),
+                "metrics.jsonl", "model.safetensors", "out.log", "prediction.png", "report.html", "stats"),
                 files.map(file -> file.getFileName().toString()).sorted().toList());
         }
     }
