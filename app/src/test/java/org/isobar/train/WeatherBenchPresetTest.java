@@ -17,7 +17,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.data.CropWindow;
 import org.isobar.data.DataFixtures;
-import org.isobar.data.survey.ChannelStatistics;
+import org.isobar.data.survey.StatisticsScan;
 import org.isobar.data.survey.YearFiles;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.pretrained.ModelDirectory;
@@ -66,7 +66,7 @@ class WeatherBenchPresetTest {
         year("train", 1979, preset, latitudes, columns);
         year("valid", 1980, preset, latitudes, columns);
         try (YearFiles years = YearFiles.open(List.of(directory.resolve("train")))) {
-            ChannelStatistics.of(years, (_, _) -> { }).write(directory.resolve("stats"), "--out");
+            StatisticsScan.of(years, (_, _) -> { }).write(directory.resolve("stats"), "--out");
         }
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(0, TrainingRun.run(preset, new RunContext(JobSecret.none(), Map.of(), Screen.plain(screen),

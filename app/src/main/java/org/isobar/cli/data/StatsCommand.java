@@ -11,6 +11,7 @@ import java.util.Locale;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.print.FactTable;
 import org.isobar.data.survey.ChannelStatistics;
+import org.isobar.data.survey.StatisticsScan;
 import org.isobar.data.survey.YearFiles;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.Screen;
@@ -54,7 +55,7 @@ final class StatsCommand implements Runnable {
         long start = System.nanoTime();
         try (YearFiles years = YearFiles.open(paths);
             TaskProgress progress = new TaskProgress(Screen.standard(context.environment()))) {
-            ChannelStatistics statistics = ChannelStatistics.of(years, progress::done);
+            ChannelStatistics statistics = StatisticsScan.of(years, progress::done);
             statistics.write(out, "--out");
             progress.clear();
             print(years, statistics, (System.nanoTime() - start) / NANOS_PER_SECOND);

@@ -7,14 +7,18 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.SortedSet;
+import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.atomic.AtomicLong;
 
+import org.isobar.data.CropWindow;
+import org.isobar.data.Era5Dataset;
+import org.isobar.data.Era5File;
 import org.isobar.data.source.ArrayStore;
 import org.isobar.data.survey.ChannelStatistics;
 import org.isobar.data.survey.ScanObserver;
-import org.isobar.data.survey.YearFiles;
+import org.isobar.data.survey.StatisticsScan;
 import org.isobar.fault.UserException;
 import org.isobar.os.FileFault;
 
@@ -35,8 +39,13 @@ public final class Conversion implements AutoCloseable {
     private final YearConverter converter;
     private final ConversionManifest manifest;
 
-    /** A file that is to be written. */
-    private record Target(TimePlan.Year year, Path path) { }
+    /**
+     * A year file of the directory.
+     *
+     * @param year what it has; empty if this conversion does not ask for it
+     * @param kept whether it is whole already
+     */
+    private record Target(Path path, Optional<TimePlan.Year> year, boolean kept) { }
 
     private Conversion(ConversionRequest request, List<ArrayStore> stores, long saveBytes) {
         this.request = request;
@@ -127,33 +136,67 @@ public final class Conversion implements AutoCloseable {
     }
 
     /**
-     * Writes all year files that are missing, and then the statistics of the training years.
+     * Writes all year files that are missing, and the statistics of the training years, whose frames are added up as
+     * soon as they are written.
      *
-     * @param progress receives the bytes that are written; is called by several threads
+     * @param progress receives the bytes that are written, or read if a file is kept; is called by several threads
      * @return the statistics
      * @throws UserException if the directory has other data, the disk is too small, or the data cannot be read or
      *     written; year files that are complete remain
      */
     public ChannelStatistics run(ScanObserver progress, YearObserver observer) {
-        boolean continued = checkDirectory();
-        List<Target> targets = plan.years().stream().map(year -> new Target(year, path(year.year()))).toList();
-        List<Target> missing = targets.stream().filter(target -> !continued || !isWhole(target)).toList();
-        long total = missing.stream().mapToLong(target -> converter.bytes(target.year)).sum();
-        requireSpace(total - missing.stream().mapToLong(target -> converter.leftBytes(target.year, target.path)).sum());
+        List<Target> targets = targets(checkDirectory());
+        ScanObserver.Counter counter =
+            new ScanObserver.Counter(progress, targets.stream().mapToLong(this::work).sum());
+        requireSpace(targets.stream().filter(target -> !target.kept).mapToLong(target ->
+            work(target) - converter.leftBytes(target.year.orElseThrow(), target.path)).sum());
+        StatisticsScan statistics =
+            new StatisticsScan(new CropWindow(channels.size(), grid.height(), grid.width()), 1);
         manifest.write(request.to());
-        AtomicLong written = new AtomicLong();
         for (Target target : targets) {
-            boolean kept = !missing.contains(target);
-            if (!kept) {
-                converter.write(target.year, target.path,
-                    bytes -> progress.done(written.addAndGet(bytes), total));
-            }
-            observer.done(target.path, target.year.frames(), converter.bytes(target.year), kept);
+            complete(target, counter, isTraining(target.path) ? Optional.of(statistics) : Optional.empty());
+            target.year.ifPresent(year ->
+                observer.done(target.path, year.frames(), converter.bytes(year), target.kept));
         }
-        try (YearFiles training = YearFiles.open(List.of(directory(false)))) {
-            ChannelStatistics statistics = ChannelStatistics.of(training, progress);
-            statistics.write(request.to().resolve("stats"), "--to");
-            return statistics;
+        ChannelStatistics result = statistics.result();
+        result.write(request.to().resolve("stats"), "--to");
+        return result;
+    }
+
+    /** The years that are asked for, and those that the directory has besides, in the order of the years. */
+    private List<Target> targets(boolean continued) {
+        SortedMap<String, Target> targets = new TreeMap<>(); // by file name
+        String[] present = directory(false).toFile().list((_, name) -> name.endsWith(".h5"));
+        if (present != null && present.length > 0) { // null if there is no directory
+            Era5Dataset.yearFiles(directory(false)).forEach(path ->
+                targets.put(path.getFileName().toString(), new Target(path, Optional.empty(), true)));
+        }
+        for (TimePlan.Year year : plan.years()) {
+            Path path = path(year.year());
+            targets.put(path.getFileName().toString(),
+                new Target(path, Optional.of(year), continued && isWhole(year, path)));
+        }
+        return List.copyOf(targets.values());
+    }
+
+    private boolean isWhole(TimePlan.Year year, Path path) {
+        return Files.isRegularFile(path) && path.toFile().length() == converter.bytes(year);
+    }
+
+    /** Bytes of a file that are to be written or read. */
+    private long work(Target target) {
+        return !target.kept ? converter.bytes(target.year.orElseThrow())
+            : isTraining(target.path) ? target.path.toFile().length() : 0;
+    }
+
+    /** Writes a file, or reads it if it is there. */
+    private void complete(Target target, ScanObserver.Counter counter, Optional<StatisticsScan> statistics) {
+        if (!target.kept) {
+            converter.write(target.year.orElseThrow(), target.path, counter::add, statistics);
+        } else if (statistics.isPresent()) {
+            try (Era5File file = Era5File.open(target.path)) {
+                statistics.get().add(file, counter::add);
+            }
         }
     }
 
@@ -181,8 +224,8 @@ public final class Conversion implements AutoCloseable {
         return other.isPresent();
     }
 
-    private boolean isWhole(Target target) {
-        return Files.isRegularFile(target.path) && target.path.toFile().length() == converter.bytes(target.year);
+    private boolean isTraining(Path path) {
+        return path.getParent().equals(directory(false));
     }
 
     private Path directory(boolean valid) {

@@ -1,6 +1,8 @@
 package org.isobar.data.convert;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
@@ -66,8 +68,8 @@ final class PartialFile implements AutoCloseable {
                 throw new FileSystemException(partial.toString(), null, partial + " belongs to another user");
             }
         }
-        FileChannel channel = FileChannel.open(partial, StandardOpenOption.WRITE, StandardOpenOption.CREATE,
-            LinkOption.NOFOLLOW_LINKS);
+        FileChannel channel = FileChannel.open(partial, StandardOpenOption.READ, StandardOpenOption.WRITE,
+            StandardOpenOption.CREATE, LinkOption.NOFOLLOW_LINKS);
         try {
             lock(channel, partial);
             PartialFile file = new PartialFile(path, channel, fingerprint);
@@ -114,6 +116,22 @@ final class PartialFile implements AutoCloseable {
 
     private static Path sibling(Path path, String suffix) {
         return path.resolveSibling(path.getFileName() + suffix);
+    }
+
+    /**
+     * Maps a part of the file into memory, to be read while it is written; what is not written yet is zero. The file is
+     * made as long as is necessary. To open it once more would release the lock.
+     */
+    MemorySegment map(long offset, long bytes, Arena arena) throws IOException {
+        if (channel.size() < offset + bytes) {
+            channel.write(ByteBuffer.allocate(1), offset + bytes - 1);
+        }
+        return channel.map(FileChannel.MapMode.READ_ONLY, offset, bytes, arena);
+    }
+
+    /** Its path when it is whole. */
+    Path path() {
+        return path;
     }
 
     /** The open file. */

@@ -2,6 +2,7 @@ package org.isobar.data.convert;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,7 @@ record Slab(GriddedArray array, TargetGrid grid, SortedMap<Integer, Integer> lev
     private static final long TASK_BYTES = 1L << 20;
 
     /**
-     * Cuts a year into slabs.
+     * Cuts a year into slabs, those of the first frames first.
      *
      * @param channels the channels, in the order of the output
      */
@@ -57,6 +58,7 @@ record Slab(GriddedArray array, TargetGrid grid, SortedMap<Integer, Integer> lev
                 cut(array, group, times.get(array), grids.of(array), whole, slabs);
             }
         });
+        slabs.sort(Comparator.comparing(slab -> slab.times.values().iterator().next().getFirst()));
         return slabs;
     }
 

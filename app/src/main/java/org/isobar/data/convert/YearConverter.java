@@ -1,12 +1,17 @@
 package org.isobar.data.convert;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
@@ -15,21 +20,26 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.IntConsumer;
 import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import org.isobar.data.Era5File;
 import org.isobar.data.Hdf5Header;
+import org.isobar.data.survey.RowReader;
+import org.isobar.data.survey.StatisticsScan;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
 
-/** Writes year files: several threads convert slabs of the year at the same time. */
+/** Writes year files: several threads convert slabs of the year at the same time, and another follows them. */
 final class YearConverter {
     private static final long MEMORY = 384L << 20; // of all slabs that are converted at the same time
     private static final int MOST_THREADS = 16;
     private static final int POLL_MILLIS = 100;
+    private static final ValueLayout.OfFloat LITTLE_ENDIAN =
+        ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private final List<ChannelSource> channels;
     private final Grids grids;
@@ -79,16 +89,18 @@ final class YearConverter {
      * Writes a year's file, under a temporary name until it is whole. Continues what a conversion has left that was
      * killed, if sources and settings are the same.
      *
-     * @param progress receives the bytes of each part that the file has; is called by several threads
+     * @param progress   receives the bytes of each part that the file has; is called by several threads
+     * @param statistics receives the frames, from the first on, as soon as they are whole
      * @throws org.isobar.fault.UserException if the data cannot be read or the file cannot be written
      */
-    void write(TimePlan.Year year, Path path, LongConsumer progress) {
+    void write(TimePlan.Year year, Path path, LongConsumer progress, Optional<StatisticsScan> statistics) {
         List<Slab> slabs = Slab.of(channels, year, grids, fill);
         try (PartialFile file = open(year, slabs, path)) {
             try {
                 ByteBuffer header = header(year);
                 AtomicFile.writeFully(file.channel().position(0), header);
-                convert(slabs, file, header.capacity(), progress);
+                convert(slabs, file, header.capacity(), progress,
+                    new WholeFrames(slabs, year.frames(), file.written()), statistics);
                 file.finish();
             } catch (Throwable failure) {
                 file.discard();
@@ -110,40 +122,73 @@ final class YearConverter {
         return PartialFile.open(path, sources.with(how));
     }
 
-    private void convert(List<Slab> slabs, PartialFile file, long dataAddress, LongConsumer progress)
-        throws IOException {
+    private void convert(List<Slab> slabs, PartialFile file, long dataAddress, LongConsumer progress,
+        WholeFrames whole, Optional<StatisticsScan> statistics) throws IOException {
         BitSet written = file.written();
         progress.accept(written.stream().mapToLong(slab -> slabs.get(slab).writtenBytes()).sum());
         Queue<Integer> left = IntStream.range(0, slabs.size()).filter(slab -> !written.get(slab)).boxed()
             .collect(Collectors.toCollection(ConcurrentLinkedQueue::new));
-        int threads = threads(slabs);
-        List<Future<?>> running = new ArrayList<>();
-        try (ExecutorService pool = Executors.newFixedThreadPool(threads)) { // closing waits for all
-            for (int i = 0; i < threads; i++) {
-                running.add(pool.submit(() -> {
-                    try (SlabConverter converter =
-                             new SlabConverter(channels, fill, file.channel(), dataAddress)) {
-                        for (Integer slab = left.poll(); slab != null; slab = left.poll()) {
-                            long bytes = converter.convert(slabs.get(slab));
-                            file.add(slab, bytes);
-                            progress.accept(bytes);
-                        }
-                        return null;
-                    } catch (Throwable failure) {
-                        left.clear();
-                        throw failure;
-                    }
-                }));
-            }
+        List<Future<?>> converting = new ArrayList<>();
+        try (ExecutorService pool = Executors.newCachedThreadPool()) { // closing waits for all
+            Future<?> following = pool.submit(() -> {
+                if (statistics.isPresent()) {
+                    follow(file, dataAddress, whole, statistics.get());
+                }
+                return null;
+            });
             try {
-                for (Future<?> task : running) {
-                    while (!isDone(task)) {
-                        file.save(saveBytes);
-                    }
+                for (int i = threads(slabs); i > 0; i--) {
+                    converting.add(pool.submit(() -> convert(slabs, left, file, dataAddress, slab -> {
+                        whole.written(slab);
+                        progress.accept(slabs.get(slab).writtenBytes());
+                    })));
+                }
+                for (Future<?> task : converting) {
+                    await(task, file);
                 }
             } finally {
                 left.clear(); // after a failure
+                whole.end();
             }
+            await(following, file);
+        }
+    }
+
+    /** Converts the slabs that are left, as long as there are any. */
+    private Void convert(List<Slab> slabs, Queue<Integer> left, PartialFile file, long dataAddress,
+        IntConsumer written) throws IOException {
+        try (SlabConverter converter = new SlabConverter(channels, fill, file.channel(), dataAddress)) {
+            for (Integer slab = left.poll(); slab != null; slab = left.poll()) {
+                file.add(slab, converter.convert(slabs.get(slab)));
+                written.accept(slab);
+            }
+            return null;
+        } catch (Throwable failure) {
+            left.clear();
+            throw failure;
+        }
+    }
+
+    /** Adds each frame to the statistics when it is whole: it is still in the page cache then. */
+    private void follow(PartialFile file, long dataAddress, WholeFrames whole, StatisticsScan statistics)
+        throws IOException, InterruptedException {
+        long rowBytes = (long) grid.width() * Float.BYTES;
+        long frameRows = (long) channels.size() * grid.height();
+        try (Arena arena = Arena.ofShared()) {
+            MemorySegment data = file.map(dataAddress, whole.frames() * frameRows * rowBytes, arena);
+            RowReader reader = (time, first, rows, target, offset) -> MemorySegment.copy(data, LITTLE_ENDIAN,
+                (time * frameRows + first) * rowBytes, target, ValueLayout.JAVA_FLOAT, offset, rows * grid.width());
+            int done = 0;
+            for (int end = whole.await(done); end > done; end = whole.await(done)) {
+                statistics.add(file.path(), reader, done, end);
+                done = end;
+            }
+        }
+    }
+
+    private void await(Future<?> task, PartialFile file) throws IOException {
+        while (!isDone(task)) {
+            file.save(saveBytes);
         }
     }
 

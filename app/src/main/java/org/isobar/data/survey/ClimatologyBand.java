@@ -78,7 +78,8 @@ final class ClimatologyBand {
             }
         }
         if (!isFinite(sum, rows * width)) {
-            having.forEach(file -> years.requireFinite(file, step, firstRow, rows));
+            having.forEach(file ->
+                YearFiles.requireFinite(file.path(), file::readRows, file.stored(), step, firstRow, rows));
         }
         progress.add((long) having.size() * rows * width * Float.BYTES);
     }

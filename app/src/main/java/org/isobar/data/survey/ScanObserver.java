@@ -18,12 +18,14 @@ public interface ScanObserver {
         private final long total;
         private final AtomicLong done = new AtomicLong();
 
-        Counter(ScanObserver observer, long total) {
+        /** Counts to {@code total} bytes. */
+        public Counter(ScanObserver observer, long total) {
             this.observer = observer;
             this.total = total;
         }
 
-        void add(long bytes) {
+        /** Notes that some more bytes are done. */
+        public void add(long bytes) {
             observer.done(done.addAndGet(bytes), total);
         }
     }

@@ -151,18 +151,20 @@ public final class YearFiles implements AutoCloseable {
     /**
      * Checks that some rows of a frame are finite.
      *
+     * @param path     of its file, for messages
+     * @param stored   extents of the frame
      * @param firstRow the first row, counted over all channels
      * @throws UserException with the place of the first number that is not finite
      */
-    void requireFinite(Era5File file, int time, int firstRow, int rows) {
-        float[] row = new float[stored().width()];
+    static void requireFinite(Path path, RowReader reader, CropWindow stored, int time, int firstRow, int rows) {
+        float[] row = new float[stored.width()];
         for (int r = firstRow; r < firstRow + rows; r++) {
-            file.readRows(time, r, 1, MemorySegment.ofArray(row), 0);
+            reader.readRows(time, r, 1, MemorySegment.ofArray(row), 0);
             for (int i = 0; i < row.length; i++) {
                 if (!Float.isFinite(row[i])) {
-                    int channel = r / stored().height();
-                    throw new UserException("Data file " + file.path() + " holds " + row[i] + " at time step " + time
-                        + ", " + NonFiniteValue.channelName(channel) + ", row " + r % stored().height() + ", column "
+                    int channel = r / stored.height();
+                    throw new UserException("Data file " + path + " holds " + row[i] + " at time step " + time
+                        + ", " + NonFiniteValue.channelName(channel) + ", row " + r % stored.height() + ", column "
                         + i + ". Replace such values, or leave out the file.");
                 }
             }

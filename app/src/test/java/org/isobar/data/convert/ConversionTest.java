@@ -95,7 +95,10 @@ class ConversionTest {
         ConversionRequest request = request("copernicus", "t2m,z500", "", "", 1);
         List<Boolean> first = convert(request);
         byte[] bytes = Files.readAllBytes(directory.resolve("2020.h5"));
+        byte[] timeMeans = Files.readAllBytes(directory.resolve("stats/time_means.npy"));
+        Files.delete(directory.resolve("stats/time_means.npy"));
         List<Boolean> again = convert(request);
+        assertArrayEquals(timeMeans, Files.readAllBytes(directory.resolve("stats/time_means.npy")));
         Files.write(directory.resolve("2020.h5"), new byte[100]);
         List<Boolean> damaged = convert(request);
         assertEquals(List.of(List.of(false), List.of(true), List.of(false)), List.of(first, again, damaged));

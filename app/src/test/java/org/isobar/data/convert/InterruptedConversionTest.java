@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -19,7 +20,10 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicLong;
 
+import org.isobar.data.survey.ChannelStatistics;
 import org.isobar.data.survey.ScanObserver;
+import org.isobar.data.survey.StatisticsScan;
+import org.isobar.data.survey.YearFiles;
 import org.isobar.fault.UserException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +89,25 @@ class InterruptedConversionTest {
     void whatIsRecordedIsNotConvertedAgain() throws IOException {
         assertTrue(continued("t2m,z500") > 0);
         assertArrayEquals(whole, Files.readAllBytes(killed.resolve("2019.h5")));
+        requireStatisticsOfFiles(killed);
+    }
+
+    @Test
+    void statisticsAreThoseOfTheFiles() {
+        requireStatisticsOfFiles(directory.resolve("to"));
+    }
+
+    /** Fails unless the statistics have the bits of those that are computed from the files when they are whole. */
+    private void requireStatisticsOfFiles(Path converted) {
+        try (YearFiles years = YearFiles.open(List.of(converted))) {
+            Path expected = directory.resolve("expected");
+            StatisticsScan.of(years, (done, total) -> { }).write(expected, "--out");
+            for (String name : ChannelStatistics.fileNames()) {
+                assertEquals(-1, Files.mismatch(expected.resolve(name), converted.resolve("stats/" + name)), name);
+            }
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
     }
 
     @Test

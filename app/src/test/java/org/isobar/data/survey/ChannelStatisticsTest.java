@@ -27,7 +27,7 @@ class ChannelStatisticsTest {
 
     private static ChannelStatistics of(Path... paths) {
         try (YearFiles years = YearFiles.open(List.of(paths))) {
-            return ChannelStatistics.of(years, (done, total) -> { });
+            return StatisticsScan.of(years, (done, total) -> { });
         }
     }
 
@@ -74,7 +74,7 @@ class ChannelStatisticsTest {
             line -> { });
         AtomicLong most = new AtomicLong();
         try (YearFiles years = YearFiles.open(List.of(directory.resolve("train")))) {
-            ChannelStatistics.of(years, (done, total) -> {
+            StatisticsScan.of(years, (done, total) -> {
                 assertEquals(2L * 4 * 20 * 36 * 500 * 4, total);
                 most.accumulateAndGet(done, Math::max);
             }).write(directory.resolve("mine"), "--out");
