@@ -1,0 +1,150 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.backend.cuda.kernels.KernelCompiler;
+import org.isobar.backend.cuda.ops.AttentionKernels.Masking;
+import org.isobar.backend.cuda.ops.AttentionKernels.Pass;
+import org.isobar.backend.cuda.ops.AttentionKernels.Variant;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.backend.cuda.sass.Cubin;
+import org.isobar.backend.cuda.sass.GpuModel;
+import org.isobar.backend.cuda.sass.Operation;
+import org.isobar.backend.cuda.sass.SassInstruction;
+import org.isobar.tensor.DType;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The modelled speed of the kernels stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew. The
+ * model itself falls for code that is slower.
+ */
+@Tag("nvrtc")
+class KernelSpeedTest {
+    private static final Path DOCUMENT = Path.of("../docs/kernels.md");
+    private static final Path FOUND = Path.of("target/kernels-modelled.md");
+    private static final List<GpuModel> GPUS = List.of(GpuModel.H100, GpuModel.A100);
+    private static final Variant FORWARD = new Variant(Pass.FORWARD, DType.BF16, SinglePrecision.TF32, 48,
+        Masking.NONE);
+    /** Cells of a line that name a kernel. */
+    private static final int NAMES = 3;
+    private static KernelCompiler compiler;
+    private static AttentionSpeed forward;
+
+    @BeforeAll
+    static void model() {
+        compiler = new KernelCompiler();
+        forward = AttentionSpeed.of(FORWARD, GpuModel.H100, compiler);
+    }
+
+    /** A change of more than 3 % in any number of a table fails. */
+    @Test
+    void theTableIsOfTheseKernels() throws Exception {
+        SpeedTable table = new SpeedTable();
+        modelled().forEach(variant -> table.add(variant,
+            GPUS.stream().map(gpu -> AttentionSpeed.of(variant, gpu, compiler)).toList()));
+        List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
+        List<String> before = committed.stream().takeWhile(line -> !line.equals(SpeedTable.HEADING)).toList();
+        List<String> after = committed.stream().dropWhile(line -> !line.equals(PtxCountTable.HEADING)).toList();
+        Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND,
+            Stream.of(before, table.markdown(), after).flatMap(List::stream).toList(), StandardCharsets.UTF_8);
+        List<String> now = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
+        List<String> page = now.subList(before.size(), now.size() - after.size());
+        List<String> found = table.markdown();
+        assertEquals(found.size(), page.size(), "docs/kernels.md lists other kernels");
+        assertEquals(List.of(), IntStream.range(0, page.size()).filter(i -> !isNear(page.get(i), found.get(i)))
+            .mapToObj(i -> page.get(i) + " is now " + found.get(i)).toList());
+    }
+
+    /** Heads of all sizes in bf16; with dropout and in TF32 those of the presets. */
+    private static List<Variant> modelled() {
+        List<Variant> variants = AttentionKernels.variants();
+        Predicate<Variant> wanted = variant -> variant.pass() != Pass.BACKWARD_KEYS_ATOMIC
+            && variant.single() == SinglePrecision.TF32 && variant.dtype() != DType.F16
+            && (variant.dtype() == DType.BF16 && variant.masking() == Masking.NONE
+            || variant.headDim() == 48 || variant.headDim() == 128)
+            && (variant.dtype() == DType.BF16 || variant.masking() == Masking.NONE);
+        return variants.stream().filter(wanted).toList();
+    }
+
+    /** Whether two lines are of one kernel, and their numbers with a point, which are speeds, differ by 3 % or less. */
+    private static boolean isNear(String committed, String found) {
+        String[] before = committed.split(" [|] ");
+        String[] after = found.split(" [|] ");
+        if (before.length != after.length || before.length <= NAMES) {
+            return committed.equals(found);
+        }
+        return Arrays.equals(before, 0, NAMES, after, 0, NAMES) && IntStream.range(NAMES, before.length)
+            .allMatch(i -> !after[i].contains(".") || Math.abs(speed(after[i]) / speed(before[i]) - 1) <= 0.03);
+    }
+
+    private static double speed(String cell) {
+        return Double.parseDouble(cell.replace("|", ""));
+    }
+
+    @Test
+    void aLossOfFourPercentIsSeen() {
+        String line = "| `attention_forward` | `bf16_t` | 48 |  | 2 | 576 | 54 % | 54 % | 48 % | 300.0 | 190.1 |";
+        assertTrue(isNear(line, line.replace("300.0", "295.0").replace("576", "580")));
+        assertFalse(isNear(line, line.replace("300.0", "288.0")));
+        assertFalse(isNear(line, line.replace("48 | ", "64 | ")));
+    }
+
+    @Test
+    void longerStallsAreSlower() {
+        assertSlower(forward.path().stream().map(one -> one.operation() != Operation.MATRIX ? one
+            : new SassInstruction(one.address(), one.operation(), one.width(), one.predicated(), one.target(),
+                one.count(), one.stall() + 4, one.writeBarrier(), one.readBarrier(), one.waits())).toList(), 2);
+    }
+
+    @Test
+    void oneMoreFunctionPerScoreIsSlower() {
+        assertSlower(forward.path().stream().flatMap(one ->
+            Collections.nCopies(one.operation() == Operation.FUNCTION ? 2 : 1, one).stream()).toList(), 2);
+    }
+
+    @Test
+    void spillsAreSlower() {
+        List<SassInstruction> path = new ArrayList<>();
+        forward.path().forEach(one -> {
+            path.add(one);
+            if (one.operation() == Operation.MATRIX && path.size() % 2 == 0) {
+                path.add(new SassInstruction(0, Operation.STORE_LOCAL, 4, false, -1, 0, 1, SassInstruction.NONE, 4, 0));
+                path.add(new SassInstruction(0, Operation.LOAD_LOCAL, 4, false, -1, 0, 1, 5, SassInstruction.NONE, 0));
+                path.add(new SassInstruction(0, Operation.FLOAT, 0, false, -1, 0, 1, SassInstruction.NONE,
+                    SassInstruction.NONE, 1 << 5));
+            }
+        });
+        assertSlower(path, 2);
+    }
+
+    @Test
+    void halfOfTheBlocksIsSlower() {
+        assertSlower(forward.path(), 1);
+    }
+
+    private static void assertSlower(List<SassInstruction> path, int blocks) {
+        double changed = AttentionSpeed.of(FORWARD, GpuModel.H100, path, blocks).teraflops();
+        assertTrue(changed < 0.97 * forward.teraflops(), changed + " instead of " + forward.teraflops());
+    }
+
+    @Test
+    void whatIsNotKnownIsAnError() {
+        assertThrows(IllegalArgumentException.class, () -> Cubin.kernels(new byte[1024], 90));
+    }
+}
