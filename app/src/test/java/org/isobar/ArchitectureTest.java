@@ -47,6 +47,7 @@ class ArchitectureTest {
         "train.saving", "train.diagnosis", "train.collectives", "train.metrics", "train",
         "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",
+        "exercise.api", "exercise",
         "bench.measure", "bench.report", "bench.suite",
         "plan.machine", "plan.trace", "plan.simulate", "plan.cost", "plan", "plan.report", "plan.calibrate",
         "bundle", "cli.options", "cli.print", "cli.signal", "cli.job",

@@ -68,6 +68,7 @@ public final class Main implements Runnable {
             .addSubcommand(DoctorCommand.commandLine(context))
             .addSubcommand(BenchCommand.commandLine(context))
             .addSubcommand(PlanCommand.commandLine(context))
+            .addSubcommand(new ExerciseCommand())
             .addSubcommand(new BundleCommand(context))
             .addSubcommand(new GroupsCommand())
             .addSubcommand(LaunchCommand.commandLine(context))

@@ -40,7 +40,7 @@ class MainTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        ''                           | Name a command: train, synthesize, data, verify, doctor, bench, plan, bundle,
+        ''                           | Name a command: train, synthesize, data, verify, doctor, bench, plan, exercise,
         trian                        | isobar: Unmatched argument at index 0: 'trian'. Did you mean 'train'?
         train --num_iter=3           | isobar: Unknown option: '--num_iter=3'. Did you mean '--num_iters'?
         train --enable-fused         | isobar: Unknown option: '--enable-fused'. Did you mean '--enable_fused'?
