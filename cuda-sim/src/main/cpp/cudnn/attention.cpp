@@ -158,8 +158,8 @@ void compute(const Sdpa& sdpa) {
             }
         }
     }
-    static int calls = 0;
-    if ((mistake == "bits" || sdpa.unequal) && ++calls % 2 == 0) {
+    static int calls[2] = {};
+    if ((mistake == "bits" || sdpa.unequal) && ++calls[sdpa.backward ? 1 : 0] % 2 == 0) {
         const Strided& result = sdpa.tensors[sdpa.backward ? DQ : O];
         result.data[0] = static_cast<char>(result.data[0] ^ 1);
     }

@@ -43,7 +43,7 @@ class ArchitectureTest {
         "telemetry", "report",
         "checkpoint.safetensors", "checkpoint", "config.keys", "config.yaml", "config", "pretrained",
         "train.step",
-        "train.memory", "train.input",
+        "train.memory", "train.engine", "train.input",
         "train.saving", "train.diagnosis", "train.collectives", "train.metrics", "train",
         "export.onnx", "export", "forecast", "evaluation",
         "verify.reference", "verify.contract", "verify.layout", "verify",

@@ -15,6 +15,7 @@ import java.util.SequencedMap;
 import java.util.function.Consumer;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.isobar.checkpoint.safetensors.SafeTensorsHeader.MalformedException;
 import org.isobar.checkpoint.safetensors.StoredTensors;
 import org.isobar.distributed.Shard;
@@ -167,11 +168,18 @@ public final class Checkpoint implements StoredTensors {
     /**
      * The state of the training loop.
      *
+     * @param later values of fields that programs of earlier versions did not write
      * @throws UserException if it cannot be read as {@code type}
      */
-    public <T> T state(Class<T> type) {
+    public <T> T state(Class<T> type, Map<String, String> later) {
+        ObjectNode state = ((ObjectNode) manifest.state()).deepCopy();
+        later.forEach((field, value) -> {
+            if (!state.has(field)) {
+                state.put(field, value);
+            }
+        });
         try {
-            return CheckpointManifest.JSON.treeToValue(manifest.state(), type);
+            return CheckpointManifest.JSON.treeToValue(state, type);
         } catch (JsonProcessingException e) {
             throw unusable("this program cannot read its training state: " + e.getOriginalMessage());
         }

@@ -143,7 +143,7 @@ public final class ConfigLoader {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(),
             TrainingConfig.of(settings), DataConfig.of(settings), ParallelConfig.of(settings), ranks, grid, output(),
             CheckpointConfig.of(settings), settings.get(RUN.device),
-            ThreadCount.of(settings.get(RUN.threads), request.environment()), cuda(), entries(),
+            ThreadCount.of(settings.get(RUN.threads), request.environment()), cuda(), attention(), entries(),
             UnusedOptions.of(settings, ranks.worldSize()));
     }
 
@@ -166,6 +166,11 @@ public final class ConfigLoader {
         return new CudaOptions(settings.get(TRAINING.enableJit) ? Fusion.FUSED : Fusion.SEPARATE,
             SinglePrecision.of(request.environment()),
             settings.get(RUN.deterministic) ? QueryGradient.DETERMINISTIC : QueryGradient.ATOMIC);
+    }
+
+    private AttentionConfig attention() {
+        return new AttentionConfig(settings.get(RUN.attention), settings.get(MODEL.dropout) > 0,
+            settings.get(RUN.deterministic));
     }
 
     /** The lines of the log's configuration block: every key that is given or has a default. */

@@ -25,6 +25,7 @@ import org.isobar.telemetry.TutorialLines;
  * @param grid how the processes share the work
  * @param threads compute threads of a CPU; all cores if empty
  * @param cuda options of a GPU's operations
+ * @param attention what selects the engine of attention
  * @param entries every key in effect and its value as Python would print it, in the order of the log
  * @param unused options that have no effect in this run
  */
@@ -42,6 +43,7 @@ public record RunConfig(
     Backend device,
     OptionalInt threads,
     CudaOptions cuda,
+    AttentionConfig attention,
     Map<String, String> entries,
     UnusedOptions unused) {
 
@@ -86,7 +88,7 @@ public record RunConfig(
         RankEnvironment process = new RankEnvironment(rank, ranks.worldSize(), ranks.localRank(),
             ranks.masterAddress(), ranks.masterPort(), ranks.severalNodes());
         return new RunConfig(name, yamlFile, model, other, data, parallel, process, grid, output, checkpoint, device,
-            threads, cuda, entries, unused);
+            threads, cuda, attention, entries, unused);
     }
 
     /** Whether rank 0 proves at the start that the ranks will issue matching collectives. */

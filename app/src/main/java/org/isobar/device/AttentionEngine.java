@@ -38,6 +38,9 @@ public interface AttentionEngine {
      */
     Optional<String> prepare(Set<AttentionShape> shapes, DType compute);
 
+    /** Whether operations use this engine. */
+    boolean isEnabled();
+
     /** Uses this engine for operations that are issued from now on, or the device's own kernels. */
     void enable(boolean enabled);
 }

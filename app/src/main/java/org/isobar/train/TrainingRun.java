@@ -20,6 +20,7 @@ import org.isobar.distributed.job.Rendezvous;
 import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
+import org.isobar.train.engine.AttentionSelection;
 import org.isobar.train.input.DemoData;
 import org.isobar.train.input.RunInputs;
 import org.isobar.train.memory.MemoryBudget;
@@ -30,6 +31,7 @@ import org.isobar.train.saving.ResumeCheck;
 import org.isobar.train.saving.Resumption;
 import org.isobar.train.saving.RunDirectory;
 import org.isobar.train.saving.RunStart;
+import org.isobar.train.saving.TrainingState;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.PhaseClock;
 import org.isobar.train.step.StepLaunch;
@@ -74,7 +76,11 @@ public final class TrainingRun {
         try (JobDevice device = config.device().open(options, log::info, log::warn)) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log::info);
+            AttentionSelection attention = new AttentionSelection(config, device, options(device).compute(), log,
+                context.environment());
+            attention.prepare();
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
+            attention.decide(plan);
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 PhaseClock clock = new PhaseClock();
@@ -86,6 +92,8 @@ public final class TrainingRun {
                         Optional<Resumption> checked =
                             new ResumeCheck(config, communicators.messages(), log).of(files.resumption());
                         RunStart start = RunStart.agreed(checked, config, device, communicators);
+                        attention.agree(communicators.messages());
+                        start.resumption().ifPresent(from -> noteEngine(from, device));
                         return train(start, proof, device, memory, communicators, clock);
                     }
                 });
@@ -106,6 +114,16 @@ public final class TrainingRun {
             TrainingSession.savesCheckpoints(config) ? MemoryCheck.Saving.CHECKPOINTS : MemoryCheck.Saving.NOTHING);
         return MemoryCheck.require(device, run,
             MemoryBudget.of(config.training().memoryLimit(), device.memory().available() / sharers));
+    }
+
+    /** Logs that another engine of attention computed the steps so far. */
+    private void noteEngine(Resumption from, Device device) {
+        String now = AttentionSelection.current(device).orElse(TrainingState.OWN_KERNELS);
+        String then = from.state().attention();
+        if (!then.equals(now)) {
+            log.info("Attention: the checkpoint's steps were computed by %s, the next ones by %s: bits may differ"
+                .formatted(then, now));
+        }
     }
 
     /** Logs which kernels run, if the device has a choice, and how they are launched. */

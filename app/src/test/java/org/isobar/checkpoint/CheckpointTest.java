@@ -129,12 +129,12 @@ class CheckpointTest {
     void returnsStateAndConfiguration() {
         try (Checkpoint checkpoint = Checkpoint.open(CheckpointFixtures.save(directory, 5))) {
             assertEquals(5, checkpoint.iteration());
-            assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class));
+            assertEquals(new State(3, 0.1, Double.NaN), checkpoint.state(State.class, Map.of()));
             assertEquals(Map.of("epoch", "3", "loss", "0.1", "best", "NaN"), checkpoint.state());
             assertEquals(Map.of("seed", "7"), checkpoint.configuration());
             assertEquals(List.of(new StoredSlice("rank-00000.safetensors", Shard.whole())), checkpoint.slices("bias"));
             assertEquals(Set.of("rank-00000.safetensors"), checkpoint.files().keySet());
-            assertTrue(assertThrows(UserException.class, () -> checkpoint.state(Shard.class)).getMessage()
+            assertTrue(assertThrows(UserException.class, () -> checkpoint.state(Shard.class, Map.of())).getMessage()
                 .contains("this program cannot read its training state"));
             assertEquals("no tensor wieght in " + checkpoint.path() + "; give a checkpoint of the configured model",
                 assertThrows(UserException.class, () -> checkpoint.shape("wieght")).getMessage());

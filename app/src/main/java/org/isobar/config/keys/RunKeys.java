@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 import org.isobar.backend.Backend;
+import org.isobar.device.AttentionEngine;
 import org.isobar.model.Architecture;
 import org.isobar.nn.Recompute;
 
@@ -30,6 +31,10 @@ public final class RunKeys extends KeyGroup {
         "The same bits in each run. false lets a GPU sum attention's gradients in any order, which takes fewer "
             + "products.").defaultsTo(true).asOption()
         .noEffect(ON_CPU, false, "every sum has a fixed order"));
+    public final Key<AttentionEngine.Choice> attention = add(Key.freeOnResume("attention",
+        oneOf(AttentionEngine.Choice.class), "Engine of attention on a GPU in bf16 and fp16. auto: cuDNN, if it is "
+            + "installed, right on this GPU, and faster than Isobar's kernels.")
+        .defaultsTo(AttentionEngine.Choice.AUTO).asOption());
     public final Key<Recompute> recompute = add(Key.freeOnResume("recompute", oneOf(Recompute.class),
         "Activations that backward computes again, to save memory. mlp: one more product in each block; block: the "
             + "forward pass of each block.").defaultsTo(Recompute.NONE).asOption());

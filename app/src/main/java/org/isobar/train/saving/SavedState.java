@@ -2,6 +2,7 @@ package org.isobar.train.saving;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 import org.isobar.checkpoint.Checkpoint;
@@ -21,13 +22,15 @@ public final class SavedState {
     public static final IntegrityCheck RESUMABLE = IntegrityCheck.CHECKSUMS.and(CONSISTENT);
     /** The name of an event file, which is in the run's directory: it names no other directory. */
     private static final Pattern EVENT_FILE = Pattern.compile("events\\.out\\.tfevents\\.[^/\\p{Cntrl}]{1,230}");
+    /** The name of an engine of attention, which is logged. */
+    private static final Pattern ENGINE = Pattern.compile("[\\w .-]{1,100}");
 
     private final Checkpoint checkpoint;
     private final TrainingState state;
 
     private SavedState(Checkpoint checkpoint) {
         this.checkpoint = checkpoint;
-        state = checkpoint.state(TrainingState.class);
+        state = checkpoint.state(TrainingState.class, Map.of("attention", TrainingState.OWN_KERNELS));
     }
 
     /**
@@ -42,6 +45,8 @@ public final class SavedState {
         saved.checkScores();
         saved.checkWritten();
         saved.require(saved.state.data() != null, "data");
+        saved.require(saved.state.attention() != null && ENGINE.matcher(saved.state.attention()).matches(),
+            "attention");
         return saved.state;
     }
 

@@ -18,13 +18,19 @@ import org.isobar.train.step.ValidationScores;
  * @param best     the best validation, or null
  * @param written  lengths of the run's log and event files
  * @param data     fingerprint of the training and validation data
+ * @param attention engine of attention, {@link #OWN_KERNELS}, or a library with its version, such as "cuDNN 9.19.0"
  */
 public record TrainingState(int epoch, int step, double lossSum, int losses, int badSteps, double[] control,
-    Adam.Progress progress, ValidationScores scores, Best best, Written written, String data) {
+    Adam.Progress progress, ValidationScores scores, Best best, Written written, String data,
+    String attention) {
+
+    /** The name of the device's own kernels as the engine of attention. */
+    public static final String OWN_KERNELS = "isobar";
 
     /** The state of a run before its first step. */
     public static final TrainingState BEGINNING =
-        new TrainingState(0, 0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "");
+        new TrainingState(0, 0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "",
+            OWN_KERNELS);
 
     /**
      * The validation with the lowest loss.

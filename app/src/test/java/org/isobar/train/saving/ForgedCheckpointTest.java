@@ -91,6 +91,12 @@ class ForgedCheckpointTest {
         assertEquals(List.of(), warnings);
     }
 
+    @Test
+    void aCheckpointWithoutAnEngineIsOfOwnKernels() throws IOException {
+        Damage.edit(forged, root -> ((ObjectNode) root.get("state")).remove("attention"));
+        assertEquals("isobar", find("auto", new ArrayList<>()).orElseThrow().state().attention());
+    }
+
     /**
      * Paths of all fields and first elements of the manifest; of the tensors and the configuration, those of the first.
      * Left out are those that may be null, or an object of any entries.

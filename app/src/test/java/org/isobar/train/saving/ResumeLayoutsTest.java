@@ -93,7 +93,7 @@ class ResumeLayoutsTest {
     /** Covers the steps of the epoch so far. */
     private static double lossSum(Path run, int iteration) {
         try (Checkpoint checkpoint = Checkpoint.open(checkpoint(run, iteration))) {
-            TrainingState state = checkpoint.state(TrainingState.class);
+            TrainingState state = checkpoint.state(TrainingState.class, Map.of());
             assertEquals(iteration, state.losses());
             return state.lossSum();
         }

@@ -73,6 +73,11 @@ public final class SecondAttention implements AttentionEngine, AutoCloseable {
     }
 
     @Override
+    public boolean isEnabled() {
+        return enabled;
+    }
+
+    @Override
     public void enable(boolean enable) {
         enabled = enable;
     }
