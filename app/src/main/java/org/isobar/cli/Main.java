@@ -2,8 +2,12 @@ package org.isobar.cli;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import org.isobar.cli.bench.BenchCommand;
@@ -49,7 +53,7 @@ public final class Main implements Runnable {
     /** Runs one command and exits. The launcher passes its directory as property {@code isobar.home}. */
     public static void main(String[] args) {
         ProgramContext context = new ProgramContext(Path.of(System.getProperty("isobar.home", "")), System.getenv());
-        CommandLine main = commandLine(context);
+        CommandLine main = commandLine(context, args);
         try {
             ParentWatch.begin(context.environment());
         } catch (UserException invalid) {
@@ -60,30 +64,58 @@ public final class Main implements Runnable {
 
     /** The command line with all commands. */
     public static CommandLine commandLine(ProgramContext context) {
-        CommandLine main = new CommandLine(new Main())
-            .addSubcommand(configured(new TrainCommand(context)))
-            .addSubcommand(new SynthesizeCommand())
-            .addSubcommand(DataCommand.commandLine(context))
-            .addSubcommand(VerifyCommand.commandLine(context))
-            .addSubcommand(DoctorCommand.commandLine(context))
-            .addSubcommand(BenchCommand.commandLine(context))
-            .addSubcommand(PlanCommand.commandLine(context))
-            .addSubcommand(new ExerciseCommand())
-            .addSubcommand(new BundleCommand(context))
-            .addSubcommand(new GroupsCommand())
-            .addSubcommand(LaunchCommand.commandLine(context))
-            .addSubcommand(CheckpointCommand.commandLine())
-            .addSubcommand(new ReplayCommand(context))
-            .addSubcommand(new ReportCommand())
-            .addSubcommand(new ExportCommand(context))
-            .addSubcommand(ForecastCommand.commandLine(context))
-            .addSubcommand(EvaluateCommand.commandLine(context))
-            .addSubcommand(configured(new ConfigCommand(context)));
+        return commandLine(context, _ -> true);
+    }
+
+    /**
+     * The command line for these arguments. It has only name and description of commands that they do not name: to
+     * declare the options of all commands takes longer than the rest of a short command.
+     */
+    static CommandLine commandLine(ProgramContext context, String... args) {
+        return commandLine(context, List.of(args)::contains);
+    }
+
+    private static CommandLine commandLine(ProgramContext context, Predicate<String> named) {
+        CommandLine main = new CommandLine(new Main());
+        commands(context).forEach((type, command) -> {
+            Command described = type.getAnnotation(Command.class);
+            main.addSubcommand(described.name(), named.test(described.name()) ? command.get() : outline(described));
+        });
         ValueConverters.register(main);
         main.setCaseInsensitiveEnumValuesAllowed(true);
         main.setParameterExceptionHandler(Main::reject);
         main.setExecutionExceptionHandler((failure, command, parsed) -> report(failure, command));
         return main;
+    }
+
+    /** All commands, in the order of the help. */
+    private static Map<Class<?>, Supplier<Object>> commands(ProgramContext context) {
+        Map<Class<?>, Supplier<Object>> commands = new LinkedHashMap<>();
+        commands.put(TrainCommand.class, () -> configured(new TrainCommand(context)));
+        commands.put(SynthesizeCommand.class, () -> new SynthesizeCommand());
+        commands.put(DataCommand.class, () -> DataCommand.commandLine(context));
+        commands.put(VerifyCommand.class, () -> VerifyCommand.commandLine(context));
+        commands.put(DoctorCommand.class, () -> DoctorCommand.commandLine(context));
+        commands.put(BenchCommand.class, () -> BenchCommand.commandLine(context));
+        commands.put(PlanCommand.class, () -> PlanCommand.commandLine(context));
+        commands.put(ExerciseCommand.class, () -> new ExerciseCommand());
+        commands.put(BundleCommand.class, () -> new BundleCommand(context));
+        commands.put(GroupsCommand.class, () -> new GroupsCommand());
+        commands.put(LaunchCommand.class, () -> LaunchCommand.commandLine(context));
+        commands.put(CheckpointCommand.class, () -> CheckpointCommand.commandLine());
+        commands.put(ReplayCommand.class, () -> new ReplayCommand(context));
+        commands.put(ReportCommand.class, () -> new ReportCommand());
+        commands.put(ExportCommand.class, () -> new ExportCommand(context));
+        commands.put(ForecastCommand.class, () -> ForecastCommand.commandLine(context));
+        commands.put(EvaluateCommand.class, () -> EvaluateCommand.commandLine(context));
+        commands.put(ConfigCommand.class, () -> configured(new ConfigCommand(context)));
+        return commands;
+    }
+
+    private static CommandSpec outline(Command described) {
+        CommandSpec spec = CommandSpec.create();
+        spec.usageMessage().description(described.description());
+        return spec;
     }
 
     /** Runs one command and returns its exit code. */

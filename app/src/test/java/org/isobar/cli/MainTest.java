@@ -112,12 +112,29 @@ class MainTest {
         assertEquals(stackTrace, err.toString().contains("\tat "), err::toString);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "data --help", "data stats --help", "--version train", "trian", ""})
+    void commandsThatAreNotNamedAreOutlined(String line) {
+        String[] arguments = line.isEmpty() ? new String[0] : line.split(" ");
+        int code = run(arguments);
+        String text = out.toString() + err;
+        out.getBuffer().setLength(0);
+        err.getBuffer().setLength(0);
+        assertEquals(code, Main.execute(commandLine(Map.of()), arguments));
+        assertEquals(out.toString() + err, text);
+    }
+
     private int run(String... arguments) {
-        return Main.execute(commandLine(Map.of()), arguments);
+        ProgramContext context = new ProgramContext(Path.of(".."), Map.of());
+        return Main.execute(redirected(Main.commandLine(context, arguments)), arguments);
     }
 
     private CommandLine commandLine(Map<String, String> environment) {
-        return Main.commandLine(new ProgramContext(Path.of(".."), environment))
+        return redirected(Main.commandLine(new ProgramContext(Path.of(".."), environment)));
+    }
+
+    private CommandLine redirected(CommandLine main) {
+        return main
             .setOut(new PrintWriter(out, true))
             .setErr(new PrintWriter(err, true));
     }
