@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Draws the validation losses of runs, epoch by epoch, from their logs.
+"""Draws the losses of runs, epoch by epoch, from their logs: validation losses, or training losses with :train.
 
-Usage: tools/compare_runs.py OUT.svg LABEL=out.log...
+Usage: tools/compare_runs.py OUT.svg LABEL[:train]=out.log...
 
 docs/tutorial/batch-size.svg is of
     tools/compare_runs.py docs/tutorial/batch-size.svg 'batch 4, lr 0.001=example_logs/fp32/out.log' \
         'batch 32, lr 0.001=example_logs/b32/out.log' 'batch 32, lr 0.00283 (x sqrt 8)=example_logs/b32_sqrt/out.log' \
         'batch 32, lr 0.008 (x 8)=example_logs/b32_linear/out.log' 'batch 4, lr 0.008=example_logs/lr8/out.log'
+and docs/tutorial/overfit.svg of
+    tools/compare_runs.py docs/tutorial/overfit.svg validation=example_logs/lesson_overfit/out.log \
+        training:train=example_logs/lesson_overfit/out.log
 """
 import re
 import sys
@@ -16,12 +19,12 @@ DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2", "12 4", "6 2 2 2"]
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 760, 340, 56, 30, 40, 250
 
 
-def losses(log):
+def losses(log, kind):
     with open(log) as lines:
-        return [float(match.group(1)) for match in re.finditer(r"Avg val loss=([0-9.eE+-]+)", lines.read())]
+        return [float(match.group(1)) for match in re.finditer(f"Avg {kind} loss=([0-9.eE+-]+)", lines.read())]
 
 
-def picture(runs):
+def picture(runs, title):
     epochs = max(len(values) for _, values in runs)
     highest = max(max(values) for _, values in runs) * 1.05
     right = WIDTH - LEGEND
@@ -34,7 +37,7 @@ def picture(runs):
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
              f'height="{HEIGHT}" font-family="sans-serif" font-size="12" fill="#777">',
-             f'<text x="{LEFT}" y="16">Validation loss after each epoch</text>',
+             f'<text x="{LEFT}" y="16">{title}</text>',
              f'<text x="{(LEFT + right) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">epoch</text>',
              f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{right}" fill="none" stroke="#777"/>']
     step = next(s for s in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if highest / s <= 8)
@@ -63,9 +66,13 @@ def picture(runs):
 
 def main():
     out, arguments = sys.argv[1], sys.argv[2:]
-    runs = [(label, losses(log)) for label, log in (argument.rsplit("=", 1) for argument in arguments)]
+    runs = []
+    for argument in arguments:
+        label, log = argument.rsplit("=", 1)
+        runs.append((label.removesuffix(":train"), losses(log, "train" if label.endswith(":train") else "val")))
     with open(out, "w") as file:
-        file.write(picture([(label, values) for label, values in runs if values]))
+        file.write(picture([(label, values) for label, values in runs if values],
+                           "Loss of each epoch" if ":train=" in " ".join(arguments) else "Validation loss of each epoch"))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ class TutorialTest {
             assertSameLosses(runs.resolve("1GPU/fp32"), runs.resolve(layout), ROUNDING);
         }
         assertSameLosses(runs.resolve("1GPU/fp32"), runs.resolve("1GPU/cut"), 0);
-        assertSameLosses(runs.resolve("1GPU/workers0"), runs.resolve("1GPU/workers2"), 0);
+        Path loader = directory.resolve("logs/lesson_loader/1GPU");
+        assertSameLosses(loader.resolve("00"), loader.resolve("workers2"), 0);
     }
 
     private static void assertSameLosses(Path expected, Path found, double tolerance) throws IOException {
