@@ -8,6 +8,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 
 import org.isobar.device.Device;
+import org.isobar.device.ProfilerRanges;
 
 /**
  * Loads the batches of a data set in the order of a sampler. A fixed number of threads prefetches them into a fixed
@@ -32,6 +33,7 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
 
     private final Era5Dataset dataset;
     private final BatchPipeline pipeline;
+    private final ProfilerRanges ranges;
     private final DistributedSampler sampler;
     private final PrefetchSchedule schedule;
     private final PageCachePrefetcher prefetcher; // of the calling thread, used with 0 workers
@@ -56,6 +58,7 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
         dataset.requireBatch(sampler.globalBatch());
         assert sampler.samples() == dataset.size() : "sampler of another data set";
         this.dataset = dataset;
+        ranges = device.ranges();
         this.sampler = sampler;
         pipeline = switch (normalizing) {
             case ON_HOST -> new BatchPipeline.OnHost(dataset);
@@ -231,7 +234,8 @@ public final class DataLoader implements Batch.Source, AutoCloseable {
 
     private void read(int position, PageCachePrefetcher pages) {
         Throwable failure = null;
-        try {
+        try (ProfilerRanges.Range _ = ranges.open("sample " + schedule.sample(position) + " into slot "
+                + schedule.slot(position))) {
             pages.begin(position);
             slots.get(schedule.slot(position)).fill(schedule.index(position), schedule.sample(position));
             pages.end();

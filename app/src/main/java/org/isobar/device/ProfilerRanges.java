@@ -16,7 +16,7 @@ public interface ProfilerRanges {
         public void stopProfiler() { }
     };
 
-    /** Opens a range. Ranges nest. */
+    /** Opens a range on the calling thread, which closes it. Ranges of a thread nest. */
     Range open(String name);
 
     /** Starts recording, if a profiler is attached and waits for this call. */

@@ -24,6 +24,9 @@ public final class RecordingCommunicator implements Communicator {
 
         /** The rank waits for a call that it has issued. */
         default void awaited(ProcessGroup group, CollectiveCall call) { }
+
+        /** The rank no longer waits for a call. */
+        default void finished(ProcessGroup group, CollectiveCall call) { }
     }
 
     /** Records what is issued to {@code issuer}, a communicator of at least two ranks that was just opened. */
@@ -83,6 +86,7 @@ public final class RecordingCommunicator implements Communicator {
             public void await() {
                 recorder.awaited(group(), call);
                 work.await();
+                recorder.finished(group(), call);
             }
 
             @Override

@@ -113,6 +113,7 @@ final class RunHistory {
             lines.stream().filter(line -> is(line, kind)).map(this::timed).forEach(all::add);
         }
         data.put("picture", picture());
+        TraceExcerpt.of(directory).ifPresent(excerpt -> data.set("trace", excerpt));
         return data;
     }
 

@@ -69,7 +69,8 @@ public final class RunReportPage {
         ObjectNode data = data();
         String page = page(data);
         for (int last = runs.size() - 1; last >= 0 && page.length() > MOST_BYTES; last--) {
-            ((ObjectNode) data.get("runs").get(last)).put("picture", (String) null).put("picture_left_out", true);
+            ((ObjectNode) data.get("runs").get(last)).put("picture", (String) null).put("picture_left_out", true)
+                .remove("trace");
             page = page(data);
         }
         return page;

@@ -32,6 +32,7 @@ import org.isobar.train.saving.WeightsFile;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.StepMemory;
 import org.isobar.train.step.StepOptions;
+import org.isobar.train.trace.TraceWindow;
 
 /**
  * Runs the training loop of one rank on a device that computes nothing, and records its collectives. It executes the
@@ -126,7 +127,7 @@ final class CollectiveRehearsal implements AutoCloseable {
             ChannelTags.of(own.data().channels(), Collections.nCopies(own.model().outChannels(), "")));
         Optional<Resumption> resumption = resumption(event);
         LoaderPair data = batches(own, replica, recorder, resumption.isEmpty());
-        Trainer trainer = new Trainer(own, replica, data, report, saver, resumption);
+        Trainer trainer = new Trainer(own, replica, data, report, saver, resumption, TraceWindow.none());
         try {
             if (trainer.run() instanceof TrainingOutcome.Finished) {
                 recorder.phase("weights");

@@ -27,6 +27,7 @@ import org.isobar.train.step.PhaseClock.Phase;
 import org.isobar.train.step.Replica;
 import org.isobar.train.step.TrainStep;
 import org.isobar.train.step.ValidationScores;
+import org.isobar.train.trace.TraceWindow;
 
 /**
  * The training loop: epochs of training steps, each followed by a validation. The loop notifies the classes for
@@ -48,12 +49,14 @@ final class Trainer {
     private final TrainingProgress progress;
     private final TrainingCheckpoints checkpoints;
     private final ProfilerWindow profiler;
+    private final TraceWindow trace;
     private final NonFiniteSteps nonFinite;
     private final Optional<Resumption> resumption;
 
     /** Trains a replica that has its initial weights or, if the run resumes, those of the checkpoint. */
     Trainer(RunConfig config, Replica replica, LoaderPair data, RunReport report, CheckpointSaver saver,
-        Optional<Resumption> resumption) {
+        Optional<Resumption> resumption, TraceWindow trace) {
+        this.trace = trace;
         this.config = config;
         this.replica = replica;
         this.data = data;
@@ -84,6 +87,7 @@ final class Trainer {
     TrainingOutcome run() {
         try {
             TrainingOutcome outcome = trainEpochs();
+            trace.runEnds();
             report.runEnds(progress.iterations(), outcome.name());
             return outcome;
         } catch (NonFiniteLossException failure) {
@@ -163,6 +167,7 @@ final class Trainer {
                 (number, loss) -> bar.step(progress.epoch() + 1, progress.stepOfEpoch(number) + 1, loss));
             boolean stop = false;
             while (batches.hasNext() && !stop) {
+                trace.stepBegins(progress.iterations() + 1, replica, () -> finishSteps(losses));
                 DeferredLosses.Issued issued = step(batches, losses);
                 try (ProfilerRanges.Range _ = replica.clock().open(Phase.READ)) {
                     losses.add(issued);

@@ -36,6 +36,7 @@ import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.PhaseClock;
 import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
+import org.isobar.train.trace.TraceWindow;
 
 /** One rank's part of a training run: opens directory, device, memory, communicators and data; trains; closes them. */
 public final class TrainingRun {
@@ -73,7 +74,8 @@ public final class TrainingRun {
         JobMember member = new JobMember(config.ranks(), config.grid(), context.secret(), config.entries(),
             config.parallel().limits(), config.parallel().carrier());
         DeviceOptions options = config.deviceOptions(context.environment());
-        try (JobDevice device = config.device().open(options, log::info, log::warn)) {
+        TraceWindow trace = new TraceWindow(config.output().trace());
+        try (JobDevice device = trace.observed(config.device().open(options, log::info, log::warn))) {
             config.warning(Backend.of(device)).ifPresent(log::warn);
             Rendezvous.notice(config.ranks(), context.secret()).ifPresent(log::info);
             AttentionSelection attention = new AttentionSelection(config, device, options(device).compute(), log,
@@ -84,7 +86,8 @@ public final class TrainingRun {
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 PhaseClock clock = new PhaseClock();
-                return member.run(device, timed(clock), communicators -> {
+                return member.run(device, timed(clock, trace), communicators -> {
+                    trace.connect(clock, traced(communicators));
                     try (StartProof proof = StartProof.begin(config, options(device).compute(), log)) {
                         if (rank == 0) {
                             DemoData.makeIfMissing(config, log::info);
@@ -94,7 +97,7 @@ public final class TrainingRun {
                         RunStart start = RunStart.agreed(checked, config, device, communicators);
                         attention.agree(communicators.messages());
                         start.resumption().ifPresent(from -> noteEngine(from, device));
-                        return train(start, proof, device, memory, communicators, clock);
+                        return train(start, proof, device, memory, communicators, clock, trace);
                     }
                 });
             }
@@ -147,13 +150,18 @@ public final class TrainingRun {
     }
 
     /** Wraps communicators so that waiting for them is a phase of a step. */
-    private UnaryOperator<Communicator> timed(PhaseClock clock) {
-        return communicator -> new TimedCommunicator(context.tap().apply(communicator),
-            () -> clock.open(PhaseClock.Phase.COMMUNICATION));
+    private UnaryOperator<Communicator> timed(PhaseClock clock, TraceWindow trace) {
+        return communicator -> trace.observed(new TimedCommunicator(context.tap().apply(communicator),
+            () -> clock.open(PhaseClock.Phase.COMMUNICATION)));
+    }
+
+    private TraceWindow.Target traced(Communicators communicators) {
+        return new TraceWindow.Target(config.output().experimentDirectory(), rank, communicators.messages(),
+            config.parallel().limits().stall(), log::info);
     }
 
     private int train(RunStart start, StartProof proof, Device device, RunMemory memory, Communicators communicators,
-        PhaseClock clock) {
+        PhaseClock clock, TraceWindow trace) {
         log.info(TutorialLines.loaderBegins(rank));
         RunInputs inputs = new RunInputs(config, device);
         try (Era5Dataset training = inputs.training(communicators.messages(), log);
@@ -168,7 +176,8 @@ public final class TrainingRun {
                 start.resumption().ifPresent(checkpoint -> checkpoint.checkData(config, data.fingerprint(), log::warn));
             }
             proof.await(communicators);
-            return new TrainingSession(config, context, log, start, data, clock).run(device, memory, communicators);
+            return new TrainingSession(config, context, log, start, data, clock, trace)
+                .run(device, memory, communicators);
         }
     }
 }

@@ -34,8 +34,10 @@ import org.isobar.train.saving.WeightsFile;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.PhaseClock;
 import org.isobar.train.step.Replica;
+import org.isobar.train.step.StepLaunch;
 import org.isobar.train.step.StepOptions;
 import org.isobar.train.step.ValidationScores;
+import org.isobar.train.trace.TraceWindow;
 
 /** The training of one rank with opened device, memory and data: creates or restores the model, trains it, saves it. */
 final class TrainingSession {
@@ -45,11 +47,13 @@ final class TrainingSession {
     private final RunStart start;
     private final LoaderPair data;
     private final PhaseClock clock;
+    private final TraceWindow trace;
     private final Path directory;
     private final int rank;
 
     TrainingSession(RunConfig config, RunContext context, RunLog log, RunStart start, LoaderPair data,
-        PhaseClock clock) {
+        PhaseClock clock, TraceWindow trace) {
+        this.trace = trace;
         this.config = config;
         this.context = context;
         this.log = log;
@@ -63,7 +67,7 @@ final class TrainingSession {
     /** Trains; returns the exit code. */
     int run(Device device, RunMemory memory, Communicators communicators) {
         try (Replica replica = new Replica(device, config.model(), config.training().localBatchSize(), memory.take(),
-            communicators, StepOptions.of(config.training(), device, gradientSync()), clock)) {
+            communicators, options(device), clock)) {
             WeightsFile weights = new WeightsFile(replica.model().parameters(), device, communicators);
             begin(replica, weights);
             if (!replica.consensus().agreeOn(replica.model().parameters())) {
@@ -79,8 +83,8 @@ final class TrainingSession {
                 metrics.runBegins(start.resumption().map(Resumption::iteration).orElse(0L),
                     RunDescription.of(config, start.resumption(), device, memory.plan()));
                 report.expects(rank == 0 ? context.expectation().of(config, device) : Optional.empty());
-                return train(new Trainer(config, replica, data, report, saves, start.resumption()), weights, report,
-                    replica);
+                return train(new Trainer(config, replica, data, report, saves, start.resumption(), trace), weights,
+                    report, replica);
             }
         }
     }
@@ -206,6 +210,16 @@ final class TrainingSession {
     /** Whether each data-parallel replica trains a model of its own. */
     static boolean trainsReplicasIndependently(RunConfig config) {
         return config.parallel().noddp() && config.grid().size(Axis.DP) > 1;
+    }
+
+    /** The options of a step. A trace has each operation, so its steps are not launched as graphs. */
+    private StepOptions options(Device device) {
+        StepOptions options = StepOptions.of(config.training(), device, gradientSync());
+        if (trace.isOpen() && options.launch() == StepLaunch.GRAPH) {
+            log.info("--trace: steps are issued operation by operation, not as graphs");
+            return options.with(StepLaunch.EAGER);
+        }
+        return options;
     }
 
     private GradientSync.Options gradientSync() {

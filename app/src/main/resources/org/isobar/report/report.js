@@ -209,10 +209,59 @@ function drawMaps() {
   });
 }
 
+/** Draws the lanes of all ranks in one step. A lane has events [name, begin, length, text], in microseconds. */
+function drawTrace() {
+  const traced = RUNS.filter(run => run.trace);
+  element('traceSection').hidden = traced.length === 0;
+  if (traced.length === 0) {
+    return;
+  }
+  const run = RUNS[element('traceRun').value];
+  const {step, length, ranks, shown: part} = run.trace;
+  const rows = ranks.flatMap(rank => rank.lanes.map((lane, i) => ({rank: rank.rank, lane, first: i === 0})));
+  const high = 17;
+  const drawn = picture(element('trace'), `${step} of ${run.name}: ${duration(length / 1e6)}`,
+    34 + rows.length * high + ranks.length * 20);
+  const left = 96;
+  const toX = time => left + time / length * (drawn.width - left - 4);
+  const names = [];
+  const boxes = [];
+  let top = 0;
+  rows.forEach(({rank, lane, first}) => {
+    if (first) {
+      svg(drawn.canvas, 'text', {x: 0, y: top + 14, class: 'strong'}, `rank ${rank}`);
+      top += 20;
+    }
+    svg(drawn.canvas, 'text', {x: 4, y: top + 12, class: 'faint'}, lane.name.replace('isobar-', ''));
+    lane.events.forEach(([name, begin, long, text]) => {
+      if (!names.includes(name)) {
+        names.push(name);
+      }
+      const box = {left: toX(Math.max(begin, 0)), right: toX(Math.min(begin + long, length)), top, bottom: top + high,
+        row: `rank ${rank}, ${lane.name}: ${name}`, text: `${duration(long / 1e6)}${text ? ', ' + text : ''}`};
+      const wide = Math.max(box.right - box.left, 0.4);
+      svg(drawn.canvas, 'rect', {x: box.left, y: top + 1, width: wide, height: high - 2, fill:
+        color(names.indexOf(name)), class: wide > 3 ? 'part' : ''});
+      if (wide > name.length * 7 + 6) {
+        svg(drawn.canvas, 'text', {x: (box.left + box.right) / 2, y: top + 13, 'text-anchor': 'middle',
+          class: 'inside'}, name);
+      }
+      boxes.unshift({...box, right: box.left + wide});
+    });
+    top += high;
+  });
+  ticks(0, length / 1000, Math.max(2, Math.floor(drawn.width / 130))).forEach(tick => svg(drawn.canvas, 'text',
+    {x: toX(tick * 1000), y: top + 16, 'text-anchor': tick === 0 ? 'start' : 'middle', class: 'faint'},
+    `${format(tick)} ms`));
+  boxTips(drawn, boxes);
+  element('traceNote').textContent = `From trace.json of the run, which Perfetto shows in full. ${part || ''}`;
+}
+
 function draw() {
   drawCurves();
   drawSpeed();
   drawPhases();
+  drawTrace();
   drawMemory();
   drawEvents();
   drawMaps();
@@ -232,10 +281,14 @@ function begin() {
       draw();
     });
     html(element('epochRun'), 'option', {value: index}, run.name);
+    if (run.trace) {
+      html(element('traceRun'), 'option', {value: index}, run.name);
+    }
   });
   scoreNames().forEach(name => html(element('score'), 'option', {}, name));
   ['axis', 'score', 'log'].forEach(id => element(id).addEventListener('change', drawCurves));
   element('epochRun').addEventListener('change', drawSpeed);
+  element('traceRun').addEventListener('change', drawTrace);
   overview();
   configurations();
   draw();

@@ -60,6 +60,7 @@ class MainTest {
         launch --nproc_per_node=9999 train | --nproc_per_node=9999: one machine runs at most 1024 processes of a job
         bench report .               | isobar: there are no results in .; name a directory that bench cpu or
         bench report missing         | isobar: cannot read the results in missing: No such file or directory
+        train --trace=12-10          | trace is '12-10' (--trace), but it takes a step or a range of at most 100 steps
         report .                     | isobar: . has no metrics.jsonl: it is not the directory of a run, such as logs/
         report missing               | isobar: there is no directory missing; give the directory of a run, such as
         report                       | isobar: Missing required parameter: 'RUN'

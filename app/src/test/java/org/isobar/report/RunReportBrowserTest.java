@@ -51,6 +51,12 @@ class RunReportBrowserTest {
         document.querySelectorAll('#runs input')[0].click();
         seen.switched = {train: count('train'), tip: point('train', 1)};
         seen.events = [...document.querySelectorAll('#events svg text')].map(e => e.textContent);
+        const lanes = document.querySelector('#trace > svg').getBoundingClientRect();
+        const drawn = [...document.querySelectorAll('#trace rect')].map(e => e.getBoundingClientRect());
+        seen.trace = drawn.map(bar => Math.round(100 * bar.width / (lanes.width - 100)));
+        document.querySelector('#trace > svg').dispatchEvent(new PointerEvent('pointermove',
+          {clientX: drawn[1].left + 5, clientY: drawn[1].top + 5}));
+        seen.traceTip = tip('trace');
         seen.title = document.title;
         seen.overflow = document.documentElement.scrollWidth > document.documentElement.clientWidth;
         seen.injected = document.querySelectorAll('main b, main img[src=x]').length;
@@ -79,6 +85,9 @@ class RunReportBrowserTest {
             .map(glyph -> events.stream().filter(glyph::equals).count()).toList());
         assertTrue(seen.get("title").asText().startsWith("Isobar: "), "the data did not run as a script");
         assertEquals(0, seen.get("injected").asInt());
+        assertEquals("[50,20]", seen.get("trace").toString(), "percent of the step");
+        assertEquals("rank 0, collectives: all_reduce dp|0.2 ms, 64 bytes, waited 150 µs for rank 3",
+            tip(seen.get("traceTip")));
         assertFalse(seen.get("overflow").asBoolean(), "the page is wider than the window");
         assertTrue(seen.get("differences").asText().contains("lr"));
         assertFalse(seen.get("differences").asText().contains("data_dir"));

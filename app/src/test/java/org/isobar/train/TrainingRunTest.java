@@ -244,10 +244,11 @@ class TrainingRunTest {
     }
 
     @Test
-    void aReportThatCannotBeWrittenIsAWarning() throws IOException {
+    void whatCannotBeReportedIsNoFailure() throws IOException {
         Files.createDirectories(TinyRun.directory(logs).resolve("report.html/full"));
-        String log = TinyRun.of(data, logs, "num_iters=12").succeeded().log();
+        String log = TinyRun.of(data, logs, "num_iters=12", "trace=13-20").succeeded().log();
         assertTrue(log.contains(" - WARNING - The report "), log);
+        assertTrue(log.contains("--trace 13-20: this process trained none of these steps\n"), log);
         assertTrue(log.contains("DONE ---- rank 0\n"), log);
     }
 

@@ -1,16 +1,12 @@
 package org.isobar.bench.measure;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
-import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 
 import org.isobar.bench.measure.StepOperation.Phase;
 import org.isobar.device.Device;
+import org.isobar.device.OperationProxy;
 import org.isobar.device.ops.Epilogue;
-import org.isobar.device.ops.TensorOps;
 
 /** Wraps a device so that an observer is called before and after each operation, with its phase of the step. */
 final class ObservedDevice {
@@ -26,53 +22,35 @@ final class ObservedDevice {
         void afterIssue();
     }
 
-    private final Observer observer;
     private Phase phase = Phase.FORWARD;
 
-    private ObservedDevice(Observer observer) {
-        this.observer = observer;
-    }
+    private ObservedDevice() { }
 
     /** Wraps {@code device}, which its owner closes; calls {@code observer} around every operation. */
     static Device of(Device device, Observer observer) {
-        ObservedDevice observed = new ObservedDevice(observer);
-        TensorOps observedOps = device.ops().wrapped(observed::family);
-        return proxy(Device.class, (proxy, method, arguments) ->
-            method.getName().equals("ops") ? observedOps : call(device, method, arguments));
-    }
+        ObservedDevice observed = new ObservedDevice();
+        return OperationProxy.of(Device.class, device, new OperationProxy.Observer() {
+            @Override
+            public void beforeIssue(String operation, List<Object> arguments) {
+                observer.beforeIssue(observed.operation(operation, arguments));
+            }
 
-    /** Operations of a family that call the observer. */
-    private <T> T family(Class<T> family, T ops) {
-        return proxy(family, (proxy, method, arguments) -> {
-            observer.beforeIssue(operation(method, arguments));
-            Object result = call(ops, method, arguments);
-            observer.afterIssue();
-            return result;
+            @Override
+            public void afterIssue() {
+                observer.afterIssue();
+            }
         });
     }
 
-    private StepOperation operation(Method method, Object... arguments) {
-        String name = method.getName();
+    private StepOperation operation(String name, List<Object> arguments) {
         if (name.equals(FIRST_BACKWARD)) {
             phase = Phase.BACKWARD;
         } else if (name.equals("adam")) {
             phase = Phase.FORWARD; // of the next step
         }
-        String epilogue = Arrays.stream(arguments)
+        String epilogue = arguments.stream()
             .filter(argument -> argument instanceof Epilogue && argument != Epilogue.NONE)
             .map(argument -> " + " + argument.getClass().getSimpleName()).findAny().orElse("");
         return new StepOperation(name + epilogue, UPDATE.contains(name) ? Phase.UPDATE : phase);
-    }
-
-    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
-    }
-
-    private static Object call(Object target, Method method, Object... arguments) throws Throwable {
-        try {
-            return method.invoke(target, arguments);
-        } catch (InvocationTargetException failure) {
-            throw failure.getCause();
-        }
     }
 }

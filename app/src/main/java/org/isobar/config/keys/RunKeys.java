@@ -72,6 +72,8 @@ public final class RunKeys extends KeyGroup {
     public final Key<Optional<Integer>> finalRollout = add(Key.freeOnResume("final_rollout", count(1),
         "At the end, log scores of forecasts of N steps from 16 times of the validation years, beside persistence.")
         .optional().asOption());
+    public final Key<Optional<StepRange>> trace = add(Key.freeOnResume("trace", ValueType.STEP_RANGE,
+        "Write a timeline of these steps of all ranks, such as 10-12, to trace.json.").optional().asOption());
     public final Key<Optional<Path>> dataDir = add(Key.freeOnResume("data_dir", PATH,
         "Directory in place of /data in the preset's paths. Default: DATADIR.").optional().asOption("DIR"));
 }

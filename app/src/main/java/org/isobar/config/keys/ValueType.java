@@ -56,6 +56,8 @@ public record ValueType<T>(String label, String expected, Function<Object, Optio
     static final ValueType<List<Integer>> IMAGE_SIZE =
         new ValueType<>("LIST", "[latitudes, longitudes], two whole numbers from 1 to " + MOST_PIXELS,
             ValueType::imageSize);
+    static final ValueType<StepRange> STEP_RANGE = scalar("STEPS",
+        "a step or a range of at most " + StepRange.MOST + " steps, such as 10-12", StepRange::of);
     /** A number of bytes, in units of 2^10, 2^20, 2^30 or 2^40 bytes as in the log. */
     static final ValueType<Long> BYTES = scalar("SIZE",
         "a size such as 2GB, 1.5GB or 800MB, at least 1KB; a GB is 2^30 bytes", ValueType::bytes);

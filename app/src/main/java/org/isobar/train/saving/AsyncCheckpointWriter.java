@@ -21,6 +21,7 @@ import org.isobar.checkpoint.SaveResult;
 import org.isobar.checkpoint.TensorSlice;
 import org.isobar.config.CheckpointConfig;
 import org.isobar.config.RunConfig;
+import org.isobar.device.ProfilerRanges;
 import org.isobar.telemetry.RunLog;
 import org.isobar.train.step.RunSignal;
 
@@ -95,7 +96,9 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
     @Override
     public void save(long iteration, TrainingState state) {
         assert isWritten();
-        snapshot.take();
+        try (ProfilerRanges.Range _ = snapshot.ranges().open("copy for checkpoint-" + iteration)) {
+            snapshot.take();
+        }
         lastSave = System.nanoTime();
         start(() -> write(iteration, state));
     }
@@ -110,7 +113,10 @@ public final class AsyncCheckpointWriter implements CheckpointSaver {
         if (writer.rank() == 0 && isFull()) {
             makeRoom(iteration, state);
         }
-        SaveResult result = writer.write(iteration, pieces, description(state));
+        SaveResult result;
+        try (ProfilerRanges.Range _ = snapshot.ranges().open("write checkpoint-" + iteration)) {
+            result = writer.write(iteration, pieces, description(state));
+        }
         boolean canceled = Thread.currentThread().isInterrupted(); // by close(): the run ends and reports the reason
         if (writer.rank() == 0 && !canceled) {
             switch (result) {

@@ -11,6 +11,7 @@ import java.util.List;
 import org.isobar.checkpoint.TensorSlice;
 import org.isobar.device.Device;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.device.ProfilerRanges;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
 import org.isobar.train.step.ModelState;
@@ -55,6 +56,11 @@ public final class Snapshot implements AutoCloseable {
         return new OutOfDeviceMemoryException("not enough memory for a checkpoint's copy: " + gigabytes(bytes)
             + " GB are needed, this machine has " + gigabytes(available) + " GB left; each rank copies less with "
             + "more ranks or a smaller model, and --keep=0 saves no checkpoints");
+    }
+
+    /** Ranges of the device whose tensors are copied. */
+    ProfilerRanges ranges() {
+        return device.ranges();
     }
 
     /** Bytes of the tensors that all ranks write together. */

@@ -16,6 +16,7 @@ public final class PhaseClock {
     private final long[] nanos = new long[Phase.values().length];
     private Phase current = Phase.OTHER;
     private long since = System.nanoTime();
+    private Listener listener = (_, _, _) -> { };
 
     /** Phases of a training step. */
     public enum Phase {
@@ -49,6 +50,17 @@ public final class PhaseClock {
         }
     }
 
+    /** Receives each uninterrupted piece of a phase. */
+    public interface Listener {
+        /** The phase took place from {@code start} to {@code end}, of {@link System#nanoTime}. */
+        void phase(Phase phase, long start, long end);
+    }
+
+    /** Passes all further pieces to a listener, on the thread that uses the clock. */
+    public void listen(Listener other) {
+        listener = other;
+    }
+
     /** Begins a phase, until the range is closed; then the phase that it interrupted continues. */
     public ProfilerRanges.Range open(Phase phase) {
         Phase interrupted = current;
@@ -59,6 +71,7 @@ public final class PhaseClock {
     private void enter(Phase phase) {
         long now = System.nanoTime();
         nanos[current.ordinal()] += now - since;
+        listener.phase(current, since, now);
         current = phase;
         since = now;
     }
