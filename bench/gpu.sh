@@ -213,6 +213,11 @@ for setting in "${settings[@]}"; do
     torch_step "$name-isobar-1" eager "$name-pytorch-eager"
     isobar_step "$preset" "$products" "$name-isobar-graphs" --enable_cuda_graphs
     torch_step "$name-isobar-1" compiled "$name-pytorch-compiled"
+    # Not in a rehearsal: heads of preset tiny have 12 channels, which cuDNN does not compute.
+    if [ "$products" != none ] && [ ${#rehearse[@]} -eq 0 ] \
+        && { has_library libcudnn.so.9 || [ -n "${CUDNN_PATH:-}" ]; }; then
+        isobar_step "$preset" "$products" "$name-isobar-cudnn" --attention=cudnn
+    fi
     isobar_step "$preset" "$products" "$name-isobar-2"
     report
 done

@@ -20,6 +20,7 @@ import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
+import org.isobar.train.engine.AttentionSelection;
 import org.isobar.train.memory.MemoryCheck;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.BatchLoss;
@@ -71,7 +72,8 @@ public final class StepBenchmark {
     }
 
     /**
-     * Creates the benchmark of a configuration for one process.
+     * Creates the benchmark of a configuration for one process. cuDNN computes attention only with
+     * {@code --attention=cudnn}.
      *
      * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit in device memory
      */
@@ -90,6 +92,7 @@ public final class StepBenchmark {
         model = vit;
         batch = config.training().localBatchSize();
         options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT).with(1);
+        AttentionSelection.force(config, device, options.compute());
         memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, 1, options.compute(),
             new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
@@ -223,7 +226,9 @@ public final class StepBenchmark {
         for (int i = 0; i < kernels.size(); i++) {
             facts.put("kernels " + (i + 1), kernels.get(i));
         }
-        String mode = options.launch() == StepLaunch.GRAPH ? "graphs" : "steps";
+        String mode = (AttentionSelection.current(device).isPresent() ? "cudnn " : "")
+            + (options.launch() == StepLaunch.GRAPH ? "graphs" : "steps");
+        AttentionSelection.current(device).ifPresent(library -> facts.put("attention", library));
         return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
             batch, config.training().lr(), plan.warmup, plan.steps, memoryPlan.stepFlops(), List.of(), null,
             new StepResult.Memory(0, 0), List.of(), facts);

@@ -8,7 +8,8 @@ import java.util.Map;
  * benchmark from a file of Isobar.
  *
  * @param program      isobar or pytorch
- * @param mode         mode of execution: steps, graphs, eager, compiled
+ * @param mode         mode of execution: steps, graphs, eager, compiled; "cudnn steps" and "cudnn graphs" if cuDNN
+ *                     computes attention
  * @param config       the preset
  * @param products     operand type of matrix products: bf16, fp16, tf32, fp32
  * @param model        sizes of the model

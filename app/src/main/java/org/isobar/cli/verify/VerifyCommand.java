@@ -2,13 +2,11 @@ package org.isobar.cli.verify;
 
 import java.io.PrintWriter;
 import java.io.Writer;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -29,12 +27,7 @@ import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.Rendezvous;
 import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
-import org.isobar.tensor.DType;
 import org.isobar.train.JobMember;
-import org.isobar.verify.GoldenCase;
-import org.isobar.verify.contract.ContractCase;
-import org.isobar.verify.contract.ContractViolation;
-import org.isobar.verify.contract.TensorOpsContract;
 import org.isobar.verify.layout.LayoutCheck;
 import org.isobar.verify.layout.LayoutDeviation;
 import picocli.CommandLine;
@@ -161,19 +154,20 @@ public final class VerifyCommand implements Callable<Integer> {
         return table.holds();
     }
 
-    /** Checks a CPU once, and a GPU with two sets of options. */
+    /** Checks a CPU once, and a GPU with two sets of options; with the first, a second engine of attention, too. */
     private boolean arithmetic(DeviceOptions options, PrintWriter out) {
         boolean holds;
         try (Device device = backend.open(options, out::println)) {
             if (Backend.of(device) == Backend.CPU) {
-                return arithmetic(device, out);
+                return new ArithmeticCheck(device, out).run();
             }
             out.println(describe(options.cuda()));
-            holds = arithmetic(device, out);
+            ArithmeticCheck check = new ArithmeticCheck(device, out);
+            holds = check.run() & check.runSecondAttention();
         }
         try (Device device = backend.open(options.with(OPPOSITE), line -> { })) {
             out.println(describe(OPPOSITE));
-            return arithmetic(device, out) && holds;
+            return new ArithmeticCheck(device, out).run() && holds;
         }
     }
 
@@ -185,57 +179,5 @@ public final class VerifyCommand implements Callable<Integer> {
             case TF32 -> ", fp32 products in TF32:";
             case FULL -> ", fp32 products in full precision:";
         };
-    }
-
-    private static boolean arithmetic(Device device, PrintWriter out) {
-        boolean holds = contract(device, out);
-        for (DType compute : TensorOpsContract.types(device)) {
-            holds &= golden(device, compute, out);
-        }
-        return holds;
-    }
-
-    private static boolean contract(Device device, PrintWriter out) {
-        Map<DType, List<ContractCase>> cases = TensorOpsContract.cases(device).stream()
-            .collect(Collectors.groupingBy(one -> one.types().compute(), () -> new EnumMap<>(DType.class),
-            Collectors.toList()));
-        boolean holds = true;
-        for (Map.Entry<DType, List<ContractCase>> ofType : cases.entrySet()) {
-            int failed = 0;
-            for (ContractCase contractCase : ofType.getValue()) {
-                try {
-                    contractCase.run(device);
-                } catch (ContractViolation violation) {
-                    failed++;
-                    out.println("FAILED " + violation.getMessage());
-                }
-            }
-            out.printf("Operations in %-4s %4d cases, %d failed%n", ofType.getKey(), ofType.getValue().size(), failed);
-            out.flush();
-            holds &= failed == 0;
-        }
-        return holds;
-    }
-
-    private static boolean golden(Device device, DType compute, PrintWriter out) {
-        int comparisons = 0;
-        int failed = 0;
-        GoldenCase.Deviation worst = new GoldenCase.Deviation("", 0, 1);
-        for (GoldenCase golden : GoldenCase.all()) {
-            for (GoldenCase.Deviation deviation : golden.run(device, compute)) {
-                comparisons++;
-                if (!deviation.isWithinTolerance()) {
-                    failed++;
-                    out.printf("FAILED golden case %s in %s, %s: error %.1e, allowed %.1e%n", golden.name(), compute,
-                        deviation.what(), deviation.error(), deviation.tolerance());
-                }
-                worst = deviation.fractionOfTolerance() > worst.fractionOfTolerance() ? deviation : worst;
-            }
-        }
-        out.printf(
-            "Golden cases in %-4s %4d comparisons, %d failed; closest to its tolerance: %s, error %.1e of %.1e%n",
-            compute, comparisons, failed, worst.what(), worst.error(), worst.tolerance());
-        out.flush();
-        return failed == 0;
     }
 }

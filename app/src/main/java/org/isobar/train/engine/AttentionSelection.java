@@ -1,5 +1,6 @@
 package org.isobar.train.engine;
 
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
@@ -22,6 +23,7 @@ import org.isobar.distributed.RankMessages.Urgency;
 import org.isobar.fault.UserException;
 import org.isobar.os.ProgramVersion;
 import org.isobar.telemetry.RunLog;
+import org.isobar.telemetry.Screen;
 import org.isobar.tensor.DType;
 import org.isobar.train.memory.MemoryPlan;
 
@@ -223,6 +225,22 @@ public final class AttentionSelection {
 
     private static byte[] text(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Makes the device of a process that is no member of a job use the library, without a trial, if the configuration
+     * says {@code --attention=cudnn}. Called before its memory is planned.
+     *
+     * @throws UserException if cuDNN is missing or cannot compute this configuration's attention
+     */
+    public static void force(RunConfig config, Device device, DType compute) {
+        if (config.attention().choice() == Choice.CUDNN) {
+            try (RunLog unused = new RunLog(Screen.plain(OutputStream.nullOutputStream()))) {
+                AttentionSelection selection = new AttentionSelection(config, device, compute, unused, Map.of());
+                selection.prepare();
+                selection.engine.ifPresent(library -> library.enable(true));
+            }
+        }
     }
 
     /** The library that a device uses for attention, with its version; empty if it uses its own kernels. */

@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda.cudnn;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static org.bytedeco.cuda.global.cudnn.CUDNN_STATUS_SUCCESS;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -27,8 +28,6 @@ import org.isobar.tensor.Tensor;
  * exponentials of the scaled scores. So the backward pass of either engine can follow the forward pass of the other.
  */
 public final class CudnnAttention implements AutoCloseable {
-    /** 9.19.0, the version of the constants: the first that is known to have both operations. */
-    private static final long OLDEST = 91900;
     private static final int MOST_CHANNELS = 128;
     private static final int CHANNELS_MULTIPLE = 8;
 
@@ -42,16 +41,20 @@ public final class CudnnAttention implements AutoCloseable {
         this.calls = calls;
         this.engines = engines;
         this.workspace = workspace;
-        if (calls.version() < OLDEST) {
-            throw new CudaException("cuDNN " + version() + " is older than " + CudaComponent.dotted(OLDEST));
+        if (calls.version() < CudaComponent.OLDEST_CUDNN) {
+            throw new CudaException("cuDNN " + version() + " is older than "
+                + CudaComponent.dotted(CudaComponent.OLDEST_CUDNN));
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment made = arena.allocate(ADDRESS);
             CudnnDescriptor.check(calls, calls.createHandle(made), "cudnnCreate");
             handle = made.get(ADDRESS, 0);
         }
-        CudnnDescriptor.check(calls,
-            calls.setStream(handle, MemorySegment.ofAddress(stream.handle().address())), "cudnnSetStream");
+        int status = calls.setStream(handle, MemorySegment.ofAddress(stream.handle().address()));
+        if (status != CUDNN_STATUS_SUCCESS) {
+            calls.destroyHandle(handle);
+        }
+        CudnnDescriptor.check(calls, status, "cudnnSetStream");
     }
 
     /**

@@ -33,8 +33,11 @@ public enum CudaComponent {
     NCCL("libnccl.so", "2", Role.SEVERAL_GPUS, "collectives between several GPUs",
         "ncclGetVersion", library -> library.numbers(1, "ncclGetVersion").map(number -> dotted(number[0]))),
     /** A second engine for attention. */
-    CUDNN("libcudnn.so", "9", Role.USEFUL, "a second engine for attention (--attention)", "cudnnGetVersion",
+    CUDNN("libcudnn.so", "9", Role.USEFUL, "a second engine for attention, 9.19 or newer", "cudnnGetVersion",
         library -> size(library, "cudnnGetVersion"));
+
+    /** The oldest cuDNN with both operations of attention: 9.19.0, as {@code cudnnGetVersion} returns it. */
+    public static final long OLDEST_CUDNN = 91900;
 
     /** What a run cannot do without a library. */
     public enum Role {
@@ -103,6 +106,11 @@ public enum CudaComponent {
             case CUDNN -> "install cuDNN 9 for CUDA 13, and " + path + " or set CUDNN_PATH";
             default -> "install the CUDA toolkit " + CudaVersion.NEEDED.major() + ", or " + path;
         };
+    }
+
+    /** Whether a library of the right major version is older than the oldest that can be used. */
+    boolean isTooOld(SystemLibrary library) {
+        return this == CUDNN && library.size(function).orElse(0) < OLDEST_CUDNN;
     }
 
     /** Version that the library reports, such as "13.0.2". */

@@ -44,10 +44,15 @@ final class LibrarySearch {
 
     /** Looks for a library in the needed version, then in other versions. */
     static LibraryInfo inspect(CudaComponent component) {
-        Optional<SystemLibrary> library = component == CudaComponent.CUDNN ? findCudnn(System.getenv())
+        return inspect(component, System.getenv());
+    }
+
+    /** Likewise, with the environment that names cuDNN's directory. */
+    static LibraryInfo inspect(CudaComponent component, Map<String, String> environment) {
+        Optional<SystemLibrary> library = component == CudaComponent.CUDNN ? findCudnn(environment)
             : find(component.fileName());
         if (library.isPresent()) {
-            return info(component, State.FOUND, library.get());
+            return info(component, component.isTooOld(library.get()) ? State.WRONG : State.FOUND, library.get());
         }
         for (String major : OTHER_MAJORS) {
             String name = major.isEmpty() ? component.stem() : component.stem() + "." + major;

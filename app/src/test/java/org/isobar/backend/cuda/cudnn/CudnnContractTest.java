@@ -16,7 +16,6 @@ import org.isobar.backend.cuda.SimulatedCudnn;
 import org.isobar.device.AttentionEngine;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
-import org.isobar.verify.GoldenCase;
 import org.isobar.verify.contract.ContractCase;
 import org.isobar.verify.contract.ContractViolation;
 import org.isobar.verify.contract.TensorOpsContract;
@@ -27,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** The contract's cases of attention and the golden cases in half precision, by the simulated cuDNN. */
+/** The contract's cases of attention in half precision, by the simulated cuDNN. */
 @Tag("simulated")
 class CudnnContractTest {
     private static final List<DType> HALVES = List.of(DType.F16, DType.BF16);
@@ -69,16 +68,6 @@ class CudnnContractTest {
             cases.forEach(one -> assertThrows(ContractViolation.class, () -> one.run(device), one.name())));
     }
 
-    /** Two golden models have heads of 8 and 48 channels. */
-    @TestFactory
-    Stream<DynamicTest> goldenCasesHold() {
-        return GoldenCase.all().stream().filter(golden -> Set.of("uneven", "wide").contains(golden.name()))
-            .flatMap(golden -> HALVES.stream().map(half -> dynamicTest(golden.name() + " in " + half, () -> {
-                assertEquals(Optional.empty(), engine.prepare(golden.attentionShapes(half), half));
-                assertEquals(List.of(), golden.run(device, half).stream().filter(d -> !d.isWithinTolerance()).toList());
-            })));
-    }
-
     @Test
     void itSaysWhatItCannotCompute() {
         assertTrue(engine.prepare(Set.of(new AttentionShape(1, 4, 4, 1, 12)), DType.BF16).orElseThrow()
@@ -87,6 +76,16 @@ class CudnnContractTest {
             .contains("up to 128"));
         assertTrue(engine.prepare(Set.of(new AttentionShape(1, 4, 4, 1, 16)), DType.F32).orElseThrow()
             .contains("--amp_mode bf16 or fp16"));
+    }
+
+    @Test
+    void anOldLibraryIsNotUsed() {
+        SimulatedCudnn.version(91002, () -> {
+            try (CudaDevice old = new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
+                assertEquals(Optional.of("cuDNN 9.10.2 is older than 9.19.0"),
+                    old.secondAttention().orElseThrow().prepare(Set.of(), DType.BF16));
+            }
+        });
     }
 
     @Test

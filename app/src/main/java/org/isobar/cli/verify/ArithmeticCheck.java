@@ -1,0 +1,100 @@
+package org.isobar.cli.verify;
+
+import java.io.PrintWriter;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.isobar.device.AttentionEngine;
+import org.isobar.device.Device;
+import org.isobar.tensor.DType;
+import org.isobar.verify.GoldenCase;
+import org.isobar.verify.contract.ContractCase;
+import org.isobar.verify.contract.ContractViolation;
+import org.isobar.verify.contract.TensorOpsContract;
+
+/** Checks the arithmetic of one device: each operation against double precision, the whole model against PyTorch. */
+final class ArithmeticCheck {
+    private static final List<DType> HALVES = List.of(DType.F16, DType.BF16);
+
+    private final Device device;
+    private final PrintWriter out;
+
+    ArithmeticCheck(Device device, PrintWriter out) {
+        this.device = device;
+        this.out = out;
+    }
+
+    /** Checks and prints all operations in all types, and the golden cases; returns whether all hold. */
+    boolean run() {
+        boolean holds = contract(TensorOpsContract.cases(device));
+        for (DType compute : TensorOpsContract.types(device)) {
+            holds &= golden(GoldenCase.all(), compute);
+        }
+        return holds;
+    }
+
+    /** Checks a second engine of attention, if it is installed, on what it can compute; returns whether all holds. */
+    boolean runSecondAttention() {
+        if (device.secondAttention().filter(AttentionEngine::isInstalled).isEmpty()) {
+            return true;
+        }
+        AttentionEngine engine = device.secondAttention().get();
+        HALVES.forEach(half -> engine.prepare(TensorOpsContract.attentionShapes(), half));
+        List<ContractCase> cases = TensorOpsContract.cases(device).stream()
+            .filter(one -> one.operation().startsWith("attention") && HALVES.contains(one.types().compute())).toList();
+        engine.enable(true);
+        out.println("Attention by " + engine.name() + ", where it can compute it:");
+        boolean holds = contract(cases);
+        for (DType half : HALVES) {
+            holds &= golden(GoldenCase.all().stream()
+                .filter(golden -> engine.prepare(golden.attentionShapes(half), half).isEmpty()).toList(), half);
+        }
+        engine.enable(false);
+        return holds;
+    }
+
+    private boolean contract(List<ContractCase> cases) {
+        Map<DType, List<ContractCase>> byType = cases.stream().collect(Collectors.groupingBy(
+            one -> one.types().compute(), () -> new EnumMap<>(DType.class), Collectors.toList()));
+        boolean holds = true;
+        for (Map.Entry<DType, List<ContractCase>> ofType : byType.entrySet()) {
+            int failed = 0;
+            for (ContractCase contractCase : ofType.getValue()) {
+                try {
+                    contractCase.run(device);
+                } catch (ContractViolation violation) {
+                    failed++;
+                    out.println("FAILED " + violation.getMessage());
+                }
+            }
+            out.printf("Operations in %-4s %4d cases, %d failed%n", ofType.getKey(), ofType.getValue().size(), failed);
+            out.flush();
+            holds &= failed == 0;
+        }
+        return holds;
+    }
+
+    private boolean golden(List<GoldenCase> cases, DType compute) {
+        int comparisons = 0;
+        int failed = 0;
+        GoldenCase.Deviation worst = new GoldenCase.Deviation("", 0, 1);
+        for (GoldenCase golden : cases) {
+            for (GoldenCase.Deviation deviation : golden.run(device, compute)) {
+                comparisons++;
+                if (!deviation.isWithinTolerance()) {
+                    failed++;
+                    out.printf("FAILED golden case %s in %s, %s: error %.1e, allowed %.1e%n", golden.name(), compute,
+                        deviation.what(), deviation.error(), deviation.tolerance());
+                }
+                worst = deviation.fractionOfTolerance() > worst.fractionOfTolerance() ? deviation : worst;
+            }
+        }
+        out.printf(
+            "Golden cases in %-4s %4d comparisons, %d failed; closest to its tolerance: %s, error %.1e of %.1e%n",
+            compute, comparisons, failed, worst.what(), worst.error(), worst.tolerance());
+        out.flush();
+        return failed == 0;
+    }
+}
