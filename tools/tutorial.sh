@@ -3,7 +3,7 @@
 # in the order of the chapters, in the repository's directory.
 #
 #   tools/tutorial.sh            runs all blocks
-#   tools/tutorial.sh 05 06      runs the blocks of these chapters
+#   tools/tutorial.sh 05 06-2    runs the blocks of a chapter, and one block
 #   tools/tutorial.sh --list     prints all blocks
 #
 # A block ends at its first command that fails, or after its time (600 s, or "limit=SECONDS" in the block's first line).
@@ -42,13 +42,12 @@ run() { # NAME
     echo ok
 }
 
-chapters=()
-for argument in "$@"; do [ "$argument" = --list ] || chapters+=("$argument"); done
-for file in docs/tutorial/[0-9][0-9]-*.md; do
-    number=$(basename "$file" | cut -c1-2)
-    if [ ${#chapters[@]} -eq 0 ] || [[ " ${chapters[*]} " == *" $number "* ]]; then extract "$file"; fi
-done
-blocks=$(ls "$work" | sed -n 's/\.sh$//p' | sort -V)
+selected=()
+for argument in "$@"; do [ "$argument" = --list ] || selected+=("$argument"); done
+for file in docs/tutorial/[0-9][0-9]-*.md; do extract "$file"; done
+blocks=$(for block in $(ls "$work" | sed -n 's/\.sh$//p' | sort -V); do
+    if [ ${#selected[@]} -eq 0 ] || [[ " ${selected[*]} " =~ \ (${block%%-*}|$block)\  ]]; then echo "$block"; fi
+done)
 if [[ " $* " == *" --list "* ]]; then
     for block in $blocks; do echo "# $block"; cat "$work/$block.sh"; done
     exit 0
