@@ -25,7 +25,7 @@ import org.isobar.telemetry.MetricsFile;
  * The metrics of a run, from its directory. Damaged lines are skipped. Of several runs in a directory, this is the last
  * that began there.
  */
-final class RunHistory {
+public final class RunHistory {
     private static final int MOST_BYTES = 1 << 28;
     private static final int MOST_PICTURE_BYTES = 1 << 20;
     private static final double MILLIS = 1e3;
@@ -46,7 +46,7 @@ final class RunHistory {
      *
      * @throws UserException if there is none, or none that has metrics
      */
-    static RunHistory read(Path directory) {
+    public static RunHistory read(Path directory) {
         if (!Files.isDirectory(directory)) {
             throw new UserException("there is no directory " + directory
                 + "; give the directory of a run, such as logs/demo/1GPU/00");
@@ -90,6 +90,11 @@ final class RunHistory {
 
     private static boolean is(JsonNode line, String kind) {
         return line.path("kind").asText().equals(kind);
+    }
+
+    /** The lines of a kind, in the order in which they were written. */
+    public List<JsonNode> lines(String kind) {
+        return lines.stream().filter(line -> is(line, kind)).toList();
     }
 
     /** The directory of the run. */

@@ -42,7 +42,9 @@ public final class BenchCommand implements Runnable {
     public static CommandLine commandLine(ProgramContext context) {
         CommandLine step = new CommandLine(new Step(context));
         ConfigOptions.declare(step.getCommandSpec());
-        return new CommandLine(new BenchCommand()).addSubcommand(step)
+        CommandLine scaling = new CommandLine(new BenchScalingCommand(context, BenchScalingCommand::process));
+        ConfigOptions.declare(scaling.getCommandSpec());
+        return new CommandLine(new BenchCommand()).addSubcommand(step).addSubcommand(scaling)
             .addSubcommand(new MeasureCeilings(context)).addSubcommand(new BenchCpuCommand(context))
             .addSubcommand(new BenchLoaderCommand(context)).addSubcommand(new BenchCalibrateCommand(context))
             .addSubcommand(new Report());
