@@ -108,6 +108,10 @@ CUDNN_API int cudnnBackendExecute(Handle* handle, void* planPointer, void* packP
     if (!plan->complete || !pack->complete) {
         return refuse(NOT_FINALIZED, "cudnnBackendExecute: the plan or the variant pack is not finalized");
     }
+    const char* wrong = getenv("ISOBAR_SIM_CUDNN_WRONG");
+    if (wrong != nullptr && strcmp(wrong, "refuse") == 0) {
+        return refuse(EXECUTION_FAILED, "cudnnBackendExecute: refused on purpose");
+    }
     const Descriptor& config = *plan->descriptor(PLAN_CONFIG);
     Sdpa sdpa = sdpaOf(*config.descriptor(HEUR_GRAPH)->descriptor(GRAPH_OPERATIONS));
     sdpa.unequal = config.engine == 0;

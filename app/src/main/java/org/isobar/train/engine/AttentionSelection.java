@@ -15,6 +15,8 @@ import org.isobar.config.RunConfig;
 import org.isobar.device.AttentionEngine;
 import org.isobar.device.AttentionEngine.Choice;
 import org.isobar.device.Device;
+import org.isobar.device.DeviceArena;
+import org.isobar.device.DeviceException;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.distributed.CommunicationException;
@@ -109,7 +111,7 @@ public final class AttentionSelection {
             shapes = MemoryPlan.of(config.model(), config.training().localBatchSize(),
                 config.training().microBatches(), compute, config.grid(), config.ranks().rank()).footprint()
                 .attention();
-        } catch (ArithmeticException | IllegalStateException beyond) {
+        } catch (ArithmeticException | DeviceArena.FullException beyond) {
             return; // larger than any memory, which the memory check reports
         }
         obstacle = engine.get().prepare(shapes, compute);
@@ -139,9 +141,9 @@ public final class AttentionSelection {
             report(known.get(), "measured earlier");
             return known.get().favorLibrary();
         }
-        device.reserve(plan.footprint());
         AttentionTimes times = AttentionTimes.NONE;
         for (AttentionShape shape : shapes) {
+            device.reserve(plan.footprint());
             try (AttentionTrial trial = new AttentionTrial(device, engine.get(), shape, compute)) {
                 Optional<String> wrong = trial.mismatch(config.attention().deterministic());
                 if (wrong.isPresent()) {
@@ -150,9 +152,9 @@ public final class AttentionSelection {
                     return false;
                 }
                 times = times.plus(trial.times());
-            } catch (OutOfDeviceMemoryException full) {
-                log.info("Attention: Isobar's kernels, because a trial of " + engine.get().name()
-                    + " does not fit: " + full.getMessage());
+            } catch (OutOfDeviceMemoryException | DeviceException failure) { // a failed device fails the next call
+                log.warn("Attention: Isobar's kernels, because a trial of " + engine.get().name() + " failed: "
+                    + failure.getMessage());
                 return false;
             }
         }
