@@ -29,6 +29,9 @@ public final class RunHistory {
     private static final int MOST_BYTES = 1 << 28;
     private static final int MOST_PICTURE_BYTES = 1 << 20;
     private static final double MILLIS = 1e3;
+    /** What a page reads of the first line. */
+    private static final List<String> DESCRIPTION = List.of("configuration", "layout", "environment",
+        "memory_planned", "training");
     private static final JsonMapper JSON = new JsonMapper();
 
     private final Path directory;
@@ -63,8 +66,9 @@ public final class RunHistory {
         } catch (IOException e) {
             throw FileFault.unreadable("metrics " + file, e);
         }
-        if (lines.isEmpty()) {
-            throw new UserException(file + " has no line of kind \"run\": it is not the file that a run writes");
+        if (lines.isEmpty() || !DESCRIPTION.stream().allMatch(name -> lines.getFirst().path(name).isObject())) {
+            throw new UserException(file + " has no line of kind \"run\" with " + String.join(", ", DESCRIPTION)
+                + ": it is not the file that a run writes");
         }
         return new RunHistory(directory, lines);
     }

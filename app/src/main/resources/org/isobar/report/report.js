@@ -49,7 +49,7 @@ function scores(score, axis) {
   return visible().map(({run, index}) => {
     const lines = lead ? run.rollout_lines : run.epoch_lines;
     return {run: index, name: run.name, x: lines.map(line => axis.of(line.step, line.time, run)),
-      y: lines.map(line => (lead ? (line.rmse[parseInt(lead, 10)] || {})[name] : (line.rmse || {})[name]) ?? null)};
+      y: lines.map(line => (lead ? ((line.rmse || {})[parseInt(lead, 10)] || {})[name] : (line.rmse || {})[name]) ?? null)};
   });
 }
 
@@ -75,7 +75,7 @@ function drawSpeed() {
 function stepPhases(run) {
   const later = epochs(run).filter(line => line.epoch > 1);
   const steps = sum(later.map(line => line.steps));
-  return steps > 0 ? PHASES.map(name => sum(later.map(line => line.phases[name])) / steps)
+  return steps > 0 ? PHASES.map(name => sum(later.map(line => (line.phases || {})[name])) / steps)
     : PHASES.map(name => sum(run.steps.phases[name] || []) / (sum(run.steps.steps || []) || 1));
 }
 

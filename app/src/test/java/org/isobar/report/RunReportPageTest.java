@@ -98,6 +98,8 @@ class RunReportPageTest {
         refused(directory, "the run is of an earlier version, which wrote none");
         Files.writeString(directory.resolve("metrics.jsonl"), "{}\n");
         refused(directory, "has no line of kind \"run\"");
+        Files.writeString(directory.resolve("metrics.jsonl"), "{\"kind\": \"run\", \"configuration\": {}}\n");
+        refused(directory, "it is not the file that a run writes");
         Path run = RecordedMetrics.write(directory.resolve("logs/one"), 0);
         UserException unwritable = assertThrows(UserException.class,
             () -> RunReportPage.of(List.of(run)).write(run.resolve("metrics.jsonl/report.html"), "--out"));

@@ -105,6 +105,15 @@ class StepTraceTest {
         }
     }
 
+    /** Metrics have the time that rank 0 waits for others. */
+    @Test
+    void communicationIsAPhase() throws IOException {
+        List<JsonNode> steps = RunOutputs.metricsLines(traced.directory()).stream()
+            .filter(line -> line.get("kind").asText().equals("step")).toList();
+        assertEquals(TinyRun.STEPS, steps.size());
+        assertTrue(steps.stream().allMatch(line -> line.at("/phases/communication").asDouble() > 0), steps::toString);
+    }
+
     @Test
     void theReportDrawsAStep() throws IOException {
         String page = Files.readString(traced.directory().resolve("report.html"));
