@@ -13,6 +13,7 @@ import org.isobar.backend.cuda.CudaDevice;
 import org.isobar.backend.cuda.CudaFixture;
 import org.isobar.backend.cuda.SimulatedCudnn;
 import org.isobar.device.AttentionEngine;
+import org.isobar.device.Footprint;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
 import org.isobar.verify.contract.ContractCase;
@@ -57,6 +58,20 @@ class CudnnAttentionTest {
         assertEquals(8, cases.size());
         SimulatedCudnn.wrong("gradient", () ->
             cases.forEach(one -> assertThrows(ContractViolation.class, () -> one.run(device), one.name())));
+    }
+
+    /** The plans are made before the memory is planned, so that the plan has their workspace. */
+    @Test
+    void theWorkspaceOfPreparedShapesIsPartOfThePlan() {
+        try (CudaDevice large = new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
+            Footprint nothing = new Footprint(1, 1, 1, 1, Set.of(), Set.of());
+            long before = large.workspaceBytes(nothing);
+            large.secondAttention().orElseThrow().prepare(Set.of(new AttentionShape(8, 4096, 4096, 16, 64)), DType.F16);
+            long rows = 8 * 16 * 4096;
+            long needed = 2 * rows * (8 + 64 * Float.BYTES); // of the simulated library
+            assertTrue(needed > before, () -> needed + ", and other operations need " + before);
+            assertEquals(needed, large.workspaceBytes(nothing));
+        }
     }
 
     @Test
