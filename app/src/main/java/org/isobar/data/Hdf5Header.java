@@ -20,6 +20,9 @@ public final class Hdf5Header {
     /** Byte offset of the data of a file without companions. Data begins at a multiple of it, for mapping. */
     public static final int DATA_ADDRESS = 4096;
 
+    /** Most chunks of a data set: twice the half rank of an index that superblock 0 implies. */
+    public static final int MOST_CHUNKS = 64;
+
     private static final long UNDEFINED = -1;
     private static final int ROOT_HEADER = 96;
     private static final int BTREE = 136;
@@ -35,6 +38,7 @@ public final class Hdf5Header {
 
     private final ByteBuffer file;
     private int messages;
+    private int steps; // entries of the first dimension in a chunk; 0 if the large data set is contiguous
 
     private Hdf5Header(int bytes) {
         file = ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
@@ -78,6 +82,17 @@ public final class Hdf5Header {
     }
 
     /**
+     * The metadata of a data set in chunks of {@code steps} entries of its first dimension; contiguous if that is 0.
+     * The index of the chunks, {@link #chunkIndexBytes}, follows the data.
+     */
+    public static ByteBuffer of(String name, long[] extents, List<Attribute> attributes, int steps) {
+        Hdf5Header header = new Hdf5Header(DATA_ADDRESS);
+        header.steps = steps;
+        header.write(name, extents, attributes, List.of());
+        return header.file.rewind();
+    }
+
+    /**
      * The metadata of a data set, and small data sets beside it.
      *
      * @param name       name of the large data set, ASCII
@@ -90,6 +105,12 @@ public final class Hdf5Header {
             : (upperBound(extents, attributes, companions) / DATA_ADDRESS + 1) * DATA_ADDRESS);
         header.write(name, extents, attributes, companions);
         return header.file.rewind();
+    }
+
+    /** Bytes of the index of the chunks of a data set: a node of a B-tree (III.A.1), as long as if it were full. */
+    public static int chunkIndexBytes(int dimensions) {
+        int key = 2 * Integer.BYTES + (dimensions + 1) * Long.BYTES;
+        return 24 + MOST_CHUNKS * (key + Long.BYTES) + key;
     }
 
     private static int upperBound(long[] extents, List<Attribute> attributes, List<Companion> companions) {
@@ -124,7 +145,7 @@ public final class Hdf5Header {
         dataset(at, extents, bytes, attributes);
         symbols(symbols, nameOffsets, headers);
         rootGroup(symbols, nameOffsets[names.size() - 1]);
-        superblock(file.capacity() + bytes);
+        superblock(file.capacity() + bytes + (steps == 0 ? 0 : chunkIndexBytes(extents.length)));
     }
 
     /** Writes the superblock (II.A), version 0, with the symbol table entry of the root group (III.C). */
@@ -182,7 +203,11 @@ public final class Hdf5Header {
         message(0x03, 24);
         file.putInt(0x00_1F_20_11).putInt(Float.BYTES); // version 1, class 1: sign in bit 31, little endian
         file.putShort((short) 0).putShort((short) 32).put(new byte[] {23, 8, 0, 23}).putInt(127).putInt(0);
-        placement(file.capacity(), bytes);
+        if (steps == 0) {
+            placement(file.capacity(), bytes);
+        } else {
+            chunks(extents, file.capacity() + bytes);
+        }
         attributes.forEach(this::attribute);
         closeHeader(address);
     }
@@ -222,6 +247,19 @@ public final class Hdf5Header {
         file.put(new byte[] {2, 2, 2, 1}).putInt(0); // version 2: allocated late, filled if set, default value
         message(0x08, 24);
         file.put((byte) 3).put((byte) 1).putLong(address).putLong(bytes).put(new byte[6]); // contiguous
+    }
+
+    /** Writes how the fill value is used, the extents of a chunk, and where the chunks' index is. */
+    private void chunks(long[] extents, long index) {
+        message(0x05, 8);
+        file.put(new byte[] {2, 3, 2, 1}).putInt(0); // version 2: allocated chunk by chunk
+        int bytes = 3 + Long.BYTES + Integer.BYTES * (extents.length + 1);
+        message(0x08, padded(bytes));
+        file.put((byte) 3).put((byte) 2).put((byte) (extents.length + 1)).putLong(index).putInt(steps);
+        for (int dim = 1; dim < extents.length; dim++) {
+            file.putInt(Math.toIntExact(extents[dim]));
+        }
+        file.putInt(Float.BYTES).put(new byte[padded(bytes) - bytes]);
     }
 
     /** Writes an attribute message (IV.A.2.m), version 1. */

@@ -92,7 +92,7 @@ class ConfigLoaderTest {
     void tinyIsTiny() {
         RunConfig config = load(PRESETS, "tiny");
         assertEquals(new VitConfig(32, 64, 8, 3, 3, 48, 2, 4, 192, 0), config.model());
-        assertEquals(new SyntheticData(1, 2, 1, 1, 12), config.data().synthetic().orElseThrow());
+        assertEquals(new SyntheticData(1, 2, 1, 1, 12, OptionalInt.empty()), config.data().synthetic().orElseThrow());
     }
 
     @Test

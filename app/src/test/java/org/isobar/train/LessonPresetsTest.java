@@ -62,11 +62,15 @@ class LessonPresetsTest {
             .matcher(run.screen()).find(), run.screen());
     }
 
-    /** Per byte that a step reads, it computes a fiftieth of what a step of demo does. */
+    /**
+     * Per byte of its samples, a step computes a fiftieth of what a step of demo does; and to read a sample, the loader
+     * reads eight time steps.
+     */
     @Test
     void aStepOfTheLoadersLessonIsMostlyReading() {
         RunConfig lesson = config("lesson_loader");
         assertEquals(0, lesson.data().numDataWorkers());
+        assertEquals(8, lesson.data().synthetic().orElseThrow().chunkSteps().orElseThrow());
         assertTrue(intensity(lesson) < intensity(config("demo")) / 50,
             () -> intensity(lesson) + " and " + intensity(config("demo")));
     }

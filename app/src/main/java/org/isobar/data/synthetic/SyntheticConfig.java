@@ -1,5 +1,6 @@
 package org.isobar.data.synthetic;
 
+import org.isobar.data.Hdf5Header;
 import org.isobar.fault.UserException;
 
 /**
@@ -15,9 +16,12 @@ import org.isobar.fault.UserException;
  * are
  *                       a year of 365 days, fewer frames a shorter year
  * @param seed           selects the continents and the weather
+ * @param chunkSteps     frames of an HDF5 chunk, or {@link #CONTIGUOUS}
  */
 public record SyntheticConfig(int height, int width, int trainYears, int validYears, int testYears,
-                              int samplesPerYear, long seed) {
+                              int samplesPerYear, long seed, int chunkSteps) {
+    /** Frames of a chunk where data are not in chunks. */
+    public static final int CONTIGUOUS = 0;
     /**
      * Checks the sizes.
      *
@@ -34,6 +38,17 @@ public record SyntheticConfig(int height, int width, int trainYears, int validYe
         require(years <= 1000, "the number of years", years, "at most 1000");
         require(samplesPerYear >= 4, "samples_per_year", samplesPerYear, "at least 4");
         require(samplesPerYear <= 1 << 20, "samples_per_year", samplesPerYear, "at most 2^20"); // bytes are a long
+        require(chunkSteps >= 0, "chunk_steps", chunkSteps, "at least 1");
+        require(chunkSteps == CONTIGUOUS || samplesPerYear % chunkSteps == 0 && samplesPerYear / chunkSteps
+            <= Hdf5Header.MOST_CHUNKS && (long) chunkSteps * height * width <= 1 << 24, "chunk_steps", chunkSteps,
+            "a divisor of samples_per_year that makes at most " + Hdf5Header.MOST_CHUNKS
+                + " chunks of at most 2^24 points");
+    }
+
+    /** A data set without chunks. */
+    public SyntheticConfig(int height, int width, int trainYears, int validYears, int testYears, int samplesPerYear,
+        long seed) {
+        this(height, width, trainYears, validYears, testYears, samplesPerYear, seed, CONTIGUOUS);
     }
 
     private static void require(boolean holds, String what, long value, String bound) {

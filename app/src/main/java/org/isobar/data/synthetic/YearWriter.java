@@ -40,7 +40,7 @@ final class YearWriter {
         long[] extents = {config.samplesPerYear(), Era5Variable.COUNT, config.height(), config.width()};
         ByteBuffer header = Hdf5Header.of(Era5File.FIELDS, extents, List.of(
             new Hdf5Header.Attribute("channels", variables().map(Era5Variable::label).toList()),
-            new Hdf5Header.Attribute("units", variables().map(Era5Variable::unit).toList())));
+            new Hdf5Header.Attribute("units", variables().map(Era5Variable::unit).toList())), config.chunkSteps());
         new AtomicFile("data file", path, "--data_dir").write(channel -> {
             writeFully(channel, header, 0);
             for (int done = 0; done < config.samplesPerYear(); done += slots.size()) {
@@ -53,6 +53,10 @@ final class YearWriter {
                     throw failure.getCause();
                 }
                 slots.subList(0, count).forEach(slot -> observer.accept(slot.frame));
+            }
+            if (config.chunkSteps() != SyntheticConfig.CONTIGUOUS) {
+                writeFully(channel, Hdf5ChunkIndex.of(extents, config.chunkSteps(), Hdf5Header.DATA_ADDRESS),
+                    channel.size());
             }
         });
     }

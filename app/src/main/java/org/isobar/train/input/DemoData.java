@@ -27,7 +27,8 @@ public final class DemoData {
         if (wanted.isPresent() && !usersOwn && isStandardLayout(config, directory)) {
             SyntheticData data = wanted.get();
             SyntheticConfig synthetic = new SyntheticConfig(config.model().height(), config.model().width(),
-                data.trainYears(), data.validYears(), data.testYears(), data.samplesPerYear(), data.seed());
+                data.trainYears(), data.validYears(), data.testYears(), data.samplesPerYear(), data.seed(),
+                data.chunkSteps().orElse(SyntheticConfig.CONTIGUOUS));
             SyntheticEra5.write(synthetic, directory, SyntheticEra5.Existing.KEEP, progress);
         }
     }
