@@ -68,12 +68,16 @@ public final class RunReportPage {
     String html() {
         ObjectNode data = data();
         String page = page(data);
-        for (int last = runs.size() - 1; last >= 0 && page.length() > MOST_BYTES; last--) {
-            ((ObjectNode) data.get("runs").get(last)).put("picture", (String) null).put("picture_left_out", true)
-                .remove("trace");
-            page = page(data);
+        int excess = page.length() - MOST_BYTES;
+        if (excess <= 0) {
+            return page;
         }
-        return page;
+        for (int last = runs.size() - 1; last >= 0 && excess > 0; last--) {
+            ObjectNode run = (ObjectNode) data.get("runs").get(last);
+            excess -= run.path("picture").asText().length() + run.path("trace").toString().length();
+            run.put("picture", (String) null).put("picture_left_out", true).remove("trace");
+        }
+        return page(data);
     }
 
     private static String page(ObjectNode data) {

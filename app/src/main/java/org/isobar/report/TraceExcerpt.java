@@ -18,7 +18,7 @@ import org.isobar.os.RegularFile;
 /** The step of median length of a run's {@code trace.json}, small enough for a page. */
 final class TraceExcerpt {
     private static final String FILE = "trace.json";
-    private static final int MOST_BYTES = 1 << 26;
+    private static final int MOST_BYTES = 1 << 24; // about 200 MB of heap
     private static final int MOST_RANKS = 8;
     private static final int MOST_EVENTS = 4000;
     private static final double TENTHS = 10;

@@ -42,6 +42,7 @@ final class ChromeTrace {
             .put("steps", steps.toString())
             .put("clocks", "The clock of each rank is shifted by the median of its differences to rank 0's at the ends "
                 + "of barriers; the spread is the largest deviation from it.");
+        about.put("cut", ranks.stream().anyMatch(RankTimeline::cut));
         ObjectNode shifts = about.putObject("clock_shift_us");
         ObjectNode spreads = about.putObject("clock_spread_us");
         for (RankTimeline rank : ranks) {

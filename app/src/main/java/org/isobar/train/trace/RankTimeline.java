@@ -7,10 +7,11 @@ import java.util.List;
  *
  * @param rank        the rank
  * @param barriers    when the rank left each of some barriers of all ranks
+ * @param cut         whether there was more than this
  * @param spans       what its threads and its device did
  * @param collectives what it exchanged with other ranks
  */
-record RankTimeline(int rank, long[] barriers, List<Span> spans, List<Exchange> collectives) {
+record RankTimeline(int rank, long[] barriers, boolean cut, List<Span> spans, List<Exchange> collectives) {
     /**
      * Something that took time.
      *

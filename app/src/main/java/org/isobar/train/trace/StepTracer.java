@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.isobar.device.Device;
 import org.isobar.device.OperationProxy;
@@ -34,12 +35,15 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
 
     private final Thread trainer = Thread.currentThread();
     private final Queue<RankTimeline.Span> spans = new ConcurrentLinkedQueue<>(); // of all threads
+    private final AtomicInteger count = new AtomicInteger(); // of spans, also of those left out
     private final Set<OpenRange> open = ConcurrentHashMap.newKeySet();
     private final Map<Issued, Times> collectives = new LinkedHashMap<>();
     private final List<String> operations = new ArrayList<>();
     private volatile boolean active;
     private Stopwatch stopwatch;
     private long begun;
+    private int most;
+    private boolean marked; // whether the operation that is being issued is recorded
 
     /** A range that is open, such as the writing of a checkpoint, when the trace ends. */
     private record OpenRange(String lane, String name, long start) { }
@@ -53,8 +57,13 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
         private long finished;
     }
 
-    /** Starts recording. The device has run all that was issued to it. */
-    void begin(Device device) {
+    /**
+     * Starts recording. The device has run all that was issued to it.
+     *
+     * @param limit most operations, most collectives and most other spans; later ones are left out
+     */
+    void begin(Device device, int limit) {
+        most = limit;
         stopwatch = device.stopwatch();
         stopwatch.mark();
         begun = System.nanoTime();
@@ -76,7 +85,8 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
                 Math.round(seconds * NANOS_PER_SECOND)));
             at += seconds;
         }
-        return new RankTimeline(rank, barriers, all, collectives.entrySet().stream()
+        boolean cut = Math.max(operations.size(), Math.max(collectives.size(), count.get())) >= most;
+        return new RankTimeline(rank, barriers, cut, all, collectives.entrySet().stream()
             .filter(entry -> entry.getValue().finished > 0).map(entry -> exchange(entry.getKey(), entry.getValue()))
             .toList());
     }
@@ -91,7 +101,13 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
 
     /** Adds what took place from {@code start} until now. */
     void add(String lane, String name, long start) {
-        spans.add(new RankTimeline.Span(lane, name, start, System.nanoTime() - start));
+        add(new RankTimeline.Span(lane, name, start, System.nanoTime() - start));
+    }
+
+    private void add(RankTimeline.Span span) {
+        if (count.incrementAndGet() <= most) {
+            spans.add(span);
+        }
     }
 
     /** Adds what began before now and perhaps before the trace. */
@@ -105,7 +121,8 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
 
     @Override
     public void beforeIssue(String operation, List<Object> arguments) {
-        if (records()) {
+        marked = records() && operations.size() < most;
+        if (marked) {
             operations.add(operation);
             stopwatch.mark();
         }
@@ -113,7 +130,7 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
 
     @Override
     public void afterIssue() {
-        if (records()) {
+        if (marked) {
             stopwatch.mark();
         }
     }
@@ -121,7 +138,7 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
     @Override
     public void phase(PhaseClock.Phase phase, long start, long end) {
         if (active && end > start) {
-            spans.add(new RankTimeline.Span(PHASES, phase.name().toLowerCase(Locale.ROOT), Math.max(start, begun),
+            add(new RankTimeline.Span(PHASES, phase.name().toLowerCase(Locale.ROOT), Math.max(start, begun),
                 end - Math.max(start, begun)));
         }
     }
@@ -161,7 +178,7 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
 
     @Override
     public void issued(ProcessGroup group, CollectiveCall call, Tensor tensor) {
-        if (records()) {
+        if (records() && collectives.size() < most) {
             collectives.put(new Issued(group, call), new Times());
         }
     }

@@ -29,6 +29,7 @@ public final class TraceWindow {
     public static final String FILE = "trace.json";
     /** Ranks that are traced; of more, the file would be too large. */
     static final int MOST_RANKS = 64;
+    private static final int MOST_EVENTS = 200_000; // of each kind on all ranks: rank 0 holds them in its heap
     private static final String TOPIC = "trace";
     private static final int BARRIERS = 5;
     private static final JsonMapper JSON = new JsonMapper();
@@ -113,7 +114,7 @@ public final class TraceWindow {
                 replica.consensus().barrier();
                 barriers[i] = System.nanoTime();
             }
-            tracer.begin(replica.model().device());
+            tracer.begin(replica.model().device(), MOST_EVENTS / Math.min(target.messages.ranks(), MOST_RANKS));
             state = State.ACTIVE;
         }
         number = next;

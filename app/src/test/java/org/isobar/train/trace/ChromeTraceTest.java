@@ -41,7 +41,7 @@ class ChromeTraceTest {
     /** A rank that leaves barriers at 1000, 2000 and 3000 ns; rank 1 leaves the last two 50 ns earlier and later. */
     private static RankTimeline rank(int rank, long clock, long issued, long awaited) {
         long[] barriers = {clock + 1000, clock + 2000 - 50 * rank, clock + 3000 + 50 * rank};
-        return new RankTimeline(rank, barriers, List.of(), List.of(new RankTimeline.Exchange("tp", "tp 0/2",
+        return new RankTimeline(rank, barriers, false, List.of(), List.of(new RankTimeline.Exchange("tp", "tp 0/2",
             "all_reduce", 4, false, 64, clock + issued, clock + awaited, clock + 10_000)));
     }
 }

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -26,7 +27,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the trace of steps 3 to 5 of a job of two ranks that share weights. */
 class StepTraceTest {
-    private static final String[] SETTINGS = {"num_iters=12", "tensor_parallel=2", "limit_nsamples_val=2"};
+    private static final int STEPS = 6;
+    private static final String[] SETTINGS = {"num_iters=" + STEPS, "limit_nsamples=" + 2 * STEPS,
+        "limit_nsamples_val=2", "tensor_parallel=2", "prove_collectives=0"};
 
     @TempDir
     private static Path data;
@@ -36,13 +39,14 @@ class StepTraceTest {
     @BeforeAll
     static void train() throws Exception {
         TinyRun.synthesize(data);
-        traced = ThreadJob.of(data, data.resolve("traced"), 2, "num_iters=12", "tensor_parallel=2",
-            "limit_nsamples_val=2", "trace=3-5", "checkpoint_every=4").ended(0);
+        traced = ThreadJob.of(data, data.resolve("traced"), 2, Stream.concat(Stream.of(SETTINGS),
+            Stream.of("trace=3-5", "checkpoint_every=4")).toArray(String[]::new)).ended(0);
         trace = new JsonMapper().readTree(traced.directory().resolve("trace.json").toFile());
     }
 
     @Test
     void everyRankHasItsLanes() {
+        assertFalse(trace.at("/otherData/cut").asBoolean(true));
         for (int rank = 0; rank < 2; rank++) {
             Set<String> lanes = new TreeSet<>(names(rank).values());
             assertTrue(lanes.containsAll(Set.of("steps", "training", "phases", "operations", "collectives",
@@ -110,7 +114,7 @@ class StepTraceTest {
     void communicationIsAPhase() throws IOException {
         List<JsonNode> steps = RunOutputs.metricsLines(traced.directory()).stream()
             .filter(line -> line.get("kind").asText().equals("step")).toList();
-        assertEquals(TinyRun.STEPS, steps.size());
+        assertEquals(STEPS, steps.size());
         assertTrue(steps.stream().allMatch(line -> line.at("/phases/communication").asDouble() > 0), steps::toString);
     }
 
