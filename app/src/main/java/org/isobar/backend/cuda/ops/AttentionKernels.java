@@ -50,7 +50,8 @@ final class AttentionKernels {
             return isFull() ? AttentionTiling.withoutTensorCores(headDim) : switch (pass) {
                 case FORWARD -> AttentionTiling.forward(dtype.bytes(), headDim);
                 case BACKWARD_QUERIES -> AttentionTiling.backwardQueries(dtype.bytes(), headDim);
-                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> AttentionTiling.backwardKeys(dtype.bytes(), headDim);
+                case BACKWARD_KEYS -> AttentionTiling.backwardKeys(dtype.bytes(), headDim);
+                case BACKWARD_KEYS_ATOMIC -> AttentionTiling.backwardKeysAtomic(dtype.bytes(), headDim);
             };
         }
 

@@ -41,9 +41,9 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
     /** Tiling of {@code attention_forward.cu} for the given element size in bytes and channels per head. */
     static AttentionTiling forward(int elementBytes, int headDim) {
         return elementBytes == 2 ? switch (headDim) {
-            case 32, 48, 64 -> new AttentionTiling(2, 4, 64, 1, 2);
-            case 80 -> new AttentionTiling(2, 4, 32, 1, 2);
-            case 96, 128 -> new AttentionTiling(2, 4, 32, 0, 2);
+            case 32, 48, 64, 80 -> new AttentionTiling(2, 4, 64, 1, 2);
+            case 96 -> new AttentionTiling(2, 4, 64, 0, 2);
+            case 128 -> new AttentionTiling(2, 4, 32, 0, 2);
             default -> throw notTiled(headDim);
         } : switch (headDim) {
             case 32 -> new AttentionTiling(2, 4, 64, 1, 2);
@@ -78,9 +78,8 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         return elementBytes == 2 ? switch (headDim) {
             case 32, 48 -> new AttentionTiling(2, 4, 64, 2, 2);
             case 64 -> new AttentionTiling(2, 4, 64, 0, 2);
-            case 80 -> new AttentionTiling(1, 8, 64, 2, 1);
-            case 96 -> new AttentionTiling(1, 8, 32, 2, 1);
-            case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
+            case 80, 96 -> new AttentionTiling(1, 8, 64, 2, 1);
+            case 128 -> new AttentionTiling(1, 8, 32, 2, 1);
             default -> throw notTiled(headDim);
         } : switch (headDim) {
             case 32 -> new AttentionTiling(2, 4, 64, 1, 2);
@@ -91,6 +90,15 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
             case 128 -> new AttentionTiling(1, 2, 16, 0, 2);
             default -> throw notTiled(headDim);
         };
+    }
+
+    /** Tiling of {@code attention_backward_keys.cu} with a tile of ds in shared memory beside the others. */
+    static AttentionTiling backwardKeysAtomic(int elementBytes, int headDim) {
+        return elementBytes == 2 ? switch (headDim) {
+            case 96 -> new AttentionTiling(1, 8, 32, 2, 1);
+            case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
+            default -> backwardKeys(elementBytes, headDim);
+        } : backwardKeys(elementBytes, headDim);
     }
 
     /** Tiling of all kernels without tensor cores. Tiles are small because their unrolled products are long code. */

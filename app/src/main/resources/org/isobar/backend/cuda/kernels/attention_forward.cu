@@ -24,10 +24,10 @@
 //       D   ROWS x COLUMNS   shared memory   registers   with dropout
 //      32   128 x 64         24 KB             176         165
 //      48   128 x 64         36 KB             216         240
-//      64   128 x 64         48 KB             254         233
-//      80   128 x 32         40 KB             226         244
-//      96   128 x 32         48 KB             228         228
-//     128   128 x 32         64 KB             254         242
+//      64   128 x 64         48 KB             229         240
+//      80   128 x 64         60 KB             246         243
+//      96   128 x 64         72 KB             246         242
+//     128   128 x 32         64 KB             241         240
 //
 // Two blocks therefore fill the registers of a multiprocessor. docs/kernels.md lists the other types and kernels,
 // AttentionTiling explains the choice of sizes, and attention_plain.cu handles heads of other sizes.

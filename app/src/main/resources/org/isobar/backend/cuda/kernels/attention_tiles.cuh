@@ -54,9 +54,29 @@ struct Tokens {
     int count;
 };
 
-// Starts copying N tokens from `first` on to a tile (N, HEAD_DIM); tokens after the last become zero.
+// Starts copying N tokens from `first` on to a tile (N, HEAD_DIM); tokens after the last become zero. A thread copies
+// the same chunk of each STRIDE-th row if N and the number of threads permit. As `place` repeats after eight rows, its
+// addresses then differ by constants. Otherwise, and if rows have few chunks, chunk i goes to thread i modulo THREADS;
+// also in single precision if threads would idle, because code for 10.0 would spill.
 template <int N>
 __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
+    constexpr bool GENERAL = HEAD_CHUNKS < 8 || CHUNK == 4 && THREADS % HEAD_CHUNKS != 0;
+    constexpr int STRIDE = GENERAL ? 0 : THREADS / HEAD_CHUNKS / 8 * 8;
+    if constexpr (STRIDE > 0 && N % (STRIDE > 0 ? STRIDE : 1) == 0) {
+        if (STRIDE * HEAD_CHUNKS == THREADS || threadIdx.x < STRIDE * HEAD_CHUNKS) {
+            int row = threadIdx.x / HEAD_CHUNKS;
+            int chunk = threadIdx.x % HEAD_CHUNKS;
+            T* to = tile + place<HEAD_CHUNKS>(row, chunk);
+            const T* source = tokens.data + (first + row) * tokens.stride + chunk * CHUNK;
+            int left = tokens.count - first - row;
+#pragma unroll
+            for (int i = 0; i < N; i += STRIDE) {
+                cp_async_16(to + i * HEAD_DIM, source, i < left);
+                source += STRIDE * tokens.stride;
+            }
+        }
+        return;
+    }
     constexpr int UNROLLED = N * HEAD_CHUNKS > 6 * THREADS ? 1 : 6;  // addresses of many rows would take many registers
 #pragma unroll UNROLLED
     for (int begin = 0; begin < N * HEAD_CHUNKS; begin += THREADS) {
