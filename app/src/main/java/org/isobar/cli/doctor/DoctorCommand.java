@@ -48,9 +48,10 @@ public final class DoctorCommand implements Callable<Integer> {
     private static final Map<String, String> FEATURES = features();
     /** Environment variables that change what the program does or finds. */
     private static final List<String> VARIABLES = List.of("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE",
-        "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "ISOBAR_CACHE", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS", "SLURM_JOB_ID",
-        "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE",
-        "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID", "SLURM_PROCID", "SLURM_LOCALID");
+        "LD_LIBRARY_PATH", "CUDNN_PATH", "XDG_CACHE_HOME", "ISOBAR_CACHE", "ISOBAR_KERNEL_CACHE", "ISOBAR_THREADS",
+        "SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NNODES", "SLURM_NTASKS",
+        "SLURM_NTASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_GPUS_ON_NODE", "SLURM_STEP_ID",
+        "SLURM_PROCID", "SLURM_LOCALID");
 
     private final ProgramContext context;
     @Spec
