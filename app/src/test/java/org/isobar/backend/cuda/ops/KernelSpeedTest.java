@@ -60,7 +60,7 @@ class KernelSpeedTest {
             GPUS.stream().map(gpu -> AttentionSpeed.of(variant, gpu, compiler)).toList()));
         List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
         List<String> before = committed.stream().takeWhile(line -> !line.equals(SpeedTable.HEADING)).toList();
-        List<String> after = committed.stream().dropWhile(line -> !line.equals(PtxCountTable.HEADING)).toList();
+        List<String> after = committed.stream().dropWhile(line -> !line.equals(SpeedTable.NEXT)).toList();
         Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND,
             Stream.of(before, table.markdown(), after).flatMap(List::stream).toList(), StandardCharsets.UTF_8);
         List<String> now = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
