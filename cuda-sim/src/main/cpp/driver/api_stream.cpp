@@ -1,4 +1,5 @@
 // The driver's functions on streams and events, and operations that the other libraries put on streams.
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -56,8 +57,20 @@ SIM_API int cuStreamCreate(void** stream, unsigned flags) {
     });
 }
 
-SIM_API int cuStreamCreateWithPriority(void** stream, unsigned flags, int) {
-    return cuStreamCreate(stream, flags);
+// Work is scheduled without regard to priorities, which are those of cuCtxGetStreamPriorityRange.
+SIM_API int cuStreamCreateWithPriority(void** stream, unsigned flags, int priority) {
+    int result = cuStreamCreate(stream, flags);
+    if (result == SUCCESS) {
+        streamOf(*stream)->priority = std::clamp(priority, -5, 0);
+    }
+    return result;
+}
+
+SIM_API int cuStreamGetPriority(void* stream, int* priority) {
+    return guarded([&] {
+        *priority = streamOf(stream)->priority;
+        return SUCCESS;
+    });
 }
 
 SIM_API int cuStreamDestroy_v2(void* stream) {

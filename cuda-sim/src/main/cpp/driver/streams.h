@@ -48,6 +48,7 @@ struct Stream {
     int device = 0;
     Order order = Order::WITH_DEFAULT;
     bool live = true;
+    int priority = 0;
     std::string title;            // "stream 2", for messages
     Capture* capture = nullptr;   // the capture in progress that takes its operations, or null
     std::vector<size_t> tips;     // the nodes that its next node depends on

@@ -3,8 +3,9 @@ package org.isobar.backend.cuda.driver;
 import static org.bytedeco.cuda.global.cudart.CU_STREAM_CAPTURE_STATUS_NONE;
 import static org.bytedeco.cuda.global.cudart.CU_STREAM_NON_BLOCKING;
 import static org.bytedeco.cuda.global.cudart.cuEventRecord;
-import static org.bytedeco.cuda.global.cudart.cuStreamCreate;
+import static org.bytedeco.cuda.global.cudart.cuStreamCreateWithPriority;
 import static org.bytedeco.cuda.global.cudart.cuStreamDestroy;
+import static org.bytedeco.cuda.global.cudart.cuStreamGetPriority;
 import static org.bytedeco.cuda.global.cudart.cuStreamIsCapturing;
 import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
 import static org.bytedeco.cuda.global.cudart.cuStreamWaitEvent;
@@ -13,11 +14,39 @@ import org.bytedeco.cuda.cudart.CUstream_st;
 
 /** A CUDA stream: its work runs in the order of issue. Different streams are ordered only by events. */
 public final class CudaStream implements AutoCloseable {
+    /** Which stream's work the GPU prefers. */
+    public enum Priority {
+        /** That of computation. */
+        ORDINARY(0),
+        /** The driver replaces the number by the highest priority of the device. */
+        HIGHEST(Integer.MIN_VALUE);
+
+        private final int number;
+
+        Priority(int number) {
+            this.number = number;
+        }
+    }
+
     private final CUstream_st handle = new CUstream_st();
     private final int[] capture = {0};
 
+    /** A stream of ordinary priority. */
     public CudaStream() {
-        Cuda.check(cuStreamCreate(handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+        this(Priority.ORDINARY);
+    }
+
+    /** Blocks of a stream of the highest priority run before waiting blocks of others. */
+    public CudaStream(Priority priority) {
+        Cuda.check(cuStreamCreateWithPriority(handle, CU_STREAM_NON_BLOCKING, priority.number),
+            "cuStreamCreateWithPriority");
+    }
+
+    /** The driver's number for the priority of this stream; lower numbers are served first. */
+    int priority() {
+        int[] number = {0};
+        Cuda.check(cuStreamGetPriority(handle, number), "cuStreamGetPriority");
+        return number[0];
     }
 
     /** The driver's handle. */

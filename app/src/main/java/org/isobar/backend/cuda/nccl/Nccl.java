@@ -17,8 +17,8 @@ import org.isobar.tensor.DType;
 
 /** Error checks, version and types of NCCL. */
 final class Nccl {
-    /** First version with ncclRedOpCreatePreMulSum. */
-    private static final int OLDEST = 2_11_04;
+    /** First version that orders launches of several communicators itself; ncclGetLastError is older. */
+    private static final int OLDEST = 2_26_02;
     private static final int NEXT_MAJOR = 3_00_00;
 
     private Nccl() { }
@@ -51,11 +51,16 @@ final class Nccl {
     static int version() {
         int[] version = {0};
         check(ncclGetVersion(version), "ncclGetVersion");
-        if (version[0] < OLDEST || version[0] >= NEXT_MAJOR) {
-            throw new UserException("NCCL " + CudaComponent.dotted(version[0]) + " will not do: Isobar needs "
+        return supported(version[0]);
+    }
+
+    /** Returns a version that Isobar supports; refuses any other. */
+    static int supported(int version) {
+        if (version < OLDEST || version >= NEXT_MAJOR) {
+            throw new UserException("NCCL " + CudaComponent.dotted(version) + " will not do: Isobar needs "
                 + CudaComponent.dotted(OLDEST) + " or newer, and older than 3");
         }
-        return version[0];
+        return version;
     }
 
     /** NCCL's constant for a type. */

@@ -47,7 +47,8 @@ final class NcclComm implements AutoCloseable {
     private final Gpu gpu;
     private final ProcessGroup group;
     private final ncclComm comm;
-    private final CudaStream stream = new CudaStream();
+    /** Collectives that overlap with computation need few multiprocessors, but at once. */
+    private final CudaStream stream = new CudaStream(CudaStream.Priority.HIGHEST);
     private final DevicePointer from = new DevicePointer();
     private final DevicePointer to = new DevicePointer();
     private final Map<Factor, Integer> sums = new HashMap<>();
