@@ -48,15 +48,15 @@ class InspectCommandTest {
         assertPrinted("  1980.h5  2\n  all      5\n");
         assertPrinted("  t2m      K      -1.00000  4.00000   2    2\n");
         assertPrinted("  u10      m/s    -1.00000  0.500000  0    0\n");
-        assertPrinted("demo         does not fit: dt = 1 needs 3 time steps, 1980.h5 has 2\n");
-        assertPrinted("base         does not fit: its img_size is 360 x 720, larger than 65 x 128; dt = 1 needs");
+        assertPrinted("demo            does not fit: dt = 1 needs 3 time steps, 1980.h5 has 2\n");
+        assertPrinted("base            does not fit: its img_size is 360 x 720, larger than 65 x 128; dt = 1 needs");
     }
 
     @Test
     void saysWhatAPresetLeavesOut() {
         DataFixtures.year(directory.resolve("1979.h5"), 3, new CropWindow(20, 65, 128), (t, c, j, i) -> 1);
         assertEquals(0, run("data", "inspect", directory.toString()), text::toString);
-        assertPrinted("demo         fits; it reads 20 x 64 x 128 of 20 x 65 x 128\n");
+        assertPrinted("demo            fits; it reads 20 x 64 x 128 of 20 x 65 x 128\n");
     }
 
     @Test
