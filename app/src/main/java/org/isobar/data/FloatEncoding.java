@@ -27,8 +27,8 @@ enum FloatEncoding {
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
-    /** Large enough to copy at full speed, small enough to stay in the core's cache until it is normalized. */
-    private static final int BLOCK_BYTES = 64 << 10;
+    /** Large enough to copy at full speed, small enough to stay in the core's first cache until it is normalized. */
+    private static final int BLOCK_BYTES = 4 << 10;
     /** The target's numbers: single precision, native byte order, at any address. */
     static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
