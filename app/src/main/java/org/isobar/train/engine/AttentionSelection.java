@@ -107,12 +107,14 @@ public final class AttentionSelection {
         if (engine.isEmpty()) {
             return;
         }
-        try {
-            shapes = MemoryPlan.of(config.model(), config.training().localBatchSize(),
-                config.training().microBatches(), compute, config.grid(), config.ranks().rank()).footprint()
-                .attention();
-        } catch (ArithmeticException | DeviceArena.FullException beyond) {
-            return; // larger than any memory, which the memory check reports
+        if (engine.get().isInstalled()) {
+            try {
+                shapes = MemoryPlan.of(config.model(), config.training().localBatchSize(),
+                    config.training().microBatches(), compute, config.grid(), config.ranks().rank()).footprint()
+                    .attention();
+            } catch (ArithmeticException | DeviceArena.FullException beyond) {
+                return; // larger than any memory, which the memory check reports
+            }
         }
         obstacle = engine.get().prepare(shapes, compute);
         if (config.attention().choice() == Choice.CUDNN) {
