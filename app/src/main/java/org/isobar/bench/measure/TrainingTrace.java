@@ -3,7 +3,7 @@ package org.isobar.bench.measure;
 import java.util.List;
 
 /**
- * Times and memory of an {@code isobar train} process, observed from outside.
+ * Times and memory of the processes of {@code isobar train}, observed from outside.
  *
  * @param config      the preset
  * @param split       parallel axis of the ranks: tp or cp; {@code alone} for one process
@@ -24,6 +24,7 @@ public record TrainingTrace(String config, String split, int ranks, Double loopS
      * @param steps       steps of all epochs so far
      * @param stepSeconds mean seconds per step in this epoch; null if not measured
      * @param anonymous   memory of all processes at its end without mapped files, in bytes; null if not measured
+     * @param cpuSeconds  CPU time of all processes from their start to its end; null if not measured
      */
-    public record Epoch(int number, long steps, Double stepSeconds, Long anonymous) { }
+    public record Epoch(int number, long steps, Double stepSeconds, Long anonymous, Double cpuSeconds) { }
 }

@@ -58,7 +58,8 @@ public final class BenchReport {
         CeilingsTable ceilings = new CeilingsTable(files.ceilings().values());
         StringBuilder page = new StringBuilder("# Isobar and PyTorch\n\n");
         files.facts().forEach((key, value) -> page.append("- ").append(key).append(": ").append(value).append('\n'));
-        page.append('\n').append(section("Goals", "", new PerformanceGoals(comparisons, loader, traces).table()))
+        page.append('\n').append(section("Goals", "",
+                new PerformanceGoals(comparisons, loader, growth, traces).table()))
             .append(section("Training steps", "", comparisons.isEmpty() ? "" : StepTables.steps(comparisons)))
             .append(section("Agreement of the losses", "", comparisons.isEmpty() ? ""
                 : StepTables.agreement(comparisons)))

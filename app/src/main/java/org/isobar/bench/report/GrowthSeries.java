@@ -33,8 +33,9 @@ public record GrowthSeries(String axis, List<Point> points) {
      * @param seconds   seconds per step
      * @param tensors   bytes of tensors
      * @param anonymous peak memory of the processes without mapped files, in bytes
+     * @param cpu       seconds of CPU time per step, of all processes; null for models
      */
-    public record Point(int value, Double seconds, Double tensors, Double anonymous) { }
+    public record Point(int value, Double seconds, Double tensors, Double anonymous, Double cpu) { }
 
     /** The parallel axis if the quantity is the number of ranks; else empty. */
     Optional<String> split() {
@@ -76,11 +77,11 @@ public record GrowthSeries(String axis, List<Point> points) {
         ToIntFunction<StepResult> extent) {
         StepResult step = entry.getValue();
         return new Point(extent.applyAsInt(step), step.stepSeconds() == null ? null : step.stepSeconds().median(),
-            (double) step.memory().own(), anonymous(files, entry.getKey()));
+            (double) step.memory().own(), anonymous(files, entry.getKey()), null);
     }
 
     private static Point point(BenchFiles files, String part, TrainingTrace trace) {
-        return new Point(trace.ranks(), settled(trace), null, anonymous(files, part));
+        return new Point(trace.ranks(), settled(trace), null, anonymous(files, part), settledCpu(trace));
     }
 
     /** Median seconds per step over the epochs of a trace without the first; null if not measured. */
@@ -88,6 +89,14 @@ public record GrowthSeries(String axis, List<Point> points) {
         double[] seconds = trace.epochs().stream().filter(epoch -> epoch.number() >= SETTLED)
             .map(TrainingTrace.Epoch::stepSeconds).filter(Objects::nonNull).mapToDouble(Double::doubleValue).toArray();
         return seconds.length == 0 ? null : Double.valueOf(Spread.of(seconds).median());
+    }
+
+    /** Seconds of CPU time per step, validation included, after epoch {@link #SETTLED}; null if not measured. */
+    private static Double settledCpu(TrainingTrace trace) {
+        List<TrainingTrace.Epoch> known = trace.epochs().stream()
+            .filter(epoch -> epoch.number() >= SETTLED && epoch.cpuSeconds() != null).toList();
+        return known.size() < 2 ? null : (known.getLast().cpuSeconds() - known.getFirst().cpuSeconds())
+            / (known.getLast().steps() - known.getFirst().steps());
     }
 
     private static Double anonymous(BenchFiles files, String part) {

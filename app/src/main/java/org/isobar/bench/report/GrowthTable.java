@@ -3,6 +3,7 @@ package org.isobar.bench.report;
 import static org.isobar.bench.report.MarkdownTable.number;
 import static org.isobar.bench.report.Units.MEGA;
 import static org.isobar.bench.report.Units.MILLI;
+import static org.isobar.bench.report.Units.quotient;
 
 import java.util.List;
 import java.util.Locale;
@@ -39,15 +40,16 @@ final class GrowthTable {
     /** Cost by the number of ranks; empty if not measured. */
     static String ranks(List<GrowthSeries> all) {
         MarkdownTable table = new MarkdownTable("ranks", "share", "step, ms", "/ one rank's",
-            "anonymous memory of all, MB");
+            "CPU time, ms", "/ one rank's", "anonymous memory of all, MB");
         List<GrowthSeries> splits = all.stream().filter(series -> series.split().isPresent()).toList();
         for (GrowthSeries series : splits) {
             GrowthSeries.Point alone = series.points().getFirst();
             for (GrowthSeries.Point point : series.points()) {
                 table.row(String.valueOf(point.value()), series.split().orElseThrow(),
                     number("%.2f", point.seconds(), MILLI),
-                    number("%.2f", point.seconds() == null || alone.seconds() == null ? null
-                        : Double.valueOf(point.seconds() / alone.seconds()), 1),
+                    number("%.2f", quotient(point.seconds(), alone.seconds()), 1),
+                    number("%.0f", point.cpu(), MILLI),
+                    number("%.2f", quotient(point.cpu(), alone.cpu()), 1),
                     number("%.0f", point.anonymous(), MEGA));
             }
         }

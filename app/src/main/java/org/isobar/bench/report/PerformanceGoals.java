@@ -1,5 +1,7 @@
 package org.isobar.bench.report;
 
+import static org.isobar.bench.report.Units.quotient;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -15,11 +17,14 @@ final class PerformanceGoals {
 
     private final List<StepComparison> comparisons;
     private final LoaderRates loader;
+    private final List<GrowthSeries> growth;
     private final TraceTables traces;
     private final List<Goal> goals = new ArrayList<>();
 
-    PerformanceGoals(List<StepComparison> comparisons, LoaderRates loader, TraceTables traces) {
+    PerformanceGoals(List<StepComparison> comparisons, LoaderRates loader, List<GrowthSeries> growth,
+        TraceTables traces) {
         this.comparisons = comparisons;
+        this.growth = growth;
         this.loader = loader;
         this.traces = traces;
     }
@@ -48,10 +53,12 @@ final class PerformanceGoals {
     /** The goals as a table; empty if none was measured. */
     String table() {
         goals.clear();
-        step("demo", "fp32", 0.60);
-        step("demo", "bf16", 0.50);
+        step("demo", "fp32", 0.70);
+        step("demo", "bf16", 0.65);
         step("base", "fp32", 0.75);
-        step("base", "bf16", 0.40);
+        step("base", "bf16", 0.52);
+        step("mp", "fp32", 0.86);
+        step("mp", "bf16", 0.58);
         atMost("peak anonymous memory of base in fp32 / PyTorch's", memory("base", "fp32"), "%.2f", 0.5);
         atLeast("read and normalize on one thread / the tutorial's access",
             quotient(loader.isobar(0), loader.tutorial()), "%.1f", 4);
@@ -61,6 +68,7 @@ final class PerformanceGoals {
             "%.2f", 0.70);
         atMost("start of the process to the end of demo's second step, s", traces.startup() == null ? null
             : Double.valueOf(traces.startup().median()), "%.2f", 2);
+        atMost("CPU time of a step of demo on four ranks, tp / on one", ranks("tp", 4), "%.2f", 1.8);
         atMost("time of the last tenth of 10,000 steps of tiny / of the second tenth",
             growth(TraceTables.Interval::stepSeconds), "%.2f", GROWTH);
         atMost("anonymous memory after the last tenth / after the second tenth",
@@ -109,14 +117,22 @@ final class PerformanceGoals {
         return quotient(own, other);
     }
 
+    /** CPU time of a step on this many ranks that share the work along {@code split}, divided by that on one rank. */
+    private Double ranks(String split, int number) {
+        return growth.stream().filter(series -> series.split().filter(split::equals).isPresent())
+            .map(series -> quotient(cpu(series, number), cpu(series, 1))).filter(Objects::nonNull).findFirst()
+            .orElse(null);
+    }
+
+    private static Double cpu(GrowthSeries series, int ranks) {
+        return series.points().stream().filter(point -> point.value() == ranks).map(GrowthSeries.Point::cpu)
+            .filter(Objects::nonNull).findFirst().orElse(null);
+    }
+
     /** Growth from the second to the last interval. The first is left out, because the JVM compiles during it. */
     private Double growth(Function<TraceTables.Interval, Double> quantity) {
         List<TraceTables.Interval> intervals = traces.intervals();
         return intervals.size() < 3 || intervals.getLast().to() < LONG_RUN ? null
             : quotient(quantity.apply(intervals.getLast()), quantity.apply(intervals.get(1)));
-    }
-
-    private static Double quotient(Double one, Double other) {
-        return one == null || other == null ? null : Double.valueOf(one / other);
     }
 }

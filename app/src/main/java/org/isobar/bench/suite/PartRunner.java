@@ -81,7 +81,7 @@ final class PartRunner {
 
     /** Runs a part without a listener. */
     boolean run(Plan plan) {
-        return run(plan, (text, seconds, memory) -> { });
+        return run(plan, (text, seconds, usage) -> { });
     }
 
     /** Runs a part; returns whether it succeeded. */
@@ -91,7 +91,7 @@ final class PartRunner {
 
     /** Runs a part that may fail; a failure is recorded as skipped. */
     boolean tryOut(Plan plan) {
-        return run(plan, (text, seconds, memory) -> { }, BenchmarkPart.SKIPPED);
+        return run(plan, (text, seconds, usage) -> { }, BenchmarkPart.SKIPPED);
     }
 
     private boolean run(Plan plan, WatchedProcess.Listener listener, String failure) {

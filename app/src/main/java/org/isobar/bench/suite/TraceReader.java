@@ -8,10 +8,9 @@ import java.util.regex.Pattern;
 
 import org.isobar.bench.measure.Timing;
 import org.isobar.bench.measure.TrainingTrace;
-import org.isobar.os.ProcessMemory;
 import org.isobar.telemetry.TutorialLines;
 
-/** Extracts times and memory from the log of a run while it is written. */
+/** Extracts times, memory and CPU time from the log of a run while it is written. */
 final class TraceReader implements WatchedProcess.Listener {
     private static final Pattern EPOCH = Pattern.compile("Time taken for epoch (\\d+) is [\\d.]+ sec, avg ([\\d.]+) ");
     private static final String SECOND_STEP = " Memory usage after forward pass: ";
@@ -37,7 +36,7 @@ final class TraceReader implements WatchedProcess.Listener {
     }
 
     @Override
-    public synchronized void line(String text, double seconds, Supplier<ProcessMemory> memory) {
+    public synchronized void line(String text, double seconds, Supplier<WatchedProcess.Usage> usage) {
         if (text.endsWith(TutorialLines.trainingStarts())) {
             loopSeconds = measured(seconds);
         } else if (text.contains(SECOND_STEP) && stepSeconds == null) {
@@ -46,10 +45,10 @@ final class TraceReader implements WatchedProcess.Listener {
         Matcher epoch = EPOCH.matcher(text);
         if (epoch.find()) {
             int number = Integer.parseInt(epoch.group(1));
-            boolean isMeasured = timing == Timing.MEASURED;
+            WatchedProcess.Usage used = timing == Timing.MEASURED ? usage.get() : null;
             epochs.add(new TrainingTrace.Epoch(number, (long) number * run.steps,
                 measured(run.batch / Double.parseDouble(epoch.group(2))),
-                isMeasured ? Long.valueOf(memory.get().anonymous()) : null));
+                used == null ? null : used.memory().anonymous(), used == null ? null : used.cpuSeconds()));
         }
     }
 

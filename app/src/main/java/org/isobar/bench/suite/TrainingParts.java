@@ -78,7 +78,7 @@ final class TrainingParts {
     private boolean data() {
         return scratch.resolve(config).toFile().isDirectory()
             || run("data-" + config, new TraceReader.Run(config, TrainingTrace.ALONE, 1, batch, 2), 1, List.of(), LONG,
-                (text, seconds, memory) -> { });
+                (text, seconds, usage) -> { });
     }
 
     private void train(String name, TraceReader.Run run, int epochs, List<String> options, Duration limit) {

@@ -19,9 +19,10 @@ import java.util.stream.Stream;
 import org.isobar.os.ProcessMemory;
 
 /**
- * A child process with a time limit whose output lines and memory are observed. Memory is sampled twenty times a second
- * and includes descendants. These are listed only once a second, because that reads all of {@code /proc}, so a
- * descendant that lives for less than a second can be missed. The process is stopped when this JVM exits.
+ * A child process with a time limit. Its output lines, memory and CPU time are observed. Memory is sampled twenty
+ * times a second and includes descendants. These are listed only once a second, because that reads all of
+ * {@code /proc}, so a descendant that lives for less than a second can be missed. The process is stopped when this JVM
+ * exits.
  */
 final class WatchedProcess implements AutoCloseable {
     private static final long SAMPLE_MILLIS = 50;
@@ -36,11 +37,19 @@ final class WatchedProcess implements AutoCloseable {
     private volatile List<Long> members; // process ids, as last listed
     private ProcessMemory peak = NONE;
 
-    /** Receives each output line with the seconds since the start of the process, and can query its memory. */
+    /** Receives each output line with the seconds since the start of the process, and can query its usage so far. */
     interface Listener {
         /** Called in order, on a separate thread. */
-        void line(String text, double seconds, Supplier<ProcessMemory> memory);
+        void line(String text, double seconds, Supplier<Usage> usage);
     }
+
+    /**
+     * What a process and its descendants use.
+     *
+     * @param memory     their current memory
+     * @param cpuSeconds CPU time of those that run, since their start
+     */
+    record Usage(ProcessMemory memory, double cpuSeconds) { }
 
     /**
      * How a process ended.
@@ -49,8 +58,7 @@ final class WatchedProcess implements AutoCloseable {
      * @param timedOut whether it was stopped at its time limit
      * @param seconds  run time
      * @param peak     largest sampled memory of the process and its descendants; field {@code peak} is the peak that
-     * the
-     *                 kernel recorded
+     *                 the kernel recorded
      */
     record End(int status, boolean timedOut, double seconds, ProcessMemory peak) { }
 
@@ -86,7 +94,7 @@ final class WatchedProcess implements AutoCloseable {
     private void relay(PrintWriter log, Listener listener) {
         try (log; BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                listener.line(line, seconds(), this::memory);
+                listener.line(line, seconds(), () -> new Usage(memory(), cpuSeconds()));
                 log.println(line);
             }
         } catch (IOException | UncheckedIOException ended) {
@@ -98,6 +106,12 @@ final class WatchedProcess implements AutoCloseable {
     ProcessMemory memory() {
         return members.stream().map(ProcessMemory::of).flatMap(Optional::stream)
             .reduce(NONE, ProcessMemory::plus);
+    }
+
+    private double cpuSeconds() {
+        return members.stream().map(ProcessHandle::of).flatMap(Optional::stream)
+            .map(member -> member.info().totalCpuDuration()).flatMap(Optional::stream)
+            .mapToLong(Duration::toNanos).sum() / 1e9;
     }
 
     /** Waits for the process to exit and stops it after {@code limit}. */

@@ -20,7 +20,8 @@ class TraceReaderTest {
         TrainingTrace trace = read(Timing.MEASURED);
         assertEquals(1, trace.loopSeconds());
         assertEquals(2, trace.stepSeconds(), "of the first epoch");
-        assertEquals(List.of(new TrainingTrace.Epoch(1, 10, 0.5, 300L), new TrainingTrace.Epoch(2, 20, 0.25, 500L)),
+        assertEquals(List.of(new TrainingTrace.Epoch(1, 10, 0.5, 300L, 3.0),
+            new TrainingTrace.Epoch(2, 20, 0.25, 500L, 5.0)),
             trace.epochs());
     }
 
@@ -39,7 +40,8 @@ class TraceReaderTest {
             TutorialLines.epochTime(2, 2.5, 16));
         for (int i = 0; i < lines.size(); i++) {
             long anonymous = 100L * i + 100;
-            reader.line(STAMP + lines.get(i), i + 1, () -> new ProcessMemory(anonymous, 0, 0));
+            reader.line(STAMP + lines.get(i), i + 1,
+                () -> new WatchedProcess.Usage(new ProcessMemory(anonymous, 0, 0), anonymous / 100.0));
         }
         return reader.trace();
     }
