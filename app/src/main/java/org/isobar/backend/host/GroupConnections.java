@@ -3,6 +3,7 @@ package org.isobar.backend.host;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.channels.SocketChannel;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -13,19 +14,24 @@ import org.isobar.distributed.job.Job;
 
 /**
  * The socket connections of one rank to the others of its group: those of a ring, to the next rank and from the
- * previous one, and one to each peer of sends and receives.
+ * previous one, one to each peer of sends and receives, and one to each partner in all-reduces of a large group.
  */
-final class GroupConnections implements Closeable {
+final class GroupConnections implements GroupLinks, Closeable {
     private final Job job;
     private final ProcessGroup group;
     private final Consumer<IOException> onBroken;
     private final SocketWriter next;
     private final SocketReader previous;
-    private final Map<Integer, Pair> pairs = new ConcurrentHashMap<>();
+    private final Map<PairKey, Pair> pairs = new ConcurrentHashMap<>();
     private boolean closed;
 
     /** Writer and reader of the connection to one peer. */
-    record Pair(SocketWriter out, SocketReader in) { }
+    record Pair(SocketWriter out, SocketReader in) implements Link { }
+
+    /** A purpose of connections to single peers: sends and collectives may overtake each other. */
+    private enum Purpose { PAIR, PARTNER }
+
+    private record PairKey(Purpose purpose, int peer) { }
 
     /**
      * Connects this rank with its neighbours in the ring. All ranks of the group call this at the same time.
@@ -72,28 +78,39 @@ final class GroupConnections implements Closeable {
         return new SocketReader(channel, group.rankAt(peer), job.watch()::progressed);
     }
 
-    /** The connection to the next rank of the ring. */
-    SocketWriter next() {
+    @Override
+    public SocketWriter next() {
         return next;
     }
 
-    /** The connection from the previous rank of the ring. */
-    SocketReader previous() {
+    @Override
+    public SocketReader previous() {
         return previous;
     }
 
-    /** The connection to the rank with index {@code peer}. On first use, the lower of the two ranks connects. */
+    @Override
+    public Pair partner(int peer) throws IOException {
+        return open(new PairKey(Purpose.PARTNER, peer));
+    }
+
+    /** The connection for sends to and receives from the rank with index {@code peer}. Opened on first use. */
     Pair pair(int peer) throws IOException {
-        Pair known = pairs.get(peer);
+        return open(new PairKey(Purpose.PAIR, peer));
+    }
+
+    /** Returns the connection. On first use, the lower of the two ranks connects. */
+    private Pair open(PairKey key) throws IOException {
+        Pair known = pairs.get(key);
         if (known != null) {
             return known;
         }
+        int peer = key.peer();
         int rank = group.rankAt(peer);
-        String purpose = "pair of " + group.id();
+        String purpose = key.purpose().name().toLowerCase(Locale.ROOT) + " of " + group.id();
         SocketChannel channel = group.index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
         Pair pair = new Pair(writer(channel, peer), reader(channel, peer));
         synchronized (pairs) {
-            pairs.put(peer, pair);
+            pairs.put(key, pair);
             if (closed) {
                 pair.out().close();
             }

@@ -1,10 +1,10 @@
 package org.isobar.backend.host;
 
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 import org.isobar.distributed.CollectiveCall.Kind;
@@ -14,10 +14,9 @@ import org.isobar.distributed.ProcessGroup;
 /**
  * Collectives between ranks that are threads of one process. For each operation the ranks exchange their calls in the
  * {@link InProcessHub}; then each rank reads from the memory of the others. Values are summed in the order of
- * {@link RingCollectives}, so the results have the same bits.
+ * {@link GroupCollectives}, so the results have the same bits.
  */
 public final class InProcessCommunicator extends HostCommunicator {
-    private static final int CHUNK = 1 << 15;
     private static final int START = 0; // phases of an operation
     private static final int REDUCED = 1;
     private static final int END = 2;
@@ -26,13 +25,14 @@ public final class InProcessCommunicator extends HostCommunicator {
     private final InProcessHub hub;
     private final Duration limit;
     private final List<Integer> allIndices;
-    private final MemorySegment partialSum = Arena.ofAuto().allocate(CHUNK, Long.BYTES);
+    private final InProcessReduction reduction;
 
     private InProcessCommunicator(InProcessHub hub, ProcessGroup group) {
         super(group, hub.limit().multipliedBy(2)); // the exchange times out first, and can name the missing rank
         this.hub = hub;
         limit = hub.limit();
         allIndices = IntStream.range(0, group.size()).boxed().toList();
+        reduction = new InProcessReduction(group);
     }
 
     /** Opens the communicator of one rank of {@code group}. Each member opens its own, once, on the job's hub. */
@@ -84,19 +84,19 @@ public final class InProcessCommunicator extends HostCommunicator {
 
     private void collect(HostWork work, Map<Integer, HostWork> peers) throws InterruptedException {
         HostCollective collective = work.collective();
-        RankSegments segments = collective.segments();
         MemorySegment out = collective.out();
         switch (collective.kind()) {
             case ALL_REDUCE -> {
-                access(() -> reduce(segments.of(out, group().index()), peers, collective));
+                RankSegments segments = reduction.completed(collective);
+                access(() -> reduction.allReduce(segments.of(out, group().index()), collective, in(peers)));
                 meet(work, REDUCED);
                 access(() -> allIndices.stream().filter(peer -> peer != group().index()).forEach(peer ->
                     segments.of(out, peer).copyFrom(segments.of(peers.get(peer).collective().out(), peer))));
             }
-            case REDUCE_SCATTER -> access(() -> reduce(out, peers, collective));
+            case REDUCE_SCATTER -> access(() -> reduction.reduceScatter(out, collective, in(peers)));
             case ALL_GATHER -> access(() -> allIndices.stream()
                 .filter(peer -> collective.call().sizes()[peer] > 0)
-                .forEach(peer -> segments.of(out, peer).copyFrom(peers.get(peer).collective().in())));
+                .forEach(peer -> collective.segments().of(out, peer).copyFrom(peers.get(peer).collective().in())));
             case BROADCAST -> access(() -> out.copyFrom(peers.get(collective.root()).collective().in()));
             default -> {
                 assert collective.kind() == Kind.BARRIER : collective;
@@ -105,31 +105,12 @@ public final class InProcessCommunicator extends HostCommunicator {
         meet(work, END); // until then, other ranks read from the memory of this rank
     }
 
-    private void access(Runnable access) {
-        hub.access(group(), allIndices, access);
+    private static IntFunction<MemorySegment> in(Map<Integer, HostWork> peers) {
+        return peer -> peers.get(peer).collective().in();
     }
 
-    /** {@code out = reduction of this rank's segment}, summed from the next rank around the ring to this rank. */
-    private void reduce(MemorySegment out, Map<Integer, HostWork> peers, HostCollective collective) {
-        ReductionArithmetic arithmetic = new ReductionArithmetic(collective.call(), group().size());
-        RankSegments segments = collective.segments();
-        int self = group().index();
-        int size = group().size();
-        for (long chunk = 0; chunk * CHUNK < out.byteSize(); chunk++) {
-            MemorySegment result = RankSegments.chunk(out, chunk, CHUNK);
-            MemorySegment partial = partialSum.asSlice(0, result.byteSize());
-            for (int step = 1; step <= size; step++) {
-                HostWork peer = peers.get((self + step) % size);
-                MemorySegment theirs = segments.chunk(peer.collective().in(), self, chunk, CHUNK);
-                if (step == 1) {
-                    partial.copyFrom(theirs);
-                } else if (step < size) {
-                    arithmetic.combine(partial, partial, theirs);
-                } else {
-                    arithmetic.finish(result, partial, theirs);
-                }
-            }
-        }
+    private void access(Runnable access) {
+        hub.access(group(), allIndices, access);
     }
 
     @Override

@@ -19,26 +19,26 @@ import org.isobar.distributed.ProcessGroup;
  * receiving, so the ring cannot deadlock.
  */
 final class RingCollectives {
-    /** Bytes of a chunk; measured to be large enough that thread switches are rare. */
-    private static final int CHUNK = 1 << 20;
     private static final int WINDOW = 2;
 
     private final int size;
     private final int index;
-    private final SocketWriter next;
-    private final SocketReader previous;
+    private final GroupLinks.Writer next;
+    private final GroupLinks.Reader previous;
+    private final int chunkBytes;
     private final MemorySegment received; // one chunk
     private final MemorySegment partial; // WINDOW chunks of each of two consecutive steps, being sent
     private final long[] sendNumbers = new long[2 * WINDOW];
 
-    /** The ring of {@code group}; scratch memory comes from {@code arena}. */
-    RingCollectives(ProcessGroup group, GroupConnections connections, Arena arena) {
+    /** The ring of {@code group}; scratch memory for chunks of {@code chunkBytes} comes from {@code arena}. */
+    RingCollectives(ProcessGroup group, GroupLinks links, Arena arena, int chunkBytes) {
         size = group.size();
         index = group.index();
-        next = connections.next();
-        previous = connections.previous();
-        received = arena.allocate(CHUNK, Long.BYTES);
-        partial = size > 2 ? arena.allocate(2L * WINDOW * CHUNK, Long.BYTES) : MemorySegment.NULL;
+        next = links.next();
+        previous = links.previous();
+        this.chunkBytes = chunkBytes;
+        received = arena.allocate(chunkBytes, Long.BYTES);
+        partial = size > 2 ? arena.allocate(2L * WINDOW * chunkBytes, Long.BYTES) : MemorySegment.NULL;
     }
 
     /** Compares a call with that of the previous rank. Returns how they differ, or null if they match. */
@@ -52,21 +52,21 @@ final class RingCollectives {
     /** {@code out = reduction over the ranks of this rank's segment of in}. */
     void reduceScatter(MemorySegment out, MemorySegment in, RankSegments segments, ReductionArithmetic arithmetic)
         throws IOException, InterruptedException {
-        long chunks = segments.chunks(CHUNK);
+        long chunks = segments.chunks(chunkBytes);
         for (long chunk = 0; chunk < Math.min(WINDOW, chunks); chunk++) {
-            next.send(segments.chunk(in, indexAt(-1), chunk, CHUNK));
+            next.send(segments.chunk(in, indexAt(-1), chunk, chunkBytes));
         }
         for (long first = 0; first < chunks; first += WINDOW) {
             for (int step = 0; step < size - 1; step++) {
                 for (long chunk = first; chunk < Math.min(first + WINDOW, chunks); chunk++) {
-                    MemorySegment own = segments.chunk(in, indexAt(-2 - step), chunk, CHUNK);
+                    MemorySegment own = segments.chunk(in, indexAt(-2 - step), chunk, chunkBytes);
                     if (step < size - 2) {
                         addAndSend(own, (step & 1) * WINDOW + (int) (chunk - first), arithmetic);
                     } else {
                         MemorySegment last = received.asSlice(0, own.byteSize());
                         previous.read(last);
-                        arithmetic.finish(RankSegments.chunk(out, chunk, CHUNK), last, own);
-                        next.send(segments.chunk(in, indexAt(-1), chunk + WINDOW, CHUNK));
+                        arithmetic.finish(RankSegments.chunk(out, chunk, chunkBytes), last, own);
+                        next.send(segments.chunk(in, indexAt(-1), chunk + WINDOW, chunkBytes));
                     }
                 }
             }
@@ -77,7 +77,7 @@ final class RingCollectives {
     /** Receives a partial sum into slot {@code slot} of the scratch memory, adds {@code own} and sends the sum. */
     private void addAndSend(MemorySegment own, int slot, ReductionArithmetic arithmetic) throws IOException,
         InterruptedException {
-        MemorySegment sum = partial.asSlice((long) slot * CHUNK, own.byteSize());
+        MemorySegment sum = partial.asSlice((long) slot * chunkBytes, own.byteSize());
         next.awaitSent(sendNumbers[slot]);
         previous.read(sum);
         arithmetic.combine(sum, sum, own);
@@ -86,13 +86,13 @@ final class RingCollectives {
 
     /** Fills {@code whole}, of which each rank holds its own segment. */
     void allGather(MemorySegment whole, RankSegments segments) throws IOException, InterruptedException {
-        long chunks = segments.chunks(CHUNK);
+        long chunks = segments.chunks(chunkBytes);
         for (long chunk = 0; chunk < chunks; chunk++) {
-            next.send(segments.chunk(whole, indexAt(0), chunk, CHUNK));
+            next.send(segments.chunk(whole, indexAt(0), chunk, chunkBytes));
         }
         for (int step = 0; step < size - 1; step++) {
             for (long chunk = 0; chunk < chunks; chunk++) {
-                MemorySegment theirs = segments.chunk(whole, indexAt(-1 - step), chunk, CHUNK);
+                MemorySegment theirs = segments.chunk(whole, indexAt(-1 - step), chunk, chunkBytes);
                 previous.read(theirs);
                 if (step < size - 2) {
                     next.send(theirs);
@@ -104,8 +104,8 @@ final class RingCollectives {
 
     /** Sends {@code data} of the rank with index {@code root} around the ring. */
     void broadcast(MemorySegment data, int root) throws IOException, InterruptedException {
-        for (long chunk = 0; chunk * CHUNK < data.byteSize(); chunk++) {
-            MemorySegment bytes = RankSegments.chunk(data, chunk, CHUNK);
+        for (long chunk = 0; chunk * chunkBytes < data.byteSize(); chunk++) {
+            MemorySegment bytes = RankSegments.chunk(data, chunk, chunkBytes);
             if (index != root) {
                 previous.read(bytes);
             }

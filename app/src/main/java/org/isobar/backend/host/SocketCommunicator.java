@@ -2,7 +2,6 @@ package org.isobar.backend.host;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
 import org.isobar.distributed.CollectiveCall;
@@ -12,13 +11,13 @@ import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.Job;
 
 /**
- * Collectives between processes over TCP: {@link RingCollectives} for collectives, and one connection per pair of ranks
- * for sends and receives.
+ * Collectives between processes over TCP: {@link GroupCollectives}, and one connection per pair of ranks for sends and
+ * receives.
  */
 public final class SocketCommunicator extends HostCommunicator {
     private final Job job;
     private final GroupConnections connections;
-    private final RingCollectives ring;
+    private final GroupCollectives collectives;
     private final Awaiter awaiter;
 
     /** The thread that awaits the operations. */
@@ -34,7 +33,7 @@ public final class SocketCommunicator extends HostCommunicator {
         this.job = job;
         this.awaiter = awaiter;
         connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
-        ring = new RingCollectives(group, connections, Arena.ofAuto());
+        collectives = new GroupCollectives(group, connections, Arena.ofAuto());
     }
 
     /**
@@ -66,36 +65,10 @@ public final class SocketCommunicator extends HostCommunicator {
         if (collective.kind() == Kind.RECEIVE) {
             receive(collective);
         } else {
-            throwOnMismatch(ring.compare(collective.call()), group().index() - 1);
-            collect(collective);
+            throwOnMismatch(collectives.compare(collective.call()), group().index() - 1);
+            collectives.run(collective);
         }
         work.succeed();
-    }
-
-    private void collect(HostCollective collective) throws IOException, InterruptedException {
-        RankSegments segments = collective.segments();
-        MemorySegment out = collective.out();
-        switch (collective.kind()) {
-            case ALL_REDUCE -> {
-                ring.reduceScatter(segments.of(out, group().index()), out, segments, arithmetic(collective));
-                ring.allGather(out, segments);
-            }
-            case REDUCE_SCATTER -> ring.reduceScatter(out, collective.in(), segments, arithmetic(collective));
-            case ALL_GATHER -> {
-                MemorySegment own = segments.of(out, group().index());
-                if (own.byteSize() > 0 && own.address() != collective.in().address()) {
-                    own.copyFrom(collective.in());
-                }
-                ring.allGather(out, segments);
-            }
-            case BROADCAST -> ring.broadcast(out, collective.root());
-            case BARRIER -> ring.barrier();
-            default -> throw new AssertionError(collective);
-        }
-    }
-
-    private ReductionArithmetic arithmetic(HostCollective collective) {
-        return new ReductionArithmetic(collective.call(), group().size());
     }
 
     private void receive(HostCollective collective) throws IOException {

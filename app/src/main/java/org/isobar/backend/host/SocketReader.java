@@ -3,12 +3,11 @@ package org.isobar.backend.host;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /** Reads from the socket of one peer directly into tensors and buffers, blocking. */
-final class SocketReader implements Closeable {
+final class SocketReader implements GroupLinks.Reader, Closeable {
     private final SocketChannel channel;
     private final int peer;
     private final Runnable progressed;
@@ -20,13 +19,8 @@ final class SocketReader implements Closeable {
         this.progressed = progressed;
     }
 
-    /** Fills the memory, which has at most 2 GiB. */
-    void read(MemorySegment bytes) throws IOException {
-        read(bytes.asByteBuffer());
-    }
-
-    /** Fills the buffer. */
-    void read(ByteBuffer bytes) throws IOException {
+    @Override
+    public void read(ByteBuffer bytes) throws IOException {
         try {
             while (bytes.hasRemaining()) {
                 if (channel.read(bytes) < 0) {

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  * receive at the same time. A thread of the writer does this. If the channel is non-blocking, small data is first
  * written by the caller, as far as the socket buffer has room, because waking a thread takes longer than the write.
  */
-final class SocketWriter implements Closeable {
+final class SocketWriter implements GroupLinks.Writer, Closeable {
     /** Largest size of one buffer in bytes. */
     private static final long MAX_BUFFER = 1 << 30;
     /** Largest size in bytes that the caller writes itself. */
@@ -52,12 +52,8 @@ final class SocketWriter implements Closeable {
         }
     }
 
-    /**
-     * Queues the bytes for sending. They must not change until they are sent.
-     *
-     * @return a number for {@link #awaitSent}
-     */
-    long send(MemorySegment bytes) throws IOException {
+    @Override
+    public long send(MemorySegment bytes) throws IOException {
         return send(bytes, null);
     }
 
@@ -70,8 +66,8 @@ final class SocketWriter implements Closeable {
         return send(bytes.asSlice(start).asByteBuffer(), then);
     }
 
-    /** Queues the remaining bytes of the buffer; runs {@code then}, unless it is null, when they are sent. */
-    synchronized long send(ByteBuffer bytes, Runnable then) throws IOException {
+    @Override
+    public synchronized long send(ByteBuffer bytes, Runnable then) throws IOException {
         check();
         if (then == null && bytes.remaining() <= DIRECT_BYTES && sent == queued && !channel.isBlocking()) {
             write(bytes);
@@ -85,16 +81,16 @@ final class SocketWriter implements Closeable {
         return ++queued;
     }
 
-    /** Waits until the data that {@link #send} gave this number, and all before it, is written to the socket. */
-    synchronized void awaitSent(long number) throws IOException, InterruptedException {
+    @Override
+    public synchronized void awaitSent(long number) throws IOException, InterruptedException {
         while (sent < number) {
             check();
             wait();
         }
     }
 
-    /** Waits until all queued data is written. */
-    synchronized void flush() throws IOException, InterruptedException {
+    @Override
+    public synchronized void flush() throws IOException, InterruptedException {
         awaitSent(queued);
     }
 

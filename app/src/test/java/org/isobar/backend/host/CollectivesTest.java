@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Results of collectives between threads and over sockets, for several numbers of ranks. */
 class CollectivesTest {
@@ -65,6 +68,37 @@ class CollectivesTest {
                 }
             }
         });
+    }
+
+    /** Groups of more than 16 ranks halve: both transports give all ranks the same bits, near the exact sums. */
+    @ParameterizedTest
+    @ValueSource(ints = {17, 24})
+    void largeGroupsAllReduceWithTheSameBits(int count) throws Exception {
+        Set<List<Double>> results = ConcurrentHashMap.newKeySet();
+        for (Ranks ranks : Ranks.values()) {
+            ranks.run(count, communicator -> {
+                int index = communicator.group().index();
+                List<Double> all = new ArrayList<>();
+                for (int elements : new int[] {1, 3, count + 1, 10_000}) {
+                    Tensor sum = HostTensors.of(DType.F32, elements, i -> value(index, i));
+                    communicator.allReduce(sum, Reduction.AVERAGE).await();
+                    assertArrayEquals(expected(elements, i -> IntStream.range(0, count)
+                        .mapToDouble(rank -> value(rank, i)).sum() / count), HostTensors.values(sum), 1e-6);
+                    Arrays.stream(HostTensors.values(sum)).forEach(all::add);
+                }
+                Tensor max = HostTensors.of(DType.F64, 1, i -> index == count - 1 ? Double.NaN : index);
+                communicator.barrier().await();
+                communicator.allReduce(max, Reduction.MAX).await();
+                all.add(HostTensors.values(max)[0]);
+                results.add(all);
+            });
+        }
+        assertEquals(1, results.size());
+        assertEquals(Double.NaN, results.iterator().next().getLast());
+    }
+
+    private static double value(int rank, long element) {
+        return Math.sin(1 + rank + 0.1 * element);
     }
 
     /** Sums of BF16 are rounded to nearest, ties to even: 1 + 3 2^-8 to 1 + 2 2^-7, 1 + 2^-8 to 1. */
