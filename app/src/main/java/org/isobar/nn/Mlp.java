@@ -16,7 +16,7 @@ import org.isobar.tensor.Tensor;
  * all-reduced over tp while the gradients of both weights are computed.
  *
  * <p>Saved for backward: the pre-activation (fc1's output), unless it is recomputed. Backward recomputes the GELU in
- * the same pass over memory as its derivative and the gradient of fc1's bias.
+ * the same pass over memory as its derivative and the gradient of fc1's bias. The GELU overwrites the pre-activation.
  */
 public final class Mlp implements Layer {
     private final Layout layout;
@@ -60,13 +60,13 @@ public final class Mlp implements Layer {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor preActivation = preActivation(x, scratch, pass);
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
-            Tensor h = scratch.allocate(pass.compute(), extents(x));
             Tensor dh = scratch.allocate(pass.compute(), extents(x));
             fc2.backwardInput(dh, dFc2, WriteMode.OVERWRITE, pass);
             hiddenDropout.apply(dh, pass);
+            Tensor h = preActivation;
             pass.ops().products().biasGeluBackward(dh, h, fc1.bias().gradient(), dh, preActivation);
             pass.complete(fc1.bias());
-            // dh is now the gradient of preActivation.
+            // h has overwritten the pre-activation, and dh is now the gradient of the pre-activation.
             hiddenDropout.apply(h, pass);
             fc1.backwardInput(dx, dh, WriteMode.OVERWRITE, pass);
             Work sum = layout.tensor().allReduce(dx, Reduction.SUM);

@@ -67,7 +67,7 @@ record CheckedProducts(ProductOps ops) implements ProductOps {
     public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         new OperandChecks("biasGeluBackward")
             .outputInPlace("dx", dx, x.dtype(), like(x), "dy")
-            .output("y", y, x.dtype(), like(x))
+            .outputInPlace("y", y, x.dtype(), like(x), "x")
             .output("dBias", dBias, F32, flat(x.shape().extent(-1)))
             .input("dy", dy, x.dtype(), like(x))
             .input("x", x, COMPUTE, like(x))

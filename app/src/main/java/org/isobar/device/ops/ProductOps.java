@@ -47,7 +47,8 @@ public interface ProductOps {
     /**
      * Gradients of the GELU and of the bias of {@link Epilogue.BiasGelu}, with the GELU recomputed:
      * {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, {@code db += sum over rows of dx}. The sum uses dx as it is
-     * stored, so it equals the result of {@link #biasBackward} of dx. {@code dx} may be {@code dy}.
+     * stored, so it equals the result of {@link #biasBackward} of dx. {@code dx} may be {@code dy}, and
+     * {@code y} may be {@code x}.
      *
      * @param dx    (M, N), as x
      * @param y     (M, N), as x

@@ -71,25 +71,25 @@ final class GeluCases {
         Function<OperationBench, double[]> arguments) {
         return new ContractCase("biasGeluBackward", OperandTypes.of(a, "dx", "y", "dy", "x"), variant, bench -> {
             GuardedTensor dy = bench.input("dy", rows, columns);
-            backward(a, bench, bench.output("dx", rows, columns), dy, arguments.apply(bench));
+            GuardedTensor x = bench.input("x", arguments.apply(bench), rows, columns);
+            backward(bench, bench.output("dx", rows, columns), bench.output("y", rows, columns), dy, x);
         });
     }
 
     private static ContractCase backwardInPlace(DType a) {
         return new ContractCase("biasGeluBackward", OperandTypes.of(a, "dx", "y", "dy", "x"), "in place", bench -> {
             GuardedTensor dy = bench.inOut("dy", 3, 17, 59);
-            backward(a, bench, dy, dy, arguments(bench, 3 * 17 * 59));
+            GuardedTensor x = bench.inOut("x", arguments(bench, 3 * 17 * 59), 3, 17, 59);
+            backward(bench, dy, x, dy, x);
         });
     }
 
     /**
      * The expected bias gradient sums dx as the operation stored it, so the rounding of dx does not affect it.
      */
-    private static void backward(DType a, OperationBench bench, GuardedTensor dx, GuardedTensor dy, double[] values) {
-        long[] extents = dy.tensor().shape().extents();
-        GuardedTensor x = bench.input("x", values, extents);
-        GuardedTensor y = bench.output("y", extents);
-        GuardedTensor dBias = bench.inOut("dBias", extents[extents.length - 1]);
+    private static void backward(OperationBench bench, GuardedTensor dx, GuardedTensor y, GuardedTensor dy,
+        GuardedTensor x) {
+        GuardedTensor dBias = bench.inOut("dBias", dy.tensor().shape().extent(-1));
         bench.ops().products().biasGeluBackward(dx.tensor(), y.tensor(), dBias.tensor(), dy.tensor(), x.tensor());
         bench.expect(dx, ReferenceOps.geluBackward(dy.values(), x.values()));
         bench.expect(y, ReferenceOps.gelu(x.values()));

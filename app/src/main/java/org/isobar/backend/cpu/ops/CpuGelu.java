@@ -42,7 +42,7 @@ final class CpuGelu {
         this.workspace = workspace;
     }
 
-    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}. */
+    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}, and {@code y} may be {@code x}. */
     void backward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
         FloatView dxs = FloatView.of(dx);
         FloatView ys = FloatView.of(y);
@@ -86,7 +86,7 @@ final class CpuGelu {
         return a.fma(tail, x.blend(0, x.compare(VectorOperators.LT, 0)));
     }
 
-    /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)} on floats. {@code dx} may be {@code dy}. */
+    /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)} on floats. The results may overwrite dy and x. */
     static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;

@@ -55,7 +55,7 @@ __device__ __forceinline__ void differentiate(float (&gradient)[N], float (&valu
     }
 }
 
-// dx = dy GELU'(x), y = GELU(x).
+// dx = dy GELU'(x), y = GELU(x). dx may be dy, and y may be x.
 extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, long long n) {
     for_each<PACK>(n, aligned(dx, y, dy, x), [&](long long i, auto count) {
         float value[decltype(count)::value];
@@ -69,7 +69,7 @@ extern "C" __global__ void gelu_backward(T* dx, T* y, const T* dy, const T* x, l
 }
 
 // dx = dy GELU'(x), y = GELU(x), and in the same pass the first half of the gradient of the bias that x includes:
-// partial sums over rows of dx, bit for bit as in bias.cu. dx may be dy.
+// partial sums over rows of dx, bit for bit as in bias.cu. dx may be dy, and y may be x.
 // The bound of two blocks per multiprocessor is needed: by default ptxas makes room for three on sm_100, and spills.
 //   partial (chunks, N); dx, y, dy, x (M, N)
 extern "C" __global__ void __launch_bounds__(COLUMN_THREADS, 2) bias_gelu_backward(float* partial, T* dx, T* y,
