@@ -50,6 +50,11 @@ public final class KernelLoader implements KernelProvider, AutoCloseable {
     }
 
     @Override
+    public int capability() {
+        return gpu.capability();
+    }
+
+    @Override
     public int multiprocessors() {
         return gpu.multiprocessors();
     }

@@ -11,6 +11,9 @@ public interface KernelProvider {
      */
     LoadedKernel kernel(String file, String function, String... defines);
 
+    /** Compute capability of the device, 90 for 9.0. */
+    int capability();
+
     /** Number of streaming multiprocessors of the device, for the size of grid-stride loops. */
     int multiprocessors();
 }

@@ -9,10 +9,10 @@ import org.isobar.backend.cuda.kernels.KernelVariant;
 final class AllKernelVariants {
     private AllKernelVariants() { }
 
-    /** The variants of all kernels, each listed once. */
-    static List<KernelVariant> all() {
+    /** The variants of all kernels that devices of this compute capability use, each listed once. */
+    static List<KernelVariant> all(int capability) {
         return Stream.of(CudaMemory.variants(), CudaColumnSums.variants(), CudaLayerNorm.variants(),
             CudaGelu.variants(), CudaResidual.variants(), CudaImages.variants(), CudaLoss.variants(),
-            CudaUpdate.variants(), CudaAttention.variants()).flatMap(List::stream).distinct().toList();
+            CudaUpdate.variants(), CudaAttention.variants(capability)).flatMap(List::stream).distinct().toList();
     }
 }

@@ -13,9 +13,10 @@ import org.isobar.backend.cuda.kernels.KernelProvider;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.backend.cuda.kernels.TypedKernel;
+import org.isobar.backend.cuda.ops.AttentionTiling.Masking;
+import org.isobar.backend.cuda.ops.AttentionTiling.Pass;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
-import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;
 
 /** The tiled kernels of attention: which variants exist, how each is compiled and how much shared memory it needs. */
@@ -28,36 +29,23 @@ final class AttentionKernels {
     /** Bytes of lse and delta of one query, in single precision. */
     private static final int STATISTICS_BYTES = 8;
 
-    /** A kernel that iterates over tiles. */
-    enum Pass { FORWARD, BACKWARD_QUERIES, BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC }
-
-    /** Whether attention weights are dropped. */
-    enum Masking {
-        NONE, DROPOUT;
-
-        static Masking of(Dropout dropout) {
-            return dropout.isNone() ? NONE : DROPOUT;
-        }
-    }
-
     /** One variant in which such a kernel is compiled. */
-    record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking) {
-        private boolean isFull() {
-            return dtype == DType.F32 && single == SinglePrecision.FULL;
+    record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking,
+        AttentionTiling tiling) {
+        /** The variant that devices of this compute capability use. */
+        static Variant of(int capability, Pass pass, DType dtype, SinglePrecision single, int headDim,
+            Masking masking) {
+            return new Variant(pass, dtype, single, headDim, masking, isFull(dtype, single)
+                ? AttentionTiling.withoutTensorCores(headDim)
+                : AttentionTiling.of(capability, pass, dtype.bytes(), headDim, masking));
         }
 
-        AttentionTiling tiling() {
-            return isFull() ? AttentionTiling.withoutTensorCores(headDim) : switch (pass) {
-                case FORWARD -> AttentionTiling.forward(dtype.bytes(), headDim);
-                case BACKWARD_QUERIES -> AttentionTiling.backwardQueries(dtype.bytes(), headDim);
-                case BACKWARD_KEYS -> AttentionTiling.backwardKeys(dtype.bytes(), headDim);
-                case BACKWARD_KEYS_ATOMIC -> AttentionTiling.backwardKeysAtomic(dtype.bytes(), headDim);
-            };
+        private static boolean isFull(DType dtype, SinglePrecision single) {
+            return dtype == DType.F32 && single == SinglePrecision.FULL;
         }
 
         /** Dynamic shared memory: the block's own tiles, two stages of two streamed tiles, and the kernel's extras. */
         int sharedBytes() {
-            AttentionTiling tiling = tiling();
             int own = pass == Pass.FORWARD ? 1 : 2;
             int tiles = (own * tiling.rows() + 4 * tiling.columns()) * headDim * dtype.bytes();
             return switch (pass) {
@@ -71,8 +59,8 @@ final class AttentionKernels {
         KernelVariant kernel() {
             List<String> defines = new ArrayList<>(List.of(TypedKernel.define(dtype), "HEAD_DIM=" + headDim,
                 "DROPOUT=" + masking.ordinal()));
-            defines.addAll(tiling().defines());
-            if (isFull()) {
+            defines.addAll(tiling.defines());
+            if (isFull(dtype, single)) {
                 defines.add("FULL");
             }
             String function = switch (pass) {
@@ -119,8 +107,8 @@ final class AttentionKernels {
         return gradient == QueryGradient.ATOMIC ? Pass.BACKWARD_KEYS_ATOMIC : Pass.BACKWARD_KEYS;
     }
 
-    /** Every variant that {@link #of} accepts. */
-    static List<Variant> variants() {
+    /** Every variant that devices of this compute capability use. */
+    static List<Variant> variants(int capability) {
         List<Variant> variants = new ArrayList<>();
         for (DType dtype : TypedKernel.TYPES) {
             for (SinglePrecision single : SinglePrecision.values()) {
@@ -128,7 +116,7 @@ final class AttentionKernels {
                     for (Masking masking : Masking.values()) {
                         for (Pass pass : Pass.values()) {
                             if (dtype == DType.F32 || single == SinglePrecision.TF32) {
-                                variants.add(new Variant(pass, dtype, single, headDim, masking));
+                                variants.add(Variant.of(capability, pass, dtype, single, headDim, masking));
                             }
                         }
                     }

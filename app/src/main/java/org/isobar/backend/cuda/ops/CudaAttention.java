@@ -81,9 +81,9 @@ final class CudaAttention implements AttentionOps {
                 : "plain kernels in single precision, because no tiled kernel has this size")).toList();
     }
 
-    /** Every variant in which the kernels of attention may be compiled. */
-    static List<KernelVariant> variants() {
-        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants());
+    /** Every variant in which devices of this compute capability use the kernels of attention. */
+    static List<KernelVariant> variants(int capability) {
+        List<KernelVariant> variants = new ArrayList<>(TiledAttention.variants(capability));
         variants.addAll(PlainAttention.variants());
         return variants;
     }

@@ -6,9 +6,9 @@ import java.util.List;
 import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.TypedKernel;
-import org.isobar.backend.cuda.ops.AttentionKernels.Masking;
-import org.isobar.backend.cuda.ops.AttentionKernels.Pass;
 import org.isobar.backend.cuda.ops.AttentionKernels.Variant;
+import org.isobar.backend.cuda.ops.AttentionTiling.Masking;
+import org.isobar.backend.cuda.ops.AttentionTiling.Pass;
 import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.device.ops.AttentionShape;
@@ -22,8 +22,8 @@ import org.isobar.tensor.Tensor;
  */
 final class TiledAttention {
     private static final double LOG2_E = 1 / Math.log(2);
-    /** The statistics are padded to a multiple of this, which the rows and columns of all tiles divide. */
-    private static final long PADDING = 128;
+    /** The statistics are padded to a multiple of this, which the numbers of queries in all tiles divide. */
+    static final long PADDING = 128;
     private static final String STATISTICS_FILE = "attention_statistics.cu";
     private static final int STATISTICS_THREADS = 256;
     /** Lanes per row of {@code attention_statistics}. */
@@ -44,9 +44,10 @@ final class TiledAttention {
         queryGradient = new TypedKernel(context.kernels(), STATISTICS_FILE, "attention_query_gradient");
     }
 
-    static List<KernelVariant> variants() {
+    /** Every variant that devices of this compute capability use. */
+    static List<KernelVariant> variants(int capability) {
         List<KernelVariant> variants = new ArrayList<>();
-        AttentionKernels.variants().forEach(variant -> variants.add(variant.kernel()));
+        AttentionKernels.variants(capability).forEach(variant -> variants.add(variant.kernel()));
         variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_statistics"));
         variants.addAll(TypedKernel.variants(STATISTICS_FILE, "attention_query_gradient"));
         return variants;
@@ -126,12 +127,16 @@ final class TiledAttention {
     }
 
     private String tile(Pass pass, DType compute, int headDim) {
-        AttentionTiling tiling = new Variant(pass, compute, context.options().single(), headDim, Masking.NONE).tiling();
+        AttentionTiling tiling = variant(pass, compute, headDim, Masking.NONE).tiling();
         return tiling.rows() + " x " + tiling.columns();
     }
 
     private Variant variant(Pass pass, DType dtype, AttentionShape shape, Dropout dropout) {
-        return new Variant(pass, dtype, context.options().single(), (int) shape.headDim(), Masking.of(dropout));
+        return variant(pass, dtype, (int) shape.headDim(), Masking.of(dropout));
+    }
+
+    private Variant variant(Pass pass, DType dtype, int headDim, Masking masking) {
+        return Variant.of(context.kernels().capability(), pass, dtype, context.options().single(), headDim, masking);
     }
 
     /** Launches, for each head of each sample, enough blocks to own all {@code tokens}. */

@@ -19,18 +19,8 @@
 // more than LAG, because weights up to 2^LAG are as exact as weights up to 1 in every type. Rescaling therefore happens
 // in a row's first tiles only.
 //
-// In bf16 and fp16, with four warps of two row tiles each, for compute capability 9.0:
-//
-//       D   ROWS x COLUMNS   shared memory   registers   with dropout
-//      32   128 x 64         24 KB             176         165
-//      48   128 x 64         36 KB             216         240
-//      64   128 x 64         48 KB             229         240
-//      80   128 x 64         60 KB             246         243
-//      96   128 x 64         72 KB             246         242
-//     128   128 x 32         64 KB             241         240
-//
-// Two blocks therefore fill the registers of a multiprocessor. docs/kernels.md lists the other types and kernels,
-// AttentionTiling explains the choice of sizes, and attention_plain.cu handles heads of other sizes.
+// AttentionTiling explains the choice of sizes, docs/kernels.md lists them, and attention_plain.cu handles heads of
+// other sizes.
 #include "attention_mask.cuh"
 
 constexpr float LN2 = 0.693147181f;

@@ -87,6 +87,32 @@ class CudaAttentionTest {
         bothDirectionsAreThoseOfDoublePrecision(kind, headDim);
     }
 
+    /** Devices of compute capability 8.0 and those with little shared memory have other tiles than 9.0. */
+    @ParameterizedTest
+    @CsvSource({"80", "86"})
+    void tilesOfOtherDevices(int capability) {
+        checkTiles(capability, new Kind(DType.BF16, SinglePrecision.TF32), 128, 0);
+    }
+
+    @Tag("slow")
+    @ParameterizedTest
+    @MethodSource("kindsAndHeads")
+    void allTilesOfOtherDevices(Kind kind, int headDim) {
+        for (int capability : new int[] {80, 86}) {
+            for (double probability : new double[] {0, 0.3}) {
+                checkTiles(capability, kind, headDim, probability);
+            }
+        }
+    }
+
+    private static void checkTiles(int capability, Kind kind, int headDim, double probability) {
+        AttentionShape shape = new AttentionShape(1, 67, 131, 2, headDim);
+        try (AttentionFixture gpu = AttentionFixture.withTilesOf(capability, kind.dtype(), kind.single())) {
+            Inputs inputs = gpu.inputs(shape, dropout(shape, probability, 1), 1, 1);
+            assertClose(kind, inputs, gpu.run(inputs), 1);
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"1, 1", "1, 300", "300, 1", "15, 17", "16, 64", "63, 65", "64, 128", "65, 63", "127, 129", "128, 16",
         "129, 127", "257, 33"})

@@ -17,9 +17,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelCompiler;
-import org.isobar.backend.cuda.ops.AttentionKernels.Masking;
-import org.isobar.backend.cuda.ops.AttentionKernels.Pass;
 import org.isobar.backend.cuda.ops.AttentionKernels.Variant;
+import org.isobar.backend.cuda.ops.AttentionTiling.Masking;
+import org.isobar.backend.cuda.ops.AttentionTiling.Pass;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.sass.Cubin;
 import org.isobar.backend.cuda.sass.GpuModel;
@@ -29,6 +29,9 @@ import org.isobar.tensor.DType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * The modelled speed of the kernels stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew. The
@@ -39,8 +42,12 @@ class KernelSpeedTest {
     private static final Path DOCUMENT = Path.of("../docs/kernels.md");
     private static final Path FOUND = Path.of("target/kernels-modelled.md");
     private static final List<GpuModel> GPUS = List.of(GpuModel.H100, GpuModel.A100);
-    private static final Variant FORWARD = new Variant(Pass.FORWARD, DType.BF16, SinglePrecision.TF32, 48,
-        Masking.NONE);
+    private static final Variant FORWARD = Variant.of(GpuModel.H100.capability(), Pass.FORWARD, DType.BF16,
+        SinglePrecision.TF32, 48, Masking.NONE);
+    /** What tiles must gain, or lose, to be called faster or slower. */
+    private static final double MARGIN = 0.03;
+    /** Registers of a thread. */
+    private static final int MOST_REGISTERS = 255;
     /** Cells of a line that name a kernel. */
     private static final int NAMES = 3;
     private static KernelCompiler compiler;
@@ -56,8 +63,8 @@ class KernelSpeedTest {
     @Test
     void theTableIsOfTheseKernels() throws Exception {
         SpeedTable table = new SpeedTable();
-        modelled().forEach(variant -> table.add(variant,
-            GPUS.stream().map(gpu -> AttentionSpeed.of(variant, gpu, compiler)).toList()));
+        modelled().forEach(variant -> table.add(
+            GPUS.stream().map(gpu -> AttentionSpeed.of(on(gpu, variant), gpu, compiler)).toList()));
         List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
         List<String> before = committed.stream().takeWhile(line -> !line.equals(SpeedTable.HEADING)).toList();
         List<String> after = committed.stream().dropWhile(line -> !line.equals(SpeedTable.NEXT)).toList();
@@ -73,13 +80,85 @@ class KernelSpeedTest {
 
     /** Heads of all sizes in bf16; with dropout and in TF32 those of the presets. */
     private static List<Variant> modelled() {
-        List<Variant> variants = AttentionKernels.variants();
+        List<Variant> variants = AttentionKernels.variants(GpuModel.H100.capability());
         Predicate<Variant> wanted = variant -> variant.pass() != Pass.BACKWARD_KEYS_ATOMIC
             && variant.single() == SinglePrecision.TF32 && variant.dtype() != DType.F16
             && (variant.dtype() == DType.BF16 && variant.masking() == Masking.NONE
             || variant.headDim() == 48 || variant.headDim() == 128)
             && (variant.dtype() == DType.BF16 || variant.masking() == Masking.NONE);
         return variants.stream().filter(wanted).toList();
+    }
+
+    /** The same kernel with the tiles of another GPU. */
+    private static Variant on(GpuModel gpu, Variant variant) {
+        return Variant.of(gpu.capability(), variant.pass(), variant.dtype(), variant.single(), variant.headDim(),
+            variant.masking());
+    }
+
+    /** Tiles that only some devices have room for are there because they are faster. */
+    @ParameterizedTest
+    @EnumSource(value = Pass.class, names = "BACKWARD_KEYS_ATOMIC", mode = EnumSource.Mode.EXCLUDE)
+    void tilesOfADeviceAreFasterThanTheCommonOnes(Pass pass) {
+        GPUS.forEach(gpu -> assertFaster(gpu, Variant.of(gpu.capability(), pass, DType.BF16, SinglePrecision.TF32, 128,
+            Masking.NONE)));
+    }
+
+    @Tag("slow")
+    @Test
+    void allTilesOfADeviceAreFasterThanTheCommonOnes() {
+        GPUS.forEach(gpu -> AttentionKernels.variants(gpu.capability()).stream()
+            .filter(variant -> variant.dtype() != DType.F16 && !variant.equals(common(variant)))
+            .forEach(variant -> assertFaster(gpu, variant)));
+    }
+
+    private static void assertFaster(GpuModel gpu, Variant variant) {
+        double own = AttentionSpeed.of(variant, gpu, compiler).teraflops();
+        double common = AttentionSpeed.of(common(variant), gpu, compiler).teraflops();
+        assertTrue(own > (1 + MARGIN) * common, () -> variant + " on the " + gpu.name() + ": " + own
+            + " TFLOP/s, with the common tiles " + common);
+    }
+
+    /** The same kernel with the tiles of a device that no tiles are chosen for. */
+    private static Variant common(Variant variant) {
+        return Variant.of(0, variant.pass(), variant.dtype(), variant.single(), variant.headDim(), variant.masking());
+    }
+
+    /** Of heads of the presets' sizes, in bf16 without dropout. */
+    @Tag("slow")
+    @ParameterizedTest
+    @CsvSource({"FORWARD, 48", "FORWARD, 128", "BACKWARD_QUERIES, 48", "BACKWARD_QUERIES, 128", "BACKWARD_KEYS, 48",
+        "BACKWARD_KEYS, 128"})
+    void noOtherTilesAreMuchFaster(Pass pass, int headDim) {
+        GPUS.forEach(gpu -> {
+            Variant chosen = Variant.of(gpu.capability(), pass, DType.BF16, SinglePrecision.TF32, headDim,
+                Masking.NONE);
+            double own = AttentionSpeed.of(chosen, gpu, compiler).teraflops();
+            candidates(chosen, gpu).forEach(other -> {
+                AttentionSpeed speed = AttentionSpeed.of(other, gpu, compiler);
+                assertTrue(speed.spills() || speed.teraflops() < (1 + MARGIN) * own, () -> other.tiling() + " on the "
+                    + gpu.name() + ": " + speed.teraflops() + " TFLOP/s instead of " + own);
+            });
+        });
+    }
+
+    /** The kernel with all tiles that fit into shared memory and, by their sums and operands alone, into registers. */
+    private static List<Variant> candidates(Variant variant, GpuModel gpu) {
+        List<Variant> candidates = new ArrayList<>();
+        int mostKept = variant.pass() == Pass.FORWARD ? 1 : 2;
+        for (int shape = 0; shape < 24; shape++) {
+            AttentionTiling tiling = new AttentionTiling(1 + shape % 2, 4 << shape / 2 % 2, 32 << shape / 4 % 3,
+                shape / 12 * mostKept, 2 - shape / 2 % 2);
+            Variant other = new Variant(variant.pass(), variant.dtype(), variant.single(), variant.headDim(),
+                variant.masking(), tiling);
+            int sums = variant.pass() == Pass.BACKWARD_KEYS ? 2 * variant.headDim() : variant.headDim();
+            int scores = variant.pass() == Pass.FORWARD ? tiling.columns() : 0;
+            int registers = tiling.rowTiles() * (sums + scores + tiling.kept() * variant.headDim() / 2) / 2;
+            if (registers < MOST_REGISTERS
+                && other.sharedBytes() <= AttentionTilingTest.sharedBytes(gpu.capability())) {
+                candidates.add(other);
+            }
+        }
+        return candidates;
     }
 
     /** Whether two lines are of one kernel, and their numbers with a point, which are speeds, differ by 3 % or less. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
+import org.isobar.backend.cuda.BareDevice;
 import org.isobar.backend.cuda.CudaDevice;
 import org.isobar.backend.cuda.kernels.KernelCompiler;
 import org.isobar.backend.cuda.kernels.KernelSource;
@@ -17,6 +18,7 @@ import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.tensor.DType;
 import org.isobar.verify.GoldenCase;
+import org.isobar.verify.contract.ContractCase;
 import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -24,6 +26,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The contract and the golden cases on the code that the real NVRTC makes of the kernels, which the PTX machine runs:
@@ -70,6 +74,20 @@ class PtxContractTest {
     @TestFactory
     Stream<DynamicTest> separateKernelsKeepTheContract() {
         return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
+    }
+
+    /** Devices of compute capability 8.0 and those with little shared memory have other tiles for large heads. */
+    @ParameterizedTest
+    @ValueSource(ints = {80, 86})
+    void tilesOfOtherDevicesKeepTheContract(int capability) {
+        try (BareDevice other = BareDevice.withVariantsOf(capability,
+            new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC))) {
+            List<ContractCase> cases = TensorOpsContract.cases(other).stream()
+                .filter(one -> one.name().startsWith("attention") && one.name().contains(" BF16")
+                    && one.name().endsWith(" D=128")).toList();
+            assertEquals(2, cases.size(), "forward and backward");
+            cases.forEach(one -> one.run(other));
+        }
     }
 
     @TestFactory
