@@ -3,6 +3,9 @@ package org.isobar.train;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
@@ -15,6 +18,7 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.RankMessages;
+import org.isobar.distributed.job.FailureSummary;
 import org.isobar.distributed.job.Job;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
@@ -46,28 +50,54 @@ public record JobMember(RankEnvironment ranks, ProcessGrid grid, JobSecret secre
      * @throws CommunicationException if another process has failed
      */
     public <T> T run(JobDevice device, Function<Communicators, T> work) {
-        return run(device, UnaryOperator.identity(), work);
+        return run(device, UnaryOperator.identity(), (job, failure) -> failure, work);
     }
 
-    /** Runs as {@link #run(JobDevice, Function)} does; {@code tap} wraps each communicator of several ranks. */
-    public <T> T run(JobDevice device, UnaryOperator<Communicator> tap, Function<Communicators, T> work) {
+    /**
+     * Runs as {@link #run(JobDevice, Function)} does.
+     *
+     * @param tap wraps each communicator of several ranks
+     * @param log receives on rank 0 what the ranks of a large job have found
+     * @throws RankProcess.LoggedFailure if rank 0 has logged the failure of this process
+     */
+    public <T> T run(JobDevice device, UnaryOperator<Communicator> tap, Consumer<String> log,
+        Function<Communicators, T> work) {
+        return run(device, tap, (job, failure) -> summarized(job, failure, log), work);
+    }
+
+    private <T> T run(JobDevice device, UnaryOperator<Communicator> tap,
+        BiFunction<Job, RuntimeException, RuntimeException> summary, Function<Communicators, T> work) {
         try (Job job = Rendezvous.join(ranks, secret, allFacts(device), limits);
             RankMessages messages = TreeMessages.of(job);
             Communicators communicators = new Communicators(grid, job.rank(), device.ops().memory()::copy,
                 group -> tap.apply(carrier.open(device, job, group)), messages, job.watch()::failure)) {
             try {
                 return work.apply(communicators);
-            } catch (CommunicationException failure) {
-                job.watch().fail(failure.getMessage()); // unless the job has failed already, which is the usual cause
-                throw failure;
-            } catch (DeviceException failure) {
-                throw job.reportFailure(failure);
-            } catch (RuntimeException | Error failure) {
-                job.watch().fail("rank " + job.rank() + ": "
-                    + (failure instanceof UserException ? failure.getMessage() : failure.toString()));
+            } catch (RuntimeException failure) {
+                throw summary.apply(job, reported(job, failure));
+            } catch (Error failure) {
+                job.watch().fail("rank " + job.rank() + ": " + failure);
                 throw failure;
             }
         }
+    }
+
+    /** Reports a failure to the other ranks, unless the job has failed already. Returns the exception to end with. */
+    private static RuntimeException reported(Job job, RuntimeException failure) {
+        if (failure instanceof DeviceException device) {
+            return job.reportFailure(device);
+        }
+        String message = failure instanceof UserException ? failure.getMessage() : failure.toString();
+        job.watch().fail(failure instanceof CommunicationException ? failure.getMessage()
+            : "rank " + job.rank() + ": " + message);
+        return failure;
+    }
+
+    private static RuntimeException summarized(Job job, RuntimeException failure, Consumer<String> log) {
+        Optional<String> finding =
+            failure instanceof CommunicationException ? Optional.empty() : Optional.of(RankProcess.text(failure));
+        return FailureSummary.isFor(job.worldSize()) && FailureSummary.log(job, finding, failure.getMessage(), log)
+            ? new RankProcess.LoggedFailure(failure) : failure;
     }
 
     private Map<String, String> allFacts(Device device) {

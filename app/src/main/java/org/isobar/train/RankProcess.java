@@ -1,10 +1,13 @@
 package org.isobar.train;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.Optional;
 
 import org.isobar.device.DeviceException;
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.job.FailureDetector;
+import org.isobar.distributed.job.FailureSummary;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.fault.UserException;
 import org.isobar.telemetry.RunLog;
@@ -14,7 +17,7 @@ import org.isobar.telemetry.Screen;
 public final class RankProcess {
     private static final int FAILED = 1;
     private static final int INVALID_INPUT = 2;
-    private static final int MOST_LINES = 17; // of ranks that log the same failure
+    private static final int ROOT_AND_CHILDREN = 17; // ranks that know first of the loss of rank 0
 
     private RankProcess() { }
 
@@ -24,21 +27,37 @@ public final class RankProcess {
         int run(RunLog log);
     }
 
+    /** A failure of this process, its cause, that rank 0 has logged. */
+    static final class LoggedFailure extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        LoggedFailure(RuntimeException failure) {
+            super(failure);
+        }
+    }
+
     /**
-     * What a rank logs if the job has failed at another rank, which logs its own finding; the message names this rank.
-     * In a large job, one rank logs it for all: rank 0, or if that is lost, the ranks that are connected to it.
+     * What a rank logs if the job has failed at another rank; the message names this rank. In a large job, rank 0 logs
+     * it for all ({@link FailureSummary}), or if that is lost, the ranks that are connected to it.
      */
-    private static Optional<String> summary(RankEnvironment ranks, CommunicationException lost) {
+    private static Optional<String> loss(RankEnvironment ranks, CommunicationException lost) {
         String message = lost.getMessage();
-        if (ranks.worldSize() <= MOST_LINES) {
-            return Optional.of(message);
-        }
-        if (ranks.rank() == 0) {
-            return Optional.of(message + " (the other " + (ranks.worldSize() - 1)
-                + " ranks end, too, and log only what they have found themselves)");
-        }
-        return ranks.rank() < MOST_LINES && FailureDetector.isLossOfRankZero(message) ? Optional.of(message)
-            : Optional.empty();
+        return !FailureSummary.isFor(ranks.worldSize()) || ranks.rank() == 0
+            || ranks.rank() < ROOT_AND_CHILDREN && FailureDetector.isLossOfRankZero(message)
+            ? Optional.of(message) : Optional.empty();
+    }
+
+    /** What a rank logs of its own failure, with the stack trace if the failure is unexpected. */
+    static String text(RuntimeException failure) {
+        return switch (failure) {
+            case UserException invalid -> invalid.getMessage();
+            case DeviceException failed -> "the device failed: " + failed.getMessage();
+            default -> {
+                StringWriter trace = new StringWriter();
+                failure.printStackTrace(new PrintWriter(trace, true));
+                yield "unexpected failure\n" + trace.toString().stripTrailing();
+            }
+        };
     }
 
     /** Runs {@code work} and returns its exit code, 2 for invalid input, or 1 for any other failure. */
@@ -47,19 +66,22 @@ public final class RankProcess {
         try (RunLog log = new RunLog(screen, ranks.rank() == 0 ? RunLog.Verbosity.ALL : RunLog.Verbosity.ERRORS)) {
             try {
                 return work.run(log);
-            } catch (UserException invalid) {
-                log.error(prefix + invalid.getMessage());
-                return INVALID_INPUT;
+            } catch (LoggedFailure logged) {
+                return code(logged.getCause());
             } catch (CommunicationException lost) {
-                summary(ranks, lost).ifPresent(log::error);
+                loss(ranks, lost).ifPresent(log::error);
                 return FAILED;
-            } catch (DeviceException failed) {
-                log.error(prefix + "the device failed: " + failed.getMessage());
-                return FAILED;
-            } catch (RuntimeException | Error failure) {
+            } catch (RuntimeException failure) {
+                log.error(prefix + text(failure));
+                return code(failure);
+            } catch (Error failure) {
                 log.error(prefix + "unexpected failure", failure);
                 return FAILED;
             }
         }
+    }
+
+    private static int code(Throwable failure) {
+        return failure instanceof UserException ? INVALID_INPUT : FAILED;
     }
 }

@@ -86,7 +86,7 @@ public final class TrainingRun {
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 PhaseClock clock = new PhaseClock();
-                return member.run(device, timed(clock, trace), communicators -> {
+                return member.run(device, timed(clock, trace), log::error, communicators -> {
                     trace.connect(clock, traced(communicators));
                     try (StartProof proof = StartProof.begin(config, options(device).compute(), log)) {
                         if (rank == 0) {

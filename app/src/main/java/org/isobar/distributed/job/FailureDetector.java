@@ -34,6 +34,7 @@ public final class FailureDetector implements Closeable {
     private final TimeLimits limits;
     private final List<Heartbeat> peers; // on rank 0 all others, on all others rank 0
     private final List<Heartbeat> children = new CopyOnWriteArrayList<>(); // unless this is rank 0
+    private final Findings findings;
     private final StallDetector stalls;
     private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
@@ -48,6 +49,7 @@ public final class FailureDetector implements Closeable {
         this.limits = limits;
         peers = connections.keySet().stream().sorted()
             .map(peer -> new Heartbeat(peer, connections.get(peer), new PeerListener())).toList();
+        findings = new Findings(peers, limits.failure());
         stalls = new StallDetector(rank, limits);
         peers.forEach(FailureDetector::listen);
         if (!peers.isEmpty()) {
@@ -90,6 +92,11 @@ public final class FailureDetector implements Closeable {
         all.addAll(children);
         Optional.ofNullable(parent).ifPresent(all::add);
         return all;
+    }
+
+    /** What the ranks have found themselves. */
+    Findings findings() {
+        return findings;
     }
 
     /** Whether a reason of a failure is that rank 0 is lost, so that it cannot report the failure itself. */
@@ -243,9 +250,21 @@ public final class FailureDetector implements Closeable {
         }
 
         @Override
+        public void found(int rank, String finding) {
+            findings.add(rank, finding);
+        }
+
+        @Override
+        public void confirmed() {
+            findings.confirm();
+        }
+
+        @Override
         public void lost(int rank, IOException cause) {
             if (!closed) {
-                fail("rank " + rank + DEAD + ": it ended its connection (" + cause.getMessage() + ")");
+                String lost = DEAD.strip() + ": it ended its connection (" + cause.getMessage() + ")";
+                findings.add(rank, lost);
+                fail("rank " + rank + " " + lost);
             }
         }
     }
@@ -256,6 +275,12 @@ public final class FailureDetector implements Closeable {
         public void failed(String reason) {
             fail(reason);
         }
+
+        @Override
+        public void found(int rank, String finding) { }
+
+        @Override
+        public void confirmed() { }
 
         @Override
         public void lost(int rank, IOException cause) { }

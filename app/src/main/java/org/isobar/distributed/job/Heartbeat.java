@@ -12,6 +12,8 @@ final class Heartbeat {
     private static final int ABORT = 1;
     private static final int FAREWELL = 2;
     private static final int DELEGATE = 3;
+    private static final int FINDING = 4;
+    private static final int CONFIRM = 5;
     /** Characters of a string in one frame: a string of DataOutput has at most 65,535 bytes. */
     private static final int MAX_TEXT = 20_000;
     private static final int BUFFER = 512; // more than most frames
@@ -80,6 +82,8 @@ final class Heartbeat {
                     }
                     case DELEGATE -> delegated = true;
                     case ABORT -> listener.failed(in.readUTF());
+                    case FINDING -> listener.found(rank, in.readUTF());
+                    case CONFIRM -> listener.confirmed();
                     case FAREWELL -> left = true;
                     default -> throw new IOException(String.format(Locale.ROOT, "unknown heartbeat frame %02x", frame));
                 }
@@ -118,6 +122,21 @@ final class Heartbeat {
         send(ABORT, null, reason);
     }
 
+    /** Whether {@link #find} sends the whole text. */
+    boolean fits(String finding) {
+        return finding.length() <= MAX_TEXT;
+    }
+
+    /** Tells rank 0 what this rank has found. */
+    void find(String finding) {
+        send(FINDING, null, finding);
+    }
+
+    /** Tells a rank that its finding has been logged. */
+    void confirm() {
+        send(CONFIRM, null, null);
+    }
+
     void farewell() {
         send(FAREWELL, null, null);
     }
@@ -153,6 +172,12 @@ final class Heartbeat {
     interface Listener {
         /** The peer has reported that the job failed for {@code reason}. */
         void failed(String reason);
+
+        /** The peer has handed over what it has found itself. */
+        void found(int rank, String finding);
+
+        /** The peer has logged the finding of this rank. */
+        void confirmed();
 
         /** The connection to {@code rank} ended without a farewell. */
         void lost(int rank, IOException cause);
