@@ -3,11 +3,12 @@ package org.isobar.train;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -18,7 +19,6 @@ import org.isobar.tensor.DType;
 import org.isobar.train.CollectiveRehearsal.Length;
 import org.isobar.train.DryScenario.Cause;
 import org.isobar.train.DryScenario.Event;
-import org.isobar.train.collectives.CollectiveEvent;
 import org.isobar.train.collectives.RankTrace;
 import org.isobar.train.collectives.TraceRecorder;
 import org.isobar.train.saving.StopRequest;
@@ -132,19 +132,38 @@ class CollectiveRealityTest {
                 RankTrace predicted = rehearsal.record(rank, event, Cause.PEER).trace();
                 RankTrace issued = recorders.get(rank).trace();
                 assertEquals(predicted.groups(), issued.groups());
-                assertEquals(headers(predicted), headers(issued), "rank " + rank + ", " + event + job.screen());
+                assertEquals(RecordingRank.headers(predicted), RecordingRank.headers(issued),
+                    "rank " + rank + ", " + event + job.screen());
             }
         }
         return job;
     }
 
-    private static List<String> headers(RankTrace trace) {
-        return trace.events().stream().map(CollectiveRealityTest::header).toList();
-    }
-
-    private static String header(CollectiveEvent event) {
-        return event.group() + ": " + (event.opens() ? "open" : event.call() + " "
-            + HexFormat.of().formatHex(event.call().header().array()));
+    /** Eight processes, each with the first case of this class. */
+    @Tag("slow")
+    @Test
+    void processesIssueWhatIsPredicted() throws Exception {
+        String[] settings = Stream.concat(SETTINGS.stream(), Stream.of(TWO_EPOCHS, SAVE_EACH_STEP))
+            .toArray(String[]::new);
+        Path logs = directory.resolve("processes");
+        List<String> arguments = new ArrayList<>(List.of(data.toString(), logs.toString()));
+        arguments.addAll(List.of(settings));
+        try (ProcessJob job = new ProcessJob(data, directory)) {
+            for (int rank = 0; rank < RANKS; rank++) {
+                job.startMain(RecordingRank.class.getName(), rank, Map.of("WORLD_SIZE", String.valueOf(RANKS),
+                    RecordingRank.HEADERS, directory.toString()), arguments);
+            }
+            for (int rank = 0; rank < RANKS; rank++) {
+                assertEquals(0, job.code(rank), job.screens());
+            }
+        }
+        RunConfig config = TinyRun.jobConfig(data, logs, RANKS, settings);
+        try (CollectiveRehearsal rehearsal = new CollectiveRehearsal(config, DType.F32, Length.DEFAULT)) {
+            for (int rank = 0; rank < RANKS; rank++) {
+                assertEquals(RecordingRank.headers(rehearsal.record(rank, Event.NONE, Cause.PEER).trace()),
+                    Files.readAllLines(RecordingRank.headers(directory, rank)), "rank " + rank);
+            }
+        }
     }
 
     /** Requests a stop after a number of polls. */
