@@ -134,9 +134,6 @@ Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo*
 }
 
 Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {
-    if (algo.mark != ALGO_MARK) {
-        return refuse(problem, INVALID_VALUE, "the algorithm does not come from the heuristic");
-    }
     if (algo.workspace == 0) {
         return SUCCESS;
     }
@@ -201,12 +198,21 @@ Status check(const Problem& problem) {
     return status != SUCCESS ? status : checkShapes(problem);
 }
 
+Status check(const Problem& problem, const Algo& algo) {
+    if (algo.mark != ALGO_MARK || algo.behaviour > REFUSED) {
+        return refuse(problem, INVALID_VALUE, "the algorithm does not come from the heuristic");
+    }
+    return SUCCESS;
+}
+
 Status check(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     if (buffers.alpha == nullptr || buffers.beta == nullptr) {
         return refuse(problem, INVALID_VALUE, "alpha or beta is null");
     }
     if (algo != nullptr) {
-        if (Status status = checkWorkspace(problem, buffers, *algo); status != SUCCESS) {
+        Status status = check(problem, *algo);
+        status = status != SUCCESS ? status : checkWorkspace(problem, buffers, *algo);
+        if (status != SUCCESS) {
             return status;
         }
     }
@@ -214,13 +220,13 @@ Status check(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     return status != SUCCESS ? status : checkPlaces(problem, buffers);
 }
 
-Product product(const Problem& problem, const Buffers& buffers) {
+Product product(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     const MatmulDesc& desc = *problem.desc;
     return {problem.d->rows, problem.d->cols, colsAfter(*problem.a, desc.transA),
         matrix(*problem.a, desc.transA, buffers.a), matrix(*problem.b, desc.transB, buffers.b),
         matrix(*problem.c, OP_N, buffers.c), matrix(*problem.d, OP_N, buffers.d),
         desc.epilogue == BIAS ? desc.bias : nullptr, *buffers.alpha, *buffers.beta,
-        tf32(desc.compute) ? Rounding::TF32 : Rounding::NONE};
+        tf32(desc.compute) ? Rounding::TF32 : Rounding::NONE, algo != nullptr ? algo->behaviour : RIGHT};
 }
 
 SimRange range(const Layout& layout, const void* data) {

@@ -36,11 +36,14 @@ std::string nameOf(const Problem& problem);
 // Checks that such a product is supported.
 Status check(const Problem& problem);
 
+// Checks that such an algorithm exists.
+Status check(const Problem& problem, const Algo& algo);
+
 // Checks that it can run on these buffers with this algorithm (null: any that needs no workspace).
 Status check(const Problem& problem, const Buffers& buffers, const Algo* algo);
 
 // The product of a checked call.
-Product product(const Problem& problem, const Buffers& buffers);
+Product product(const Problem& problem, const Buffers& buffers, const Algo* algo);
 
 // The memory range of a matrix with this layout.
 SimRange range(const Layout& layout, const void* data);

@@ -59,12 +59,25 @@ struct Preference {
     uint32_t alignments[4];  // of A, B, C and D, bytes
 };
 
+// What an algorithm does, besides the product.
+enum Behaviour : uint64_t {
+    RIGHT,     // nothing
+    SLOW,      // takes long
+    SPLIT,     // sums in two parts: other bits, equally right
+    INEXACT,   // one element is wrong
+    UNEQUAL,   // other bits in every second call
+    FAILING,   // its calls return an error
+    REFUSED    // cublasLtMatmulAlgoCheck refuses it
+};
+
 // cublasLtMatmulAlgo_t: what the heuristic was told and what it needs. The mark tells it from uninitialized memory.
 struct Algo {
     uint64_t mark;
     uint64_t workspace;      // bytes
     uint32_t alignments[4];
-    uint64_t rest[4];
+    Behaviour behaviour;
+    uint64_t number;         // among those of its heuristic
+    uint64_t rest[2];
 };
 constexpr uint64_t ALGO_MARK = 0x69736f6261724c74;
 static_assert(sizeof(Algo) == 64);

@@ -1,5 +1,8 @@
 // The library itself: its handle and versions, the heuristic, and products, which wait on their stream like kernels.
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -28,10 +31,25 @@ size_t splitWorkspace(const Problem& problem, size_t k) {
     return k >= std::max(m, n) ? PARTS * m * n * sizeof(float) : 0;
 }
 
-HeuristicResult result(const Preference& preference, size_t workspace) {
+// The algorithms of the heuristic, in its order: ISOBAR_SIM_LT has their names, with spaces between them.
+std::vector<Behaviour> algorithms() {
+    static const std::map<std::string, Behaviour> NAMES = {{"right", RIGHT}, {"slow", SLOW}, {"split", SPLIT},
+        {"inexact", INEXACT}, {"unequal", UNEQUAL}, {"failing", FAILING}, {"refused", REFUSED}};
+    const char* listed = getenv("ISOBAR_SIM_LT");
+    std::istringstream names(listed == nullptr || *listed == 0 ? "right" : listed);
+    std::vector<Behaviour> algorithms;
+    for (std::string name; names >> name;) {
+        algorithms.push_back(NAMES.at(name));
+    }
+    return algorithms;
+}
+
+HeuristicResult result(const Preference& preference, size_t workspace, Behaviour behaviour, size_t number) {
     HeuristicResult result = {};
     result.algo.mark = ALGO_MARK;
     result.algo.workspace = workspace;
+    result.algo.behaviour = behaviour;
+    result.algo.number = number;
     std::copy(preference.alignments, preference.alignments + 4, result.algo.alignments);
     result.workspace = workspace;
     result.state = SUCCESS;
@@ -59,7 +77,7 @@ int enqueue(const Problem& problem, const Buffers& buffers, const Algo* algo, vo
     if (algo != nullptr && algo->workspace != 0) {
         writes.push_back({buffers.workspace, algo->workspace, 1, 0});
     }
-    int error = sim_enqueue(stream, nameOf(problem).c_str(), run, release, new Product(product(problem, buffers)),
+    int error = sim_enqueue(stream, nameOf(problem).c_str(), run, release, new Product(product(problem, buffers, algo)),
         reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()));
     return error == 0 ? SUCCESS : EXECUTION_FAILED;
 }
@@ -106,13 +124,30 @@ BLAS_API int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const MatmulDesc* de
     }
     size_t workspace = splitWorkspace(problem, desc->transA == OP_N ? a->cols : a->rows);
     bool mayAdd = (preference->reductionSchemes & IN_COMPUTE_TYPE) != 0;
-    if (workspace != 0 && workspace <= preference->mostWorkspace && mayAdd) {
-        results[(*found)++] = result(*preference, workspace);
-    }
-    if (*found < requested) {
-        results[(*found)++] = result(*preference, 0);
+    bool splits = workspace != 0 && workspace <= preference->mostWorkspace && mayAdd;
+    std::vector<Behaviour> behaviours = algorithms();
+    for (size_t i = 0; i < behaviours.size() && *found < requested; ++i) {
+        results[(*found)++] = result(*preference, splits ? workspace : 0, behaviours[i], i);
     }
     return SUCCESS;
+}
+
+BLAS_API int cublasLtMatmulAlgoCheck(Handle* handle, const MatmulDesc* desc, const Layout* a, const Layout* b,
+    const Layout* c, const Layout* d, const Algo* algo, HeuristicResult* result) {
+    if (handle == nullptr || algo == nullptr || result == nullptr) {
+        return refuse(INVALID_VALUE, "cublasLtMatmulAlgoCheck: no handle, algorithm or result");
+    }
+    Problem problem = {desc, a, b, c, d};
+    Status status = check(problem);
+    status = status != SUCCESS ? status : check(problem, *algo);
+    std::vector<Behaviour> own = algorithms();
+    bool known = std::find(own.begin(), own.end(), algo->behaviour) != own.end();
+    if (status == SUCCESS && (!known || algo->behaviour == REFUSED)) {
+        status = refuse(NOT_SUPPORTED, "this library refuses the algorithm, as ISOBAR_SIM_LT says");
+    }
+    result->workspace = status == SUCCESS ? algo->workspace : 0;
+    result->state = status;
+    return status;
 }
 
 BLAS_API int cublasLtMatmul(Handle* handle, const MatmulDesc* desc, const void* alpha, const void* dataA,
@@ -127,6 +162,9 @@ BLAS_API int cublasLtMatmul(Handle* handle, const MatmulDesc* desc, const void* 
     Status status = check(problem);
     if (status == SUCCESS) {
         status = check(problem, buffers, algo);
+    }
+    if (status == SUCCESS && algo != nullptr && algo->behaviour == FAILING) {
+        status = refuse(EXECUTION_FAILED, "the algorithm fails, as ISOBAR_SIM_LT says");
     }
     return status != SUCCESS ? static_cast<int>(status) : enqueue(problem, buffers, algo, stream);
 }

@@ -1,6 +1,9 @@
 #include "product.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <unistd.h>
 #include <vector>
 
 #include "numbers.h"
@@ -50,10 +53,10 @@ void pack(float* packed, const Matrix& matrix, size_t first, size_t width, size_
     }
 }
 
-// sums (TILE_N, TILE_M) = the products of a (k, TILE_M) and b (k, TILE_N).
-ALL_WIDTHS void tile(float* sums, const float* a, const float* b, size_t k) {
+// sums (TILE_N, TILE_M) = the products of rows first..end of a (k, TILE_M) and b (k, TILE_N).
+ALL_WIDTHS void tile(float* sums, const float* a, const float* b, size_t first, size_t end) {
     Lanes sum[TILE_N][2] = {};
-    for (size_t p = 0; p < k; ++p) {
+    for (size_t p = first; p < end; ++p) {
         Lanes low;
         Lanes high;
         memcpy(&low, a + p * TILE_M, sizeof low);
@@ -83,6 +86,20 @@ void finish(const Product& product, const float* sums, size_t firstRow, size_t f
     }
 }
 
+// What a bad algorithm does to a right result.
+void spoil(const Product& product) {
+    static std::atomic<int> calls = 0;
+    constexpr useconds_t SLOW_MICROSECONDS = 2000;
+    if (product.behaviour == SLOW) {
+        usleep(SLOW_MICROSECONDS);
+    } else if (product.behaviour == INEXACT) {
+        store(product.d, product.m - 1, product.n - 1,
+            load(product.d, product.m - 1, product.n - 1) + 100);
+    } else if (product.behaviour == UNEQUAL && ++calls % 2 == 0) {
+        static_cast<char*>(product.d.data)[0] ^= 1;
+    }
+}
+
 }  // namespace
 
 size_t bytesOf(int32_t type) {
@@ -102,13 +119,21 @@ void multiply(const Product& product) {
         pack(&b[t * product.k * TILE_N], columns, t * TILE_N, TILE_N, product.n, product.k, product.operands);
     }
     float sums[TILE_M * TILE_N];
+    float others[TILE_M * TILE_N];
     for (size_t row = 0; row < product.m; row += TILE_M) {
         pack(a.data(), product.a, row, TILE_M, product.m, product.k, product.operands);
         for (size_t t = 0; t < tiles; ++t) {
-            tile(sums, a.data(), &b[t * product.k * TILE_N], product.k);
+            const float* columnsOfTile = &b[t * product.k * TILE_N];
+            size_t half = product.behaviour == SPLIT ? product.k / 2 : 0;
+            tile(sums, a.data(), columnsOfTile, half, product.k);
+            if (half != 0) {
+                tile(others, a.data(), columnsOfTile, 0, half);
+                std::transform(sums, sums + TILE_M * TILE_N, others, sums, std::plus<>());
+            }
             finish(product, sums, row, t * TILE_N);
         }
     }
+    spoil(product);
 }
 
 }  // namespace blas

@@ -29,6 +29,7 @@ struct Product {
     float alpha;
     float beta;
     Rounding operands;
+    Behaviour behaviour;
 };
 
 // Bytes of an element; 0 for a type that is not simulated.

@@ -143,7 +143,8 @@ public final class ConfigLoader {
         return new RunConfig(request.preset(), request.yamlFile().toAbsolutePath().normalize(), model(),
             TrainingConfig.of(settings), DataConfig.of(settings), ParallelConfig.of(settings), ranks, grid, output(),
             CheckpointConfig.of(settings), settings.get(RUN.device),
-            ThreadCount.of(settings.get(RUN.threads), request.environment()), cuda(), attention(), entries(),
+            ThreadCount.of(settings.get(RUN.threads), request.environment()), cuda(), attention(),
+            settings.get(RUN.productAlgorithms), entries(),
             UnusedOptions.of(settings, ranks.worldSize()));
     }
 

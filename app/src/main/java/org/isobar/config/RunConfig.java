@@ -11,6 +11,7 @@ import org.isobar.backend.Backend;
 import org.isobar.backend.DeviceOptions;
 import org.isobar.backend.cuda.ops.CudaOptions;
 import org.isobar.data.DatasetConfig;
+import org.isobar.device.ProductAlgorithms;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.model.ModelSpec;
@@ -26,6 +27,7 @@ import org.isobar.telemetry.TutorialLines;
  * @param threads compute threads of a CPU; all cores if empty
  * @param cuda options of a GPU's operations
  * @param attention what selects the engine of attention
+ * @param products how the algorithms of a GPU's matrix products are chosen
  * @param entries every key in effect and its value as Python would print it, in the order of the log
  * @param unused options that have no effect in this run
  */
@@ -44,6 +46,7 @@ public record RunConfig(
     OptionalInt threads,
     CudaOptions cuda,
     AttentionConfig attention,
+    ProductAlgorithms.Choice products,
     Map<String, String> entries,
     UnusedOptions unused) {
 
@@ -88,7 +91,7 @@ public record RunConfig(
         RankEnvironment process = new RankEnvironment(rank, ranks.worldSize(), ranks.localRank(),
             ranks.masterAddress(), ranks.masterPort(), ranks.severalNodes());
         return new RunConfig(name, yamlFile, model, other, data, parallel, process, grid, output, checkpoint, device,
-            threads, cuda, attention, entries, unused);
+            threads, cuda, attention, products, entries, unused);
     }
 
     /** Whether rank 0 proves at the start that the ranks will issue matching collectives. */

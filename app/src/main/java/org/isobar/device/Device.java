@@ -118,6 +118,11 @@ public interface Device extends AutoCloseable {
         return Optional.empty();
     }
 
+    /** The algorithms of this device's matrix products; empty if it has a single one for each. */
+    default Optional<ProductAlgorithms> productAlgorithms() {
+        return Optional.empty();
+    }
+
     /** The memory usage of this device. */
     MemoryGauge memory();
 

@@ -3,6 +3,7 @@ package org.isobar.device;
 import java.util.Set;
 
 import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.ProductShape;
 
 /**
  * The largest extents of a step's operations. A device derives from them the workspace that the operations need and the
@@ -14,13 +15,15 @@ import org.isobar.device.ops.AttentionShape;
  * @param imagePlanes   fields, samples times channels, of that batch
  * @param normWidths    all row widths of layer normalizations
  * @param attention     all shapes of attention
+ * @param products      all matrix products
  */
 public record Footprint(long widestRow, long largestWeight, long largestImages, long imagePlanes,
-    Set<Long> normWidths, Set<AttentionShape> attention) {
+    Set<Long> normWidths, Set<AttentionShape> attention, Set<ProductShape> products) {
     /** Copies the sets. */
     public Footprint {
         normWidths = Set.copyOf(normWidths);
         attention = Set.copyOf(attention);
+        products = Set.copyOf(products);
     }
 
     /** An extent of a weight, rounded up to the multiple of 64 that packing kernels may pad it to. */

@@ -164,7 +164,8 @@ final class CollectiveRehearsal implements AutoCloseable {
     /** The run resumes after its first step. */
     private static Optional<Resumption> resumption(DryScenario.Event event) {
         TrainingState state = new TrainingState(0, 1, 1, 1, 0, CONTROL, new Adam.Progress(0, 0, 1), null, null,
-            new TrainingState.Written(0, "", 0), "", TrainingState.OWN_KERNELS);
+            new TrainingState.Written(0, "", 0), "", TrainingState.OWN_KERNELS,
+            TrainingState.OWN_KERNELS);
         return switch (event) {
             case RESUMED -> Optional.of(new Resumption(Path.of(""), 1, state, Resumption.Origin.OWN));
             case BRANCHED -> Optional.of(new Resumption(Path.of(""), 1, state, Resumption.Origin.FOREIGN));

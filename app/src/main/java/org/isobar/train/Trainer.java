@@ -16,6 +16,7 @@ import org.isobar.train.diagnosis.FiniteLossCheck;
 import org.isobar.train.diagnosis.FirstNonFiniteLayer;
 import org.isobar.train.diagnosis.NonFiniteLossException;
 import org.isobar.train.engine.AttentionSelection;
+import org.isobar.train.engine.ProductSelection;
 import org.isobar.train.metrics.RunMetrics;
 import org.isobar.train.saving.CheckpointSaver;
 import org.isobar.train.saving.Resumption;
@@ -135,7 +136,8 @@ final class Trainer {
     /** The current state of training; waits for all issued steps. */
     private TrainingState state() {
         return progress.state(replica.step().state().control(), report.written(), data.fingerprint(),
-            AttentionSelection.current(replica.model().device()).orElse(TrainingState.OWN_KERNELS));
+            AttentionSelection.current(replica.model().device()).orElse(TrainingState.OWN_KERNELS),
+            ProductSelection.current(replica.model().device()).orElse(TrainingState.OWN_KERNELS));
     }
 
     /** Reports the losses of the initial weights on one training and one validation batch, at step 0 of TensorBoard. */

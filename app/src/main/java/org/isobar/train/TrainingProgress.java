@@ -116,8 +116,9 @@ final class TrainingProgress {
     }
 
     /** The state for a checkpoint made now, with the values that this class does not hold. */
-    TrainingState state(double[] control, TrainingState.Written written, String data, String attention) {
+    TrainingState state(double[] control, TrainingState.Written written, String data, String attention,
+        String products) {
         return new TrainingState(epoch, step, losses.sum(), losses.count(), badSteps, control, skipped.last(), scores,
-            best, written, data, attention);
+            best, written, data, attention, products);
     }
 }

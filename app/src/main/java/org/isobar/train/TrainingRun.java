@@ -21,6 +21,7 @@ import org.isobar.optim.Adam;
 import org.isobar.telemetry.RunLog;
 import org.isobar.telemetry.TutorialLines;
 import org.isobar.train.engine.AttentionSelection;
+import org.isobar.train.engine.ProductSelection;
 import org.isobar.train.input.DemoData;
 import org.isobar.train.input.RunInputs;
 import org.isobar.train.memory.MemoryBudget;
@@ -83,6 +84,8 @@ public final class TrainingRun {
             attention.prepare();
             MemoryPlan plan = plan(device, Backend.sharers(device, options));
             attention.decide(plan);
+            ProductSelection products = new ProductSelection(config, device, log, context.environment());
+            products.decide(plan);
             describe(device, plan);
             try (RunMemory memory = new RunMemory(device, plan)) {
                 PhaseClock clock = new PhaseClock();
@@ -96,7 +99,8 @@ public final class TrainingRun {
                             new ResumeCheck(config, communicators.messages(), log).of(files.resumption());
                         RunStart start = RunStart.agreed(checked, config, device, communicators);
                         attention.agree(communicators.messages());
-                        start.resumption().ifPresent(from -> noteEngine(from, device));
+                        products.agree(communicators.messages());
+                        start.resumption().ifPresent(from -> noteEngines(from.state(), device));
                         return train(start, proof, device, memory, communicators, clock, trace);
                     }
                 });
@@ -119,13 +123,19 @@ public final class TrainingRun {
             MemoryBudget.of(config.training().memoryLimit(), device.memory().available() / sharers));
     }
 
-    /** Logs that another engine of attention computed the steps so far. */
-    private void noteEngine(Resumption from, Device device) {
-        String now = AttentionSelection.current(device).orElse(TrainingState.OWN_KERNELS);
-        String then = from.state().attention();
+    /** Logs that other engines computed the steps so far. */
+    private void noteEngines(TrainingState from, Device device) {
+        noteEngine("Attention", from.attention(), AttentionSelection.current(device));
+        if (!from.products().equals(TrainingState.UNKNOWN)) {
+            noteEngine("Products", from.products(), ProductSelection.current(device));
+        }
+    }
+
+    private void noteEngine(String what, String then, Optional<String> library) {
+        String now = library.orElse(TrainingState.OWN_KERNELS);
         if (!then.equals(now)) {
-            log.info("Attention: the checkpoint's steps were computed by %s, the next ones by %s: bits may differ"
-                .formatted(then, now));
+            log.info("%s: the checkpoint's steps were computed by %s, the next ones by %s: bits may differ"
+                .formatted(what, then, now));
         }
     }
 

@@ -117,7 +117,8 @@ class BadOutputTest {
             model.embed(), model.depth(), model.heads(), model.hidden(), 0);
         RunConfig config = new RunConfig(sound.name(), sound.yamlFile(), broken, sound.training(), sound.data(),
             sound.parallel(), sound.ranks(), sound.grid(), sound.output(), sound.checkpoint(), sound.device(),
-            sound.threads(), sound.cuda(), sound.attention(), sound.entries(), sound.unused());
+            sound.threads(), sound.cuda(), sound.attention(), sound.products(), sound.entries(),
+            sound.unused());
         ByteArrayOutputStream screen = new ByteArrayOutputStream();
         assertEquals(1, TrainingRun.run(config, new RunContext(JobSecret.none(), Map.of(),
             Screen.plain(screen), StopRequest.NONE)));

@@ -30,6 +30,7 @@ import org.isobar.device.DeviceType;
 import org.isobar.device.Footprint;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.MemoryGauge;
+import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ProfilerRanges;
 import org.isobar.device.Readback;
 import org.isobar.device.Stopwatch;
@@ -152,6 +153,11 @@ public final class CudaDevice implements JobDevice {
     @Override
     public Optional<AttentionEngine> secondAttention() {
         return Optional.of(attention);
+    }
+
+    @Override
+    public Optional<ProductAlgorithms> productAlgorithms() {
+        return Optional.of(operations.productAlgorithms());
     }
 
     /** Two batches: one in use and one being copied. */

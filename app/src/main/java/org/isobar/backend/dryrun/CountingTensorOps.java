@@ -16,6 +16,8 @@ import org.isobar.device.ops.MemoryOps;
 import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.device.ops.ProductOps;
+import org.isobar.device.ops.ProductShape;
+import org.isobar.device.ops.ProductShape.Ending;
 import org.isobar.device.ops.ResidualOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.device.ops.UpdateOps;
@@ -38,6 +40,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     private long imagePlanes;
     private final Set<Long> normWidths = new HashSet<>();
     private final Set<AttentionShape> attention = new HashSet<>();
+    private final Set<ProductShape> products = new HashSet<>();
 
     /** Returns these operations by family. All families share one count. */
     TensorOps byFamily() {
@@ -53,7 +56,8 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     }
 
     Footprint footprint() {
-        return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, normWidths, attention);
+        return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, normWidths, attention,
+            products);
     }
 
     private void see(Tensor... tensors) {
@@ -110,9 +114,14 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     @Override
     public void linear(Tensor y, Tensor x, Tensor weight, Epilogue epilogue) {
         moves(y, x, weight);
-        if (epilogue instanceof Epilogue.BiasGelu(Tensor _, Tensor preActivation)) {
-            moves(preActivation);
-        }
+        products.add(switch (epilogue) {
+            case Epilogue.None _ -> ProductShape.forward(y, x, weight, Ending.PLAIN);
+            case Epilogue.Bias _ -> ProductShape.forward(y, x, weight, Ending.BIAS);
+            case Epilogue.BiasGelu(Tensor _, Tensor preActivation) -> {
+                moves(preActivation);
+                yield ProductShape.forward(preActivation, x, weight, Ending.BIAS);
+            }
+        });
         see(y, x, weight);
         long n = weight.shape().extent(0);
         largestWeight = Math.max(largestWeight, Footprint.packed(n) * Footprint.packed(weight.elements() / n));
@@ -124,6 +133,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         moves(dx, write);
         moves(dy, weight);
         see(dx, dy, weight);
+        products.add(ProductShape.inputGradient(dx, dy, weight, write));
         product(dy.shape().rows(), dy.shape().extent(-1), weight.shape().extent(-1));
     }
 
@@ -132,6 +142,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
         moves(dWeight, WriteMode.ADD);
         moves(dy, x);
         see(dWeight, dy, x);
+        products.add(ProductShape.weightGradient(dWeight, dy, x));
         product(dy.shape().rows(), dy.shape().extent(-1), x.shape().extent(-1));
     }
 

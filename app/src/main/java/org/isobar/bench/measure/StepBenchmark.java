@@ -21,6 +21,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Shape;
 import org.isobar.tensor.Tensor;
 import org.isobar.train.engine.AttentionSelection;
+import org.isobar.train.engine.ProductSelection;
 import org.isobar.train.memory.MemoryCheck;
 import org.isobar.train.memory.MemoryPlan;
 import org.isobar.train.step.BatchLoss;
@@ -73,7 +74,7 @@ public final class StepBenchmark {
 
     /**
      * Creates the benchmark of a configuration for one process. cuDNN computes attention only with
-     * {@code --attention=cudnn}.
+     * {@code --attention=cudnn}. The algorithms of products are timed, but not kept.
      *
      * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit in device memory
      */
@@ -98,6 +99,7 @@ public final class StepBenchmark {
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
             MemoryCheck.Saving.NOTHING),
             device.memory().available());
+        ProductSelection.choose(config, device, memoryPlan);
     }
 
     /** Runs the benchmark. Passes partial results to {@code partial}: the description first, then the whole steps. */
@@ -229,6 +231,7 @@ public final class StepBenchmark {
         String mode = (AttentionSelection.current(device).isPresent() ? "cudnn " : "")
             + (options.launch() == StepLaunch.GRAPH ? "graphs" : "steps");
         AttentionSelection.current(device).ifPresent(library -> facts.put("attention", library));
+        ProductSelection.current(device).ifPresent(library -> facts.put("products", library));
         return new StepResult("isobar", mode, config.name(), ProductTypes.name(device, options.compute()), extents,
             batch, config.training().lr(), plan.warmup, plan.steps, memoryPlan.stepFlops(), List.of(), null,
             new StepResult.Memory(0, 0), List.of(), facts);

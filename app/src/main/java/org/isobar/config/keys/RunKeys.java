@@ -15,6 +15,7 @@ import java.util.Optional;
 
 import org.isobar.backend.Backend;
 import org.isobar.device.AttentionEngine;
+import org.isobar.device.ProductAlgorithms;
 import org.isobar.model.Architecture;
 import org.isobar.nn.Recompute;
 
@@ -35,6 +36,10 @@ public final class RunKeys extends KeyGroup {
         oneOf(AttentionEngine.Choice.class), "Engine of attention on a GPU in bf16 and fp16. auto: cuDNN, if it is "
             + "installed, right on this GPU, and faster than Isobar's kernels.")
         .defaultsTo(AttentionEngine.Choice.AUTO).asOption());
+    public final Key<ProductAlgorithms.Choice> productAlgorithms = add(Key.freeOnResume("product_algorithms",
+        oneOf(ProductAlgorithms.Choice.class), "Algorithms of a GPU's matrix products. timed: the fastest of eight "
+            + "that cuBLASLt proposes, timed once on this GPU; heuristic: the one that cuBLASLt prefers.")
+        .defaultsTo(ProductAlgorithms.Choice.TIMED).asOption().noEffect(ON_CPU, "cuBLASLt computes on a GPU"));
     public final Key<Recompute> recompute = add(Key.freeOnResume("recompute", oneOf(Recompute.class),
         "Activations that backward computes again, to save memory. mlp: one more product in each block; block: the "
             + "forward pass of each block.").defaultsTo(Recompute.NONE).asOption());

@@ -1,13 +1,10 @@
 package org.isobar.train.engine;
 
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedMap;
 import java.util.stream.Collectors;
 
 import org.isobar.config.AttentionConfig;
@@ -19,9 +16,7 @@ import org.isobar.device.DeviceArena;
 import org.isobar.device.DeviceException;
 import org.isobar.device.OutOfDeviceMemoryException;
 import org.isobar.device.ops.AttentionShape;
-import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.RankMessages;
-import org.isobar.distributed.RankMessages.Urgency;
 import org.isobar.fault.UserException;
 import org.isobar.os.ProgramVersion;
 import org.isobar.telemetry.RunLog;
@@ -136,9 +131,9 @@ public final class AttentionSelection {
     }
 
     private boolean isFasterAndRight(MemoryPlan plan) {
-        TrialCache cache = new TrialCache(environment);
+        TrialCache cache = new TrialCache(environment, "attention", "");
         String key = key();
-        Optional<AttentionTimes> known = cache.read(key);
+        Optional<AttentionTimes> known = cache.read(key).flatMap(AttentionTimes::parse);
         if (known.isPresent()) {
             report(known.get(), "measured earlier");
             return known.get().favorLibrary();
@@ -160,7 +155,7 @@ public final class AttentionSelection {
                 return false;
             }
         }
-        cache.write(key, times, log::warn);
+        cache.write(key, times.text(), log::warn);
         report(times, "measured now");
         return times.favorLibrary();
     }
@@ -186,49 +181,18 @@ public final class AttentionSelection {
         if (engine.isEmpty() || messages.ranks() == 1) {
             return;
         }
-        try {
-            if (config.ranks().rank() == 0) {
-                library &= possibleEverywhere(messages);
-                messages.announce(DECISION, text(library ? LIBRARY : OWN));
-            } else {
-                messages.report(REPORT, text(obstacle.orElse("")), Urgency.NORMAL);
-                String decision = new String(messages.await(DECISION, limit()).orElseThrow(() ->
-                    new CommunicationException("rank " + config.ranks().rank() + ": rank 0 has not chosen an engine of "
-                        + "attention within " + limit().toSeconds() + " s")), StandardCharsets.UTF_8);
-                library = decision.equals(LIBRARY);
-            }
-            engine.get().enable(library);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw new CommunicationException("rank " + config.ranks().rank() + " was interrupted while the ranks chose "
-                + "an engine of attention", interrupted);
+        RankAgreement ranks = new RankAgreement(config, messages, "an engine of attention");
+        if (config.ranks().rank() == 0) {
+            Optional<String> objection = ranks.objection(REPORT);
+            objection.filter(_ -> library)
+                .ifPresent(why -> log.warn("Attention: Isobar's kernels after all: " + why));
+            library &= objection.isEmpty();
+            ranks.announce(DECISION, library ? LIBRARY : OWN);
+        } else {
+            ranks.report(REPORT, obstacle);
+            library = ranks.await(DECISION).equals(LIBRARY);
         }
-    }
-
-    private boolean possibleEverywhere(RankMessages messages) throws InterruptedException {
-        SortedMap<Integer, byte[]> reports = messages.gather(REPORT, limit());
-        if (reports.size() < messages.ranks() - 1) {
-            throw new CommunicationException("rank 0: not all ranks have prepared their attention within "
-                + limit().toSeconds() + " s");
-        }
-        for (Map.Entry<Integer, byte[]> report : reports.entrySet()) {
-            String why = new String(report.getValue(), StandardCharsets.UTF_8);
-            if (!why.isEmpty() && library) {
-                log.warn("Attention: Isobar's kernels after all: rank " + report.getKey() + ": " + why);
-            }
-            if (!why.isEmpty()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private Duration limit() {
-        return config.parallel().limits().stall();
-    }
-
-    private static byte[] text(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+        engine.get().enable(library);
     }
 
     /**

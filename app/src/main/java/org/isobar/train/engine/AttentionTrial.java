@@ -8,16 +8,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import java.util.zip.CRC32C;
 
 import org.isobar.device.AttentionEngine;
 import org.isobar.device.Device;
-import org.isobar.device.DeviceArena;
 import org.isobar.device.Stopwatch;
 import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
-import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
@@ -35,16 +32,12 @@ final class AttentionTrial implements AutoCloseable {
     /** Log-sum-exps are sums in single precision. */
     private static final double STATISTICS_BOUND = 1e-3;
     private static final int ROUNDS = 3;
-    /** The inputs repeat after so many numbers; no extent is a multiple of it. */
-    private static final int PERIOD = 99_991;
-    private static final long PIECE = 1L << 30; // a byte buffer has less than 2 GiB
 
     private final Device device;
     private final AttentionEngine engine;
     private final AttentionShape shape;
     private final DType compute;
-    private final DeviceArena arena;
-    private final Tensor staging; // F32
+    private final TrialMemory memory;
     private final Tensor q;
     private final Tensor kv;
     private final Tensor dOut;
@@ -74,45 +67,25 @@ final class AttentionTrial implements AutoCloseable {
         long queries = shape.batch() * shape.queries() * shape.heads() * shape.headDim();
         long keys = 2 * shape.batch() * shape.keys() * shape.heads() * shape.headDim();
         long statistics = shape.batch() * shape.heads() * shape.queries();
-        arena = device.arena("trial of attention", 6 * DeviceArena.align(queries * compute.bytes())
-            + 3 * DeviceArena.align(keys * compute.bytes()) + 2 * DeviceArena.align(statistics * Float.BYTES)
-            + DeviceArena.align(Math.max(queries, keys) * Float.BYTES));
-        staging = arena.allocate(DType.F32, Math.max(queries, keys));
-        q = random("q", shape.queries());
-        dOut = random("dOut", shape.queries());
-        kv = random("kv", 2 * shape.keys()).reshape(shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
+        memory = new TrialMemory(device, "trial of attention", 6 * TrialMemory.bytes(compute, queries)
+            + 3 * TrialMemory.bytes(compute, keys) + 2 * TrialMemory.bytes(DType.F32, statistics),
+            Math.max(queries, keys));
+        q = memory.fill("q", allocate(shape.queries()));
+        dOut = memory.fill("dOut", allocate(shape.queries()));
+        kv = memory.fill("kv", allocate(2 * shape.keys()))
+            .reshape(shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim());
         own = results();
         library = results();
     }
 
     private Results results() {
         return new Results(allocate(shape.queries()),
-            arena.allocate(DType.F32, shape.batch(), shape.heads(), shape.queries()), allocate(shape.queries()),
+            memory.allocate(DType.F32, shape.batch(), shape.heads(), shape.queries()), allocate(shape.queries()),
             allocate(2 * shape.keys()).reshape(shape.batch(), shape.keys(), 2, shape.heads(), shape.headDim()));
     }
 
     private Tensor allocate(long rows) {
-        return arena.allocate(compute, shape.batch(), rows, shape.heads(), shape.headDim());
-    }
-
-    private Tensor random(String name, long rows) {
-        Tensor tensor = allocate(rows);
-        Philox.Key key = Philox.Key.of(0, "trial of attention/" + name);
-        float[] numbers = new float[(int) Math.min(PERIOD, tensor.elements())];
-        for (int i = 0; i < numbers.length; i++) {
-            numbers[i] = (float) Philox.normal(key, i);
-        }
-        try (Arena host = Arena.ofConfined()) {
-            MemorySegment repeated = host.allocate(tensor.elements() * Float.BYTES, Float.BYTES);
-            for (long at = 0; at < tensor.elements(); at += numbers.length) {
-                MemorySegment.copy(numbers, 0, repeated, ValueLayout.JAVA_FLOAT, at * Float.BYTES,
-                    (int) Math.min(numbers.length, tensor.elements() - at));
-            }
-            Tensor exact = staging.slice(0, tensor.elements());
-            device.upload(exact, repeated);
-            device.ops().memory().cast(tensor.reshape(tensor.elements()), exact);
-        }
-        return tensor;
+        return memory.allocate(compute, shape.batch(), rows, shape.heads(), shape.headDim());
     }
 
     private void compute(Results to, boolean byLibrary) {
@@ -142,17 +115,17 @@ final class AttentionTrial implements AutoCloseable {
         if (wrong.isPresent() || !sameBits) {
             return wrong;
         }
-        List<Long> first = library.all().stream().map(this::digest).toList();
+        List<Long> first = library.all().stream().map(memory::digest).toList();
         compute(library, true);
-        List<Long> second = library.all().stream().map(this::digest).toList();
+        List<Long> second = library.all().stream().map(memory::digest).toList();
         return IntStream.range(0, first.size()).filter(i -> !first.get(i).equals(second.get(i)))
             .mapToObj(i -> NAMES.get(i) + " has other bits in a second call").findFirst();
     }
 
     private Optional<String> wrong(int result) {
         try (Arena host = Arena.ofConfined()) {
-            MemorySegment found = download(library.all().get(result), host);
-            MemorySegment expected = download(own.all().get(result), host);
+            MemorySegment found = memory.download(library.all().get(result), host);
+            MemorySegment expected = memory.download(own.all().get(result), host);
             return switch (result) {
                 case 1 -> named(NAMES.get(result), statistics(found, expected));
                 case 3 -> named("the gradient of keys", deviation(found, expected, 0, 2))
@@ -164,23 +137,6 @@ final class AttentionTrial implements AutoCloseable {
 
     private static Optional<String> named(String name, Optional<String> deviation) {
         return deviation.map(figures -> name + " " + figures);
-    }
-
-    private MemorySegment download(Tensor tensor, Arena host) {
-        MemorySegment copy = host.allocate(tensor.bytes(), Double.BYTES);
-        device.download(copy, tensor);
-        return copy;
-    }
-
-    private long digest(Tensor tensor) {
-        CRC32C sum = new CRC32C();
-        try (Arena host = Arena.ofConfined()) {
-            MemorySegment bits = download(tensor, host);
-            for (long at = 0; at < bits.byteSize(); at += PIECE) {
-                sum.update(bits.asSlice(at, Math.min(PIECE, bits.byteSize() - at)).asByteBuffer());
-            }
-        }
-        return sum.getValue();
     }
 
     private Optional<String> statistics(MemorySegment found, MemorySegment expected) {
@@ -208,14 +164,14 @@ final class AttentionTrial implements AutoCloseable {
         for (int row = 0; row < rows; row++) {
             if (row / shape.heads() % parts == part) {
                 for (long i = (long) row * width; i < (row + 1L) * width; i++) {
-                    double right = element(expected, i);
-                    double difference = element(found, i) - right;
+                    double right = TrialMemory.element(expected, compute, i);
+                    double difference = TrialMemory.element(found, compute, i) - right;
                     errors[row] += difference * difference;
                     norms[row] += right * right;
                 }
             }
         }
-        double allowed = BOUND * roundoff();
+        double allowed = BOUND * TrialMemory.roundoff(compute);
         double error = Math.sqrt(Arrays.stream(errors).sum());
         double norm = Math.sqrt(Arrays.stream(norms).sum());
         if (!(error <= allowed * norm)) {
@@ -230,16 +186,6 @@ final class AttentionTrial implements AutoCloseable {
             }
         }
         return Optional.empty();
-    }
-
-    private double element(MemorySegment half, long i) {
-        short bits = half.getAtIndex(ValueLayout.JAVA_SHORT, i);
-        return compute == DType.F16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << Short.SIZE);
-    }
-
-    /** The largest relative error of a rounded number. */
-    private double roundoff() {
-        return compute == DType.F16 ? 0x1p-11 : 0x1p-8;
     }
 
     /** Times both engines in turn; the shortest time of each. */
@@ -263,6 +209,6 @@ final class AttentionTrial implements AutoCloseable {
 
     @Override
     public void close() {
-        arena.close();
+        memory.close();
     }
 }

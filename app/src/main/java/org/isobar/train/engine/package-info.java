@@ -1,2 +1,2 @@
-/** The choice between two engines of attention: the device's own kernels and those of a library. */
+/** The choice of engines by trials: of attention, and of the algorithms of matrix products. */
 package org.isobar.train.engine;

@@ -22,7 +22,7 @@ public final class SavedState {
     public static final IntegrityCheck RESUMABLE = IntegrityCheck.CHECKSUMS.and(CONSISTENT);
     /** The name of an event file, which is in the run's directory: it names no other directory. */
     private static final Pattern EVENT_FILE = Pattern.compile("events\\.out\\.tfevents\\.[^/\\p{Cntrl}]{1,230}");
-    /** The name of an engine of attention, which is logged. */
+    /** The name of an engine, which is logged. */
     private static final Pattern ENGINE = Pattern.compile("[\\w .-]{1,100}");
 
     private final Checkpoint checkpoint;
@@ -30,7 +30,8 @@ public final class SavedState {
 
     private SavedState(Checkpoint checkpoint) {
         this.checkpoint = checkpoint;
-        state = checkpoint.state(TrainingState.class, Map.of("attention", TrainingState.OWN_KERNELS));
+        state = checkpoint.state(TrainingState.class, Map.of("attention", TrainingState.OWN_KERNELS, "products",
+            TrainingState.UNKNOWN));
     }
 
     /**
@@ -45,8 +46,8 @@ public final class SavedState {
         saved.checkScores();
         saved.checkWritten();
         saved.require(saved.state.data() != null, "data");
-        saved.require(saved.state.attention() != null && ENGINE.matcher(saved.state.attention()).matches(),
-            "attention");
+        saved.checkEngine(saved.state.attention(), "attention");
+        saved.checkEngine(saved.state.products(), "products");
         return saved.state;
     }
 
@@ -81,6 +82,10 @@ public final class SavedState {
         TrainingState.Written written = state.written();
         require(written != null && written.log() >= 0 && written.events() >= 0 && written.board() != null
             && EVENT_FILE.matcher(written.board()).matches(), "written");
+    }
+
+    private void checkEngine(String name, String key) {
+        require(name != null && ENGINE.matcher(name).matches(), key);
     }
 
     private void require(boolean possible, String key) {

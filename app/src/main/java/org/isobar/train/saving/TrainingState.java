@@ -19,18 +19,23 @@ import org.isobar.train.step.ValidationScores;
  * @param written  lengths of the run's log and event files
  * @param data     fingerprint of the training and validation data
  * @param attention engine of attention, {@link #OWN_KERNELS}, or a library with its version, such as "cuDNN 9.19.0"
+ * @param products what computed matrix products, {@link #OWN_KERNELS}, or a library with its version and the choice of
+ *                 its algorithms, such as "cuBLASLt 13.2.1 heuristic"
  */
 public record TrainingState(int epoch, int step, double lossSum, int losses, int badSteps, double[] control,
     Adam.Progress progress, ValidationScores scores, Best best, Written written, String data,
-    String attention) {
+    String attention, String products) {
 
-    /** The name of the device's own kernels as the engine of attention. */
+    /** The name of the device's own kernels as an engine. */
     public static final String OWN_KERNELS = "isobar";
+
+    /** What computed the products of a checkpoint that does not say it. */
+    public static final String UNKNOWN = "unknown";
 
     /** The state of a run before its first step. */
     public static final TrainingState BEGINNING =
         new TrainingState(0, 0, 0, 0, 0, new double[0], new Adam.Progress(0, 0, 1), null, null, null, "",
-            OWN_KERNELS);
+            OWN_KERNELS, OWN_KERNELS);
 
     /**
      * The validation with the lowest loss.

@@ -5,14 +5,22 @@ import static org.bytedeco.cuda.global.cublas.cublasLtDestroy;
 import static org.bytedeco.cuda.global.cublas.cublasLtGetVersion;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmul;
 
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
 
 import org.bytedeco.cuda.cublas.cublasLtContext;
 import org.bytedeco.javacpp.FloatPointer;
 import org.isobar.backend.cuda.driver.CudaComponent;
+import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.driver.DevicePointer;
 import org.isobar.device.Footprint;
+import org.isobar.device.ProductAlgorithms;
+import org.isobar.device.ops.ProductShape;
+import org.isobar.device.ops.ProductShape.Ending;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -22,13 +30,23 @@ import org.isobar.tensor.Tensor;
  * a product selects its algorithm; later calls with equal shape, types and alignment allocate nothing. cuBLASLt adds a
  * bias before it rounds the sum.
  */
-final class CublasLtGemm implements AutoCloseable {
+final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
     /** cuBLASLt's heuristic takes the alignment of every operand except the bias, which it assumes to be aligned. */
     private static final int BIAS_ALIGNMENT = 16;
 
+    /** How a product is computed. */
+    private record Plan(MatmulDescription product, MatmulAlgorithm algorithm) implements AutoCloseable {
+        @Override
+        public void close() {
+            algorithm.close();
+            product.close();
+        }
+    }
+
     private final OpResources context;
     private final cublasLtContext handle = new cublasLtContext();
-    private final Map<MatmulKey, MatmulPlan> plans = new HashMap<>();
+    private final Map<ProductShape, Plan> plans = new HashMap<>();
+    private final Map<ProductShape, String> used = new HashMap<>();
     private final FloatPointer zero = new FloatPointer(new float[] {0});
     private final FloatPointer one = new FloatPointer(new float[] {1});
     private final DevicePointer pointerA = new DevicePointer();
@@ -49,67 +67,114 @@ final class CublasLtGemm implements AutoCloseable {
 
     /** Describes in words what computes products of tensors of the given type. */
     String description(DType compute) {
-        return "products: cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion()) + " in "
-            + context.options().operands(compute) + ", which adds biases";
+        return "products: " + library() + " in " + context.options().operands(compute) + ", which adds biases";
     }
 
     /** Computes {@code dx = dy W}, overwriting dx or adding to it. */
     void backwardInput(Tensor dx, Tensor dy, Tensor weight, WriteMode write) {
-        multiply(key(MatmulKey.Kind.INPUT_GRADIENT, weight, dy, dx, dy.shape().extent(-1), write), weight, dy, dx, 0);
+        multiply(ProductShape.inputGradient(dx, dy, weight, write), weight, dy, dx, 0);
     }
 
     /** Computes {@code dW += dy^T x}. */
     void backwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
-        multiply(key(MatmulKey.Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), WriteMode.ADD), x, dy, dWeight,
-            0);
+        multiply(ProductShape.weightGradient(dWeight, dy, x), x, dy, dWeight, 0);
     }
 
     /** Computes {@code y = x W^T}. */
     void forward(Tensor y, Tensor x, Tensor weight) {
-        multiply(forwardKey(y, x, weight), weight, x, y, 0);
+        multiply(ProductShape.forward(y, x, weight, Ending.PLAIN), weight, x, y, 0);
     }
 
     /** Computes {@code y = x W^T + b}. */
     void forward(Tensor y, Tensor x, Tensor weight, Tensor bias) {
-        if (MatmulKey.alignment(bias) < BIAS_ALIGNMENT) {
+        if (ProductShape.alignment(bias) < BIAS_ALIGNMENT) {
             throw new IllegalArgumentException("a bias begins at a multiple of " + BIAS_ALIGNMENT + " bytes, not at "
                 + bias.address());
         }
-        multiply(forwardKey(y, x, weight).withBias(), weight, x, y, bias.address());
-    }
-
-    private static MatmulKey forwardKey(Tensor y, Tensor x, Tensor weight) {
-        return key(MatmulKey.Kind.FORWARD, weight, x, y, x.shape().extent(-1), WriteMode.OVERWRITE);
-    }
-
-    private static MatmulKey key(MatmulKey.Kind kind, Tensor a, Tensor b, Tensor c, long k, WriteMode write) {
-        return new MatmulKey(kind, c.shape().extent(-1), c.shape().rows(), k, a.dtype(), c.dtype(),
-            MatmulKey.Ending.PLAIN, write, MatmulKey.alignment(a), MatmulKey.alignment(b), MatmulKey.alignment(c));
+        multiply(ProductShape.forward(y, x, weight, Ending.BIAS), weight, x, y, bias.address());
     }
 
     /** @param bias address of the bias, 0 if no bias is added */
-    private void multiply(MatmulKey key, Tensor a, Tensor b, Tensor c, long bias) {
-        MatmulPlan plan = plan(key, bias);
-        MatmulAlgorithm algorithm = plan.algorithm();
+    private void multiply(ProductShape shape, Tensor a, Tensor b, Tensor c, long bias) {
+        Plan plan = plan(shape, bias);
+        MatmulDescription product = plan.product;
+        MatmulAlgorithm algorithm = plan.algorithm;
         long bytes = algorithm.workspaceBytes();
         pointerC.at(c.address());
-        CublasLt.check(cublasLtMatmul(handle, plan.descriptor(), one, pointerA.at(a.address()), plan.layoutA(),
-            pointerB.at(b.address()), plan.layoutB(), key.write() == WriteMode.ADD ? one : zero, pointerC,
-            plan.layoutC(),
-            pointerC, plan.layoutC(), algorithm.handle(),
+        CublasLt.check(cublasLtMatmul(handle, product.descriptor(), one, pointerA.at(a.address()), product.layoutA(),
+            pointerB.at(b.address()), product.layoutB(), shape.write() == WriteMode.ADD ? one : zero, pointerC,
+            product.layoutC(), pointerC, product.layoutC(), algorithm.handle(),
             workspace.at(bytes == 0 ? 0 : context.workspace().address(bytes)), bytes, context.launcher().stream()),
-            key);
+            shape);
     }
 
-    private MatmulPlan plan(MatmulKey key, long bias) {
-        MatmulPlan plan = plans.get(key);
+    private Plan plan(ProductShape shape, long bias) {
+        Plan plan = plans.get(shape);
         if (plan == null) {
-            plan = new MatmulPlan(handle, key, context.options().single(), bias);
-            plans.put(key, plan);
+            plan = planned(shape, bias, MatmulAlgorithm::preferred);
+            plans.put(shape, plan);
         } else if (bias != 0) {
-            plan.bias(bias);
+            plan.product.bias(bias);
         }
         return plan;
+    }
+
+    private Plan planned(ProductShape shape, long bias, Function<MatmulDescription, MatmulAlgorithm> selection) {
+        MatmulDescription product = describe(shape, bias);
+        try {
+            return new Plan(product, selection.apply(product));
+        } catch (CudaException none) {
+            product.close();
+            throw none;
+        }
+    }
+
+    private MatmulDescription describe(ProductShape shape, long bias) {
+        return new MatmulDescription(handle, shape, context.options().single(), bias);
+    }
+
+    @Override
+    public String library() {
+        return "cuBLASLt " + CudaComponent.dotted(cublasLtGetVersion());
+    }
+
+    @Override
+    public List<String> candidates(ProductShape shape) {
+        try (MatmulDescription product = describe(shape, someBias(shape))) {
+            return MatmulAlgorithm.proposals(product);
+        }
+    }
+
+    @Override
+    public Optional<String> use(ProductShape shape, String algorithm) {
+        try {
+            Plan former = plans.put(shape,
+                planned(shape, someBias(shape), product -> MatmulAlgorithm.restored(product, algorithm)));
+            used.put(shape, algorithm);
+            if (former != null) {
+                former.close();
+            }
+            return Optional.empty();
+        } catch (CudaException refused) {
+            return Optional.of(refused.getMessage());
+        }
+    }
+
+    @Override
+    public Map<ProductShape, String> used() {
+        return Collections.unmodifiableMap(used);
+    }
+
+    @Override
+    public void useHeuristic() {
+        used.clear();
+        plans.values().forEach(Plan::close);
+        plans.clear();
+    }
+
+    /** An aligned address for a bias that is not known yet; each call sets its own. */
+    private static long someBias(ProductShape shape) {
+        return shape.ending() == Ending.BIAS ? BIAS_ALIGNMENT : 0;
     }
 
     /** Number of distinct products (matmul plans) computed so far. */
@@ -119,7 +184,7 @@ final class CublasLtGemm implements AutoCloseable {
 
     @Override
     public void close() {
-        plans.values().forEach(MatmulPlan::close);
+        useHeuristic();
         cublasLtDestroy(handle);
         one.close();
         zero.close();

@@ -2,6 +2,7 @@ package org.isobar.backend.cuda.ops;
 
 import java.util.List;
 
+import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.ProductOps;
 import org.isobar.device.ops.WriteMode;
@@ -23,6 +24,11 @@ final class CudaProducts implements ProductOps, AutoCloseable {
     /** Describes for the log which libraries and kernels compute products of tensors of the given type. */
     List<String> description(DType compute) {
         return List.of(gemm.description(compute), gelu.description());
+    }
+
+    /** The algorithms of cuBLASLt. */
+    ProductAlgorithms algorithms() {
+        return gemm;
     }
 
     @Override

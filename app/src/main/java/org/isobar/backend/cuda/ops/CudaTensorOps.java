@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.stream.LongStream;
 
 import org.isobar.device.Footprint;
+import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
 
@@ -36,6 +37,11 @@ public final class CudaTensorOps implements AutoCloseable {
     /** Returns the operations. */
     public TensorOps byFamily() {
         return byFamily;
+    }
+
+    /** The algorithms of matrix products. */
+    public ProductAlgorithms productAlgorithms() {
+        return products.algorithms();
     }
 
     /** Bytes of workspace that operations of that footprint need. */

@@ -9,25 +9,29 @@ import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_PREF_REDUCTION_SCH
 import static org.bytedeco.cuda.global.cublas.CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 import static org.bytedeco.cuda.global.cublas.CUBLAS_STATUS_NOT_SUPPORTED;
 import static org.bytedeco.cuda.global.cublas.CUBLAS_STATUS_SUCCESS;
+import static org.bytedeco.cuda.global.cublas.cublasLtMatmulAlgoCheck;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulAlgoGetHeuristic;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulPreferenceCreate;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulPreferenceDestroy;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulPreferenceSetAttribute;
 
-import org.bytedeco.cuda.cublas.cublasLtContext;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
 import org.bytedeco.cuda.cublas.cublasLtMatmulAlgo_t;
-import org.bytedeco.cuda.cublas.cublasLtMatmulDescOpaque_t;
 import org.bytedeco.cuda.cublas.cublasLtMatmulHeuristicResult_t;
 import org.bytedeco.cuda.cublas.cublasLtMatmulPreferenceOpaque_t;
-import org.bytedeco.cuda.cublas.cublasLtMatrixLayoutOpaque_t;
 import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
 import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.device.ops.ProductShape;
 
 /**
- * The algorithm that cuBLASLt's heuristic prefers for a product.
+ * An algorithm of cuBLASLt for a product, among those that its heuristic proposes.
  *
  * <p>A product gives the same bits each time. An algorithm may split its sums (split-K) only if it keeps the parts in
  * single precision in the workspace and adds them in a separate step (reduction scheme COMPUTE_TYPE). Two schemes are
@@ -39,14 +43,16 @@ final class MatmulAlgorithm implements AutoCloseable {
     /** NVIDIA's recommendation for compute capability 9.0 and up (cuBLAS documentation, cublasSetWorkspace). */
     static final long MOST_WORKSPACE = 32L << 20;
 
-    private final cublasLtMatmulHeuristicResult_t result;
+    /** Number of proposals that are asked for. */
+    private static final int MOST_PROPOSALS = 8;
+    private static final int WORDS = 8; // of cublasLtMatmulAlgo_t
+
     private final cublasLtMatmulAlgo_t algorithm;
     private final long workspaceBytes;
 
-    private MatmulAlgorithm(cublasLtMatmulHeuristicResult_t result) {
-        this.result = result;
-        algorithm = result.algo();
-        workspaceBytes = result.workspaceSize();
+    private MatmulAlgorithm(cublasLtMatmulAlgo_t algorithm, long workspaceBytes) {
+        this.algorithm = algorithm;
+        this.workspaceBytes = workspaceBytes;
     }
 
     /** The algorithm, in the form that cuBLASLt takes. */
@@ -60,45 +66,94 @@ final class MatmulAlgorithm implements AutoCloseable {
     }
 
     /**
-     * Asks cuBLASLt's heuristic for the algorithm of a product.
+     * Asks for the algorithm that cuBLASLt's heuristic prefers for a product.
      *
-     * @param descriptor operations and epilogue
-     * @param layoutC    layout of the result, both as input and as output
      * @throws CudaException if cuBLASLt has no algorithm for the product
      */
-    static MatmulAlgorithm choose(cublasLtContext handle, cublasLtMatmulDescOpaque_t descriptor,
-        cublasLtMatrixLayoutOpaque_t layoutA, cublasLtMatrixLayoutOpaque_t layoutB,
-        cublasLtMatrixLayoutOpaque_t layoutC, MatmulKey key) {
-        cublasLtMatmulHeuristicResult_t result = new cublasLtMatmulHeuristicResult_t();
-        cublasLtMatmulPreferenceOpaque_t preference = preference(key);
-        try (IntPointer found = new IntPointer(new int[] {0})) {
-            int status = cublasLtMatmulAlgoGetHeuristic(handle, descriptor, layoutA, layoutB, layoutC, layoutC,
-                preference, 1, result, found);
+    static MatmulAlgorithm preferred(MatmulDescription product) {
+        return restored(product, proposals(product, 1).getFirst());
+    }
+
+    /**
+     * Asks cuBLASLt's heuristic for its first eight algorithms, the preferred one first.
+     *
+     * @return hexadecimal digits, from which the same version of cuBLASLt on such a GPU {@linkplain #restored restores}
+     *         the algorithm (cuBLAS documentation, cublasLtMatmulAlgo_t)
+     * @throws CudaException if cuBLASLt has no algorithm for the product
+     */
+    static List<String> proposals(MatmulDescription product) {
+        return proposals(product, MOST_PROPOSALS);
+    }
+
+    private static List<String> proposals(MatmulDescription product, int most) {
+        cublasLtMatmulPreferenceOpaque_t preference = preference(product.shape());
+        try (cublasLtMatmulHeuristicResult_t results = new cublasLtMatmulHeuristicResult_t(most);
+            IntPointer found = new IntPointer(new int[] {0})) {
+            int status = cublasLtMatmulAlgoGetHeuristic(product.handle(), product.descriptor(), product.layoutA(),
+                product.layoutB(), product.layoutC(), product.layoutC(), preference, most, results, found);
             if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_SUCCESS && found.get() == 0) {
-                throw new CudaException("cuBLASLt has no algorithm for " + key);
+                throw new CudaException("cuBLASLt has no algorithm for " + product.shape());
             }
-            CublasLt.check(status, "cublasLtMatmulAlgoGetHeuristic, " + key);
-            CublasLt.check(result.state(), "algorithm of cuBLASLt, " + key);
-            return new MatmulAlgorithm(result);
-        } catch (CudaException none) {
-            result.close();
-            throw none;
+            CublasLt.check(status, "cublasLtMatmulAlgoGetHeuristic, " + product.shape());
+            List<String> usable = IntStream.range(0, found.get()).mapToObj(results::getPointer)
+                .filter(result -> result.state() == CUBLAS_STATUS_SUCCESS).map(result -> digits(result.algo()))
+                .toList();
+            if (usable.isEmpty()) {
+                CublasLt.check(results.getPointer(0).state(), "algorithm of cuBLASLt, " + product.shape());
+            }
+            return usable;
         } finally {
             cublasLtMatmulPreferenceDestroy(preference);
         }
     }
 
-    private static cublasLtMatmulPreferenceOpaque_t preference(MatmulKey key) {
+    private static String digits(cublasLtMatmulAlgo_t algorithm) {
+        return IntStream.range(0, WORDS).mapToObj(word -> HexFormat.of().toHexDigits(algorithm.data(word)))
+            .collect(Collectors.joining());
+    }
+
+    /**
+     * Restores an algorithm.
+     *
+     * @param digits one of {@link #proposals}
+     * @throws CudaException if cuBLASLt refuses it for this product
+     */
+    static MatmulAlgorithm restored(MatmulDescription product, String digits) {
+        int digitsPerWord = 2 * Long.BYTES;
+        if (digits.length() != WORDS * digitsPerWord || !digits.chars().allMatch(HexFormat::isHexDigit)) {
+            throw new CudaException("not an algorithm of cuBLASLt: " + digits);
+        }
+        cublasLtMatmulAlgo_t algorithm = new cublasLtMatmulAlgo_t();
+        for (int word = 0; word < WORDS; word++) {
+            algorithm.data(word, HexFormat.fromHexDigitsToLong(digits, word * digitsPerWord,
+                (word + 1) * digitsPerWord));
+        }
+        try (cublasLtMatmulHeuristicResult_t result = new cublasLtMatmulHeuristicResult_t()) {
+            CublasLt.check(cublasLtMatmulAlgoCheck(product.handle(), product.descriptor(), product.layoutA(),
+                product.layoutB(), product.layoutC(), product.layoutC(), algorithm, result),
+                "cublasLtMatmulAlgoCheck, " + product.shape());
+            if (result.workspaceSize() > MOST_WORKSPACE) {
+                throw new CudaException("an algorithm of cuBLASLt needs " + result.workspaceSize()
+                    + " bytes of workspace, more than " + MOST_WORKSPACE);
+            }
+            return new MatmulAlgorithm(algorithm, result.workspaceSize());
+        } catch (CudaException refused) {
+            algorithm.close();
+            throw refused;
+        }
+    }
+
+    private static cublasLtMatmulPreferenceOpaque_t preference(ProductShape shape) {
         try (PointerPointer<Pointer> made = new PointerPointer<>(1); LongPointer number = new LongPointer(1)) {
             CublasLt.check(cublasLtMatmulPreferenceCreate(made), "cublasLtMatmulPreferenceCreate");
             cublasLtMatmulPreferenceOpaque_t preference = new cublasLtMatmulPreferenceOpaque_t(made.get());
             set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, number.put(MOST_WORKSPACE), Long.BYTES);
             set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
                 number.put(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE), Integer.BYTES);
-            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, number.put(key.alignmentA()), Integer.BYTES);
-            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, number.put(key.alignmentB()), Integer.BYTES);
-            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, number.put(key.alignmentC()), Integer.BYTES);
-            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, number.put(key.alignmentC()), Integer.BYTES);
+            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, number.put(shape.alignmentA()), Integer.BYTES);
+            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, number.put(shape.alignmentB()), Integer.BYTES);
+            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, number.put(shape.alignmentC()), Integer.BYTES);
+            set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, number.put(shape.alignmentC()), Integer.BYTES);
             return preference;
         }
     }
@@ -111,6 +166,6 @@ final class MatmulAlgorithm implements AutoCloseable {
 
     @Override
     public void close() {
-        result.close();
+        algorithm.close();
     }
 }

@@ -8,6 +8,7 @@ import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_TRANSB;
 import static org.bytedeco.cuda.global.cublas.CUBLAS_COMPUTE_32F;
 import static org.bytedeco.cuda.global.cublas.CUBLAS_COMPUTE_32F_FAST_TF32;
 import static org.bytedeco.cuda.global.cublas.CUBLAS_OP_N;
+import static org.bytedeco.cuda.global.cublas.CUBLAS_OP_T;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescCreate;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescDestroy;
 import static org.bytedeco.cuda.global.cublas.cublasLtMatmulDescSetAttribute;
@@ -24,46 +25,60 @@ import org.bytedeco.javacpp.IntPointer;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
-import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.device.ops.ProductShape;
+import org.isobar.device.ops.ProductShape.Ending;
+import org.isobar.device.ops.ProductShape.Kind;
 import org.isobar.tensor.DType;
 
-/** How cuBLASLt computes one product: descriptor, layouts and algorithm, created once and used at every call. */
-final class MatmulPlan implements AutoCloseable {
+/** One product as cuBLASLt is told of it: descriptor and layouts, created once and used at every call. */
+final class MatmulDescription implements AutoCloseable {
+    private final cublasLtContext handle;
+    private final ProductShape shape;
     private final cublasLtMatmulDescOpaque_t descriptor;
     private final cublasLtMatrixLayoutOpaque_t layoutA;
     private final cublasLtMatrixLayoutOpaque_t layoutB;
     private final cublasLtMatrixLayoutOpaque_t layoutC;
-    private final MatmulAlgorithm algorithm;
     private final LongPointer biasAddress = new LongPointer(1);
 
     /**
-     * Asks cuBLASLt for its algorithm.
+     * Describes a product.
      *
      * @param single how products read single-precision operands
      * @param bias   address of the bias at the first call, 0 if there is none
-     * @throws CudaException if cuBLASLt has no algorithm for this key
      */
-    MatmulPlan(cublasLtContext handle, MatmulKey key, SinglePrecision single, long bias) {
-        descriptor = descriptor(key, single);
-        layoutA = layout(key.operands(), key.kind().operationA(), key.m(), key.k());
-        layoutB = layout(key.operands(), key.kind().operationB(), key.k(), key.n());
-        layoutC = layout(key.result(), CUBLAS_OP_N, key.m(), key.n());
-        try {
-            if (bias != 0) {
-                bias(bias);
-            }
-            algorithm = MatmulAlgorithm.choose(handle, descriptor, layoutA, layoutB, layoutC, key);
-        } catch (CudaException none) {
-            destroyDescriptions();
-            throw none;
+    MatmulDescription(cublasLtContext handle, ProductShape shape, SinglePrecision single, long bias) {
+        this.handle = handle;
+        this.shape = shape;
+        descriptor = descriptor(shape, single);
+        layoutA = layout(shape.operands(), operationA(shape.kind()), shape.m(), shape.k());
+        layoutB = layout(shape.operands(), operationB(shape.kind()), shape.k(), shape.n());
+        layoutC = layout(shape.result(), CUBLAS_OP_N, shape.m(), shape.n());
+        if (bias != 0) {
+            bias(bias);
         }
+    }
+
+    private static int operationA(Kind kind) {
+        return kind == Kind.FORWARD ? CUBLAS_OP_T : CUBLAS_OP_N;
+    }
+
+    private static int operationB(Kind kind) {
+        return kind == Kind.WEIGHT_GRADIENT ? CUBLAS_OP_T : CUBLAS_OP_N;
     }
 
     /** Sets the address of the bias for the next call. */
     void bias(long address) {
         CublasLt.check(cublasLtMatmulDescSetAttribute(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
             biasAddress.put(address), Long.BYTES), "cublasLtMatmulDescSetAttribute");
+    }
+
+    cublasLtContext handle() {
+        return handle;
+    }
+
+    ProductShape shape() {
+        return shape;
     }
 
     cublasLtMatmulDescOpaque_t descriptor() {
@@ -83,19 +98,15 @@ final class MatmulPlan implements AutoCloseable {
         return layoutC;
     }
 
-    MatmulAlgorithm algorithm() {
-        return algorithm;
-    }
-
-    private static cublasLtMatmulDescOpaque_t descriptor(MatmulKey key, SinglePrecision single) {
-        boolean rounds = key.operands() == DType.F32 && single == SinglePrecision.TF32;
+    private static cublasLtMatmulDescOpaque_t descriptor(ProductShape shape, SinglePrecision single) {
+        boolean rounds = shape.operands() == DType.F32 && single == SinglePrecision.TF32;
         int compute = rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
         try (PointerPointer<Pointer> made = new PointerPointer<>(1)) {
             CublasLt.check(cublasLtMatmulDescCreate(made, compute, CUDA_R_32F), "cublasLtMatmulDescCreate");
             cublasLtMatmulDescOpaque_t descriptor = new cublasLtMatmulDescOpaque_t(made.get());
-            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSA, key.kind().operationA());
-            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, key.kind().operationB());
-            if (key.ending() == MatmulKey.Ending.BIAS) {
+            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSA, operationA(shape.kind()));
+            set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, operationB(shape.kind()));
+            if (shape.ending() == Ending.BIAS) {
                 set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
             }
             return descriptor;
@@ -131,11 +142,6 @@ final class MatmulPlan implements AutoCloseable {
 
     @Override
     public void close() {
-        algorithm.close();
-        destroyDescriptions();
-    }
-
-    private void destroyDescriptions() {
         biasAddress.close();
         cublasLtMatrixLayoutDestroy(layoutC);
         cublasLtMatrixLayoutDestroy(layoutB);
