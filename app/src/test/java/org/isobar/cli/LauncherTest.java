@@ -1,6 +1,7 @@
 package org.isobar.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -28,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class LauncherTest {
     private static final List<String> TOOLS = List.of("bash", "cat", "date", "dirname", "env", "find", "flock",
-        "locale", "mkdir", "readlink", "rm", "sed", "sleep", "touch");
+        "locale", "mkdir", "mktemp", "mv", "readlink", "rm", "sed", "sleep", "timeout", "touch");
     private static final String ECHO = "printf '<%s>' \"$0\" \"$@\"";
     private static final String BUILD = "echo build >>../builds; echo classes >app/target/isobar.jar";
 
@@ -67,6 +68,33 @@ class LauncherTest {
         assertEquals("<%s><@%s/app/jvm.options><-Disobar.home=%s><-jar><%s/app/target/isobar.jar>".formatted(
             java, home, home, home) + "<train><--run_num=first try><>", result.out);
         assertEquals(new Result(0, result.out, ""), result);
+    }
+
+    /** Help must not depend on the options of training. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "-h", "--version", "-V"})
+    void helpStartsALighterJava(String option) throws Exception {
+        Path java = jdk("installed/jdk-25", "25", ECHO);
+        assertEquals("<%s><-XX:+UseSerialGC><-XX:TieredStopAtLevel=1><-Disobar.home=%s><-jar><%s/app/target/isobar.jar>"
+            .formatted(java, home, home) + "<train><" + option + ">", run(launcher, "train", option).out);
+    }
+
+    /** This java writes the archive that its options name, as the JVM does when it exits. */
+    @Test
+    void aBuildArchivesClassesForTheNextStarts() throws Exception {
+        anyJdkAndMaven(BUILD);
+        jdk("installed/jdk-25", "25", "for option; do case $option in "
+            + "-XX:ArchiveClassesAtExit=*) echo classes >\"${option#*=}\"; env >>../env;; esac; done; " + ECHO);
+        environment.put("SLURM_NTASKS", "4");
+        Files.delete(home.resolve("app/target/isobar.jar"));
+        Path archive = home.resolve("app/target/isobar.jsa");
+        String used = "<-XX:SharedArchiveFile=" + archive + "><-Xlog:cds*=off>";
+        assertTrue(run(launcher, "train").out.contains(used));
+        assertFalse(Files.readString(directory.resolve("env")).contains("SLURM"));
+        assertTrue(run(launcher, "train").out.contains(used));
+
+        age(archive, Duration.ofMinutes(1)); // the jar is newer
+        assertFalse(run(launcher, "train").out.contains("SharedArchiveFile"));
     }
 
     @Test
