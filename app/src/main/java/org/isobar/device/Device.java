@@ -84,6 +84,14 @@ public interface Device extends AutoCloseable {
     void download(MemorySegment destination, Tensor source);
 
     /**
+     * The memory of a tensor, if operations are synchronous and work in host memory: valid until an operation writes
+     * the tensor. Empty on a device with memory of its own.
+     */
+    default Optional<MemorySegment> hostMemory(Tensor tensor) {
+        return Optional.empty();
+    }
+
+    /**
      * Starts an asynchronous copy of a few numbers to the host. At most four copies may be in progress.
      *
      * @param source (n), F64

@@ -23,6 +23,9 @@ public interface ClimatologyFields extends AutoCloseable {
      */
     void read(LocalDateTime time, MemorySegment target);
 
+    /** Whether it is the same at all times. */
+    boolean isConstant();
+
     /** What it is, for the definitions of the scores. */
     String description();
 
@@ -59,6 +62,11 @@ public interface ClimatologyFields extends AutoCloseable {
             public void read(LocalDateTime time, MemorySegment target) {
                 LocalDateTime newYear = LocalDate.of(time.getYear(), 1, 1).atStartOfDay();
                 file.read(Math.toIntExact(Duration.between(newYear, time).toHours()), window, target, 0);
+            }
+
+            @Override
+            public boolean isConstant() {
+                return false;
             }
 
             @Override
@@ -106,6 +114,11 @@ public interface ClimatologyFields extends AutoCloseable {
             @Override
             public void read(LocalDateTime time, MemorySegment target) {
                 MemorySegment.copy(means, 0, target, ValueLayout.JAVA_FLOAT, 0, means.length);
+            }
+
+            @Override
+            public boolean isConstant() {
+                return true;
             }
 
             @Override

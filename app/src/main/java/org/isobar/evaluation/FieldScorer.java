@@ -18,7 +18,7 @@ import org.isobar.scores.SpectrumMeans;
 
 /**
  * Scores each forecast of a roll-out, with persistence and climatology at the same times, in the units of the data.
- * Variables are scored in parallel; a variable's sums do not depend on that.
+ * Fields are scored in parallel; their sums do not depend on that.
  */
 final class FieldScorer implements AutoCloseable {
     private final CropWindow window;
@@ -49,21 +49,29 @@ final class FieldScorer implements AutoCloseable {
         return new Scoring(starts, (forecast, step, variable) -> {
             VerifyingFields.Fields valid = forecast.valid;
             MemorySegment values = slice(forecast.values, variable);
-            FieldScores model = score(values, valid, variable);
-            FieldScores persistence = score(forecast.initial.truth(variable), valid, variable);
-            int index = forecast.index;
-            scores.table().put(ForecastKind.MODEL, step, variable, index, model);
-            scores.table().put(ForecastKind.PERSISTENCE, step, variable, index, persistence);
-            scores.table().put(ForecastKind.CLIMATOLOGY, step, variable, index, valid.climatologyScores(variable));
-            scores.spectra().add(SpectrumMeans.Side.FORECAST, step, variable, fields.power(values, variable));
-            scores.spectra().add(SpectrumMeans.Side.TRUTH, step, variable, valid.power(variable));
+            List<FieldScores> both = FieldScores.of(weights,
+                List.of(values, forecast.initial.truth(variable)), valid.truth(variable),
+                Optional.of(valid.climatology(variable)));
+            double[] power = fields.power(values);
+            return () -> {
+                int index = forecast.index;
+                scores.table().put(ForecastKind.MODEL, step, variable, index, both.getFirst());
+                scores.table().put(ForecastKind.PERSISTENCE, step, variable, index, both.getLast());
+                scores.table().put(ForecastKind.CLIMATOLOGY, step, variable, index, valid.climatologyScores(variable));
+                scores.spectra().add(SpectrumMeans.Side.FORECAST, step, variable, power);
+                scores.spectra().add(SpectrumMeans.Side.TRUTH, step, variable, valid.power(variable));
+            };
         });
     }
 
     /** A consumer that enters the scores of a second model's forecasts. */
     LeadConsumer secondModel(List<StartTime> starts, PartialScores scores) {
-        return new Scoring(starts, (forecast, step, variable) -> scores.table().put(ForecastKind.SECOND_MODEL, step,
-            variable, forecast.index, score(slice(forecast.values, variable), forecast.valid, variable)));
+        return new Scoring(starts, (forecast, step, variable) -> {
+            VerifyingFields.Fields valid = forecast.valid;
+            FieldScores second = FieldScores.of(weights, slice(forecast.values, variable), valid.truth(variable),
+                Optional.of(valid.climatology(variable)));
+            return () -> scores.table().put(ForecastKind.SECOND_MODEL, step, variable, forecast.index, second);
+        });
     }
 
     /**
@@ -77,19 +85,20 @@ final class FieldScorer implements AutoCloseable {
     private record Forecast(int index, VerifyingFields.Fields initial, VerifyingFields.Fields valid,
         MemorySegment values) { }
 
-    /** Enters the scores of a variable. Several threads call it with different variables. */
-    private interface Entry {
-        void enter(Forecast forecast, int step, int variable);
+    /** Scores a variable of a forecast. Several threads call it. */
+    private interface Score {
+        /** What enters the scores; called by one thread. */
+        Runnable of(Forecast forecast, int step, int variable);
     }
 
-    /** Scores the forecasts of a batch: each variable of all of them by one thread, in the order of the starts. */
+    /** Scores the forecasts of a batch in parallel, and enters the scores in the order of the starts. */
     private final class Scoring implements LeadConsumer {
         private final Map<StartTime, Integer> indices;
-        private final Entry entry;
+        private final Score score;
 
-        Scoring(List<StartTime> starts, Entry entry) {
+        Scoring(List<StartTime> starts, Score score) {
             indices = indices(starts);
-            this.entry = entry;
+            this.score = score;
         }
 
         @Override
@@ -104,8 +113,10 @@ final class FieldScorer implements AutoCloseable {
                 List<Forecast> forecasts = IntStream.range(first, Math.min(first + most, starts.size()))
                     .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
                     .toList();
-                IntStream.range(0, window.channels()).parallel().forEach(
-                    variable -> forecasts.forEach(forecast -> entry.enter(forecast, step, variable)));
+                int variables = window.channels();
+                IntStream.range(0, forecasts.size() * variables).parallel()
+                    .mapToObj(i -> score.of(forecasts.get(i / variables), step, i % variables)).toList()
+                    .forEach(Runnable::run);
             }
         }
 
@@ -124,10 +135,6 @@ final class FieldScorer implements AutoCloseable {
 
     private StartTime valid(StartTime start, int step) {
         return new StartTime(start.year(), start.frame() + step * framesPerStep, start.hoursPerFrame());
-    }
-
-    private FieldScores score(MemorySegment forecast, VerifyingFields.Fields valid, int variable) {
-        return FieldScores.of(weights, forecast, valid.truth(variable), Optional.of(valid.climatology(variable)));
     }
 
     private MemorySegment slice(MemorySegment all, int variable) {

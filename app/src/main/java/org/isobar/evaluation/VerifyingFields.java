@@ -21,18 +21,19 @@ import org.isobar.scores.ZonalSpectrum;
 
 /**
  * The fields that forecasts are compared with. The last used ones are kept, because successive forecasts have most of
- * their valid times in common. Not thread-safe, but scores several variables at a time.
+ * their valid times in common. Not thread-safe.
  */
 final class VerifyingFields implements AutoCloseable {
     private static final long KEPT_BYTES = 64L << 20;
     private final Era5Frames frames;
     private final ClimatologyFields climatologies;
     private final double[] weights; // (H)
-    private final ZonalSpectrum[] transforms; // (Cout)
+    private final ZonalSpectrum spectrum;
     private final int pairs;
     private final Arena arena = Arena.ofShared();
     private final Map<StartTime, Fields> kept = new LinkedHashMap<>(16, 0.75f, true); // the last used at the end
     private final Deque<Fields> unused = new ArrayDeque<>();
+    private MemorySegment constant; // the climatology if it is the same at all times; null until it is read
 
     /**
      * Allocates memory for as many fields as are kept.
@@ -45,8 +46,7 @@ final class VerifyingFields implements AutoCloseable {
         this.climatologies = climatologies;
         this.weights = weights;
         CropWindow window = frames.window();
-        transforms = IntStream.range(0, window.channels())
-            .mapToObj(variable -> new ZonalSpectrum(weights, window.width())).toArray(ZonalSpectrum[]::new);
+        spectrum = new ZonalSpectrum(weights, window.width());
         pairs = (int) Math.max(1, KEPT_BYTES / (4 * window.bytes()));
         for (int i = 0; i < 2 * pairs; i++) {
             unused.add(new Fields());
@@ -95,21 +95,14 @@ final class VerifyingFields implements AutoCloseable {
         }
 
         private void verify(StartTime time) {
-            if (climatology == null) {
-                climatology = arena.allocate(frames.window().bytes(), Float.BYTES);
-            }
-            climatologies.read(time.time(), climatology);
-            NonFiniteValue.find(climatology, frames.window()).ifPresent(place -> {
-                throw new UserException("the climatology has no value for " + time + " (" + place.value() + " in "
-                    + NonFiniteValue.channelName(place.channel()) + ", row " + place.row() + ", column "
-                    + place.column() + "); make it from years that have this time of the year");
-            });
-            FieldScores[] scores = new FieldScores[transforms.length];
-            double[][] spectra = new double[transforms.length][];
-            IntStream.range(0, transforms.length).parallel().forEach(variable -> {
+            climatology = readClimatology(time, climatology);
+            int variables = frames.window().channels();
+            FieldScores[] scores = new FieldScores[variables];
+            double[][] spectra = new double[variables][];
+            IntStream.range(0, variables).parallel().forEach(variable -> {
                 scores[variable] = FieldScores.of(weights, climatology(variable), truth(variable),
                     Optional.of(climatology(variable)));
-                spectra[variable] = VerifyingFields.this.power(truth(variable), variable);
+                spectra[variable] = spectrum.power(truth(variable));
             });
             climatologyScores = scores;
             power = spectra;
@@ -149,13 +142,33 @@ final class VerifyingFields implements AutoCloseable {
         return fields;
     }
 
-    /** The power spectrum of a field of a variable. Different variables may be computed by different threads. */
-    double[] power(MemorySegment field, int variable) {
-        return transforms[variable].power(field);
+    /**
+     * The climatology of a time, (Cout, H, W). If it is the same at all times, they share it.
+     *
+     * @param memory receives it; null to allocate memory
+     */
+    private MemorySegment readClimatology(StartTime time, MemorySegment memory) {
+        if (constant != null) {
+            return constant;
+        }
+        MemorySegment target = memory == null ? arena.allocate(frames.window().bytes(), Float.BYTES) : memory;
+        climatologies.read(time.time(), target);
+        NonFiniteValue.find(target, frames.window()).ifPresent(place -> {
+            throw new UserException("the climatology has no value for " + time + " (" + place.value() + " in "
+                + NonFiniteValue.channelName(place.channel()) + ", row " + place.row() + ", column "
+                + place.column() + "); make it from years that have this time of the year");
+        });
+        constant = climatologies.isConstant() ? target : null;
+        return target;
+    }
+
+    /** The power spectrum of a field. Thread-safe. */
+    double[] power(MemorySegment field) {
+        return spectrum.power(field);
     }
 
     private MemorySegment field(MemorySegment fields, int variable) {
-        long bytes = fields.byteSize() / transforms.length;
+        long bytes = fields.byteSize() / frames.window().channels();
         return fields.asSlice(variable * bytes, bytes);
     }
 

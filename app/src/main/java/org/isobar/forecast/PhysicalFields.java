@@ -21,38 +21,42 @@ final class PhysicalFields {
     private PhysicalFields() { }
 
     /**
-     * Replaces each value x of a channel by {@code x * spread + mean}, computed in double and rounded once. Several
+     * Writes {@code x * spread + mean} for each value x of a channel, computed in double and rounded once. Several
      * threads share the channels.
      *
-     * @param fields (B, channels, height, width), floats in native byte order
+     * @param normalized (B, channels, height, width), floats in native byte order
+     * @param fields     receives as many; may be {@code normalized}
      * @return whether all values are finite
      */
-    static boolean restore(MemorySegment fields, CropWindow window, Normalization normalization) {
+    static boolean restore(MemorySegment normalized, CropWindow window, Normalization normalization,
+            MemorySegment fields) {
         long pixels = (long) window.height() * window.width();
         long bytes = pixels * Float.BYTES;
         int channels = window.channels();
         return IntStream.range(0, Math.toIntExact(fields.byteSize() / bytes)).parallel()
-            .filter(each -> !restore(fields.asSlice(each * bytes, bytes), pixels,
-                normalization.spreads()[each % channels], normalization.means()[each % channels]))
+            .filter(each -> !restore(normalized.asSlice(each * bytes, bytes), pixels,
+                normalization.spreads()[each % channels], normalization.means()[each % channels],
+                fields.asSlice(each * bytes, bytes)))
             .count() == 0;
     }
 
     /** Restores one channel; returns whether all values are finite. */
-    private static boolean restore(MemorySegment fields, long pixels, double spread, double mean) {
+    private static boolean restore(MemorySegment normalized, long pixels, double spread, double mean,
+            MemorySegment field) {
         FloatVector zeros = FloatVector.zero(F32); // NaN where a value was not finite
         long i = 0;
         for (; i <= pixels - F32.length(); i += F32.length()) {
-            DoubleVector x = (DoubleVector) FloatVector.fromMemorySegment(F32, fields, i * Float.BYTES, ORDER)
+            DoubleVector x = (DoubleVector) FloatVector.fromMemorySegment(F32, normalized, i * Float.BYTES, ORDER)
                 .convertShape(VectorOperators.F2D, F64, 0); // castShape may remain a call in compiled loops
             FloatVector value = (FloatVector) x.mul(spread).add(mean).convertShape(VectorOperators.D2F, F32, 0);
-            value.intoMemorySegment(fields, i * Float.BYTES, ORDER);
+            value.intoMemorySegment(field, i * Float.BYTES, ORDER);
             zeros = zeros.add(value.mul(0));
         }
         boolean finite = zeros.reduceLanes(VectorOperators.ADD) == 0;
         for (; i < pixels; i++) {
-            float value = (float) (fields.getAtIndex(ValueLayout.JAVA_FLOAT, i) * spread + mean);
+            float value = (float) (normalized.getAtIndex(ValueLayout.JAVA_FLOAT, i) * spread + mean);
             finite &= Float.isFinite(value);
-            fields.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
+            field.setAtIndex(ValueLayout.JAVA_FLOAT, i, value);
         }
         return finite;
     }

@@ -10,7 +10,6 @@ import java.util.stream.IntStream;
 import org.isobar.data.CropWindow;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.data.channels.TimeChannels;
-import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.fault.UserException;
@@ -125,27 +124,34 @@ public final class RollOut implements AutoCloseable {
      * @throws UserException if a forecast is not finite
      */
     void run(List<LocalDateTime> times, int steps, Samples samples) {
-        Device device = predictor.device();
         boolean delivers = communicators.coordinate(Axis.TP) == 0 && communicators.coordinate(Axis.CP) == 0;
         load(times.size(), samples);
         Tensor prediction = predictor.predict();
         for (int step = 1; step <= steps; step++) {
-            if (delivers) {
-                device.download(outputs, prediction);
+            Optional<MemorySegment> memory = predictor.device().hostMemory(prediction);
+            if (delivers && memory.isPresent()) {
+                deliver(memory.get(), times.size(), step, samples);
+            } else if (delivers) {
+                predictor.device().download(outputs, prediction);
             }
-            if (step < steps) { // a GPU computes the next step while the host delivers this one
+            if (step < steps) {
                 predictor.advance();
                 advanceTime(times, step);
                 prediction = predictor.predict();
             }
-            if (delivers) {
-                MemorySegment fields = outputs.asSlice(0, times.size() * output.bytes());
-                if (!PhysicalFields.restore(fields, output, model.normalization())) {
-                    throw diverged(fields, step, samples);
-                }
-                samples.receive(step, fields);
+            if (delivers && memory.isEmpty()) { // meanwhile a GPU computes the next step
+                deliver(outputs, times.size(), step, samples);
             }
         }
+    }
+
+    private void deliver(MemorySegment normalized, int count, int step, Samples samples) {
+        long bytes = count * output.bytes();
+        MemorySegment fields = outputs.asSlice(0, bytes);
+        if (!PhysicalFields.restore(normalized.asSlice(0, bytes), output, model.normalization(), fields)) {
+            throw diverged(fields, step, samples);
+        }
+        samples.receive(step, fields);
     }
 
     /** Writes the time of the next input to the time channels, which are the last ones. Constant fields stay. */

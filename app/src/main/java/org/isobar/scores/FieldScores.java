@@ -3,6 +3,7 @@ package org.isobar.scores;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.List;
 import java.util.Optional;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
@@ -33,22 +34,36 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
      */
     public static FieldScores of(double[] weights, MemorySegment forecast, MemorySegment truth,
             Optional<MemorySegment> climatology) {
+        return of(weights, List.of(forecast), truth, climatology).getFirst();
+    }
+
+    /**
+     * Scores several forecasts of the same field, each as the other method does. They take turns at each row, because
+     * reading the truth and the climatology from memory takes as long as summing.
+     *
+     * @throws IllegalArgumentException as the other method does
+     */
+    public static List<FieldScores> of(double[] weights, List<MemorySegment> forecasts, MemorySegment truth,
+            Optional<MemorySegment> climatology) {
         int rows = weights.length;
-        long columns = forecast.byteSize() / Float.BYTES / rows;
-        requireSize(forecast, rows * columns);
+        long columns = truth.byteSize() / Float.BYTES / rows;
         requireSize(truth, rows * columns);
+        forecasts.forEach(field -> requireSize(field, rows * columns));
         climatology.ifPresent(field -> requireSize(field, rows * columns));
         double points = (double) rows * columns;
         MemorySegment normal = climatology.orElse(truth);
         long whole = columns - columns % F64.length();
-        Sums sums = new Sums();
+        List<Sums> sums = forecasts.stream().map(forecast -> new Sums()).toList();
         for (int row = 0; row < rows; row++) {
-            sums.addVectors(weights[row] / points, forecast, truth, normal, row * columns, whole);
-            sums.addPoints(weights[row] / points, forecast, truth, normal, row * columns + whole, columns - whole);
+            double weight = weights[row] / points;
+            for (int i = 0; i < forecasts.size(); i++) {
+                sums.get(i).addVectors(weight, forecasts.get(i), truth, normal, row * columns, whole);
+                sums.get(i).addPoints(weight, forecasts.get(i), truth, normal, row * columns + whole, columns - whole);
+            }
         }
-        return new FieldScores(sums.squared, sums.absolute, sums.signed,
-            climatology.isPresent() ? sums.correlation() : Double.NaN,
-            climatology.isPresent() ? sums.deviation() : Double.NaN);
+        return sums.stream().map(each -> new FieldScores(each.squared, each.absolute, each.signed,
+            climatology.isPresent() ? each.correlation() : Double.NaN,
+            climatology.isPresent() ? each.deviation() : Double.NaN)).toList();
     }
 
     /** The value of a metric. */

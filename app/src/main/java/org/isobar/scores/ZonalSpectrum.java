@@ -8,13 +8,11 @@ import org.jtransforms.fft.DoubleFFT_1D;
 /**
  * Power of a field at each zonal wavenumber: the area-weighted mean over rows of {@code |F(k)|^2}, where
  * {@code F(k) = 1/W sum_x f(x) exp(-2 pi i k x / W)}; twice that for wavenumbers that stand for k and -k. The sum over
- * all wavenumbers is therefore the area-weighted mean of the squared field (Parseval). Not thread-safe.
+ * all wavenumbers is therefore the area-weighted mean of the squared field (Parseval). Thread-safe.
  */
 public final class ZonalSpectrum {
     private final double[] weights;
     private final int columns;
-    private final float[] values; // a row
-    private final double[] row;
     private final DoubleFFT_1D transform;
 
     /**
@@ -29,8 +27,6 @@ public final class ZonalSpectrum {
         }
         this.weights = weights;
         this.columns = columns;
-        values = new float[columns];
-        row = new double[columns];
         transform = new DoubleFFT_1D(columns);
     }
 
@@ -52,8 +48,12 @@ public final class ZonalSpectrum {
                 + " rows of " + columns + " floats");
         }
         double[] squares = new double[columns];
+        float[] values = new float[columns];
+        double[] row = new double[columns];
         for (int y = 0; y < weights.length; y++) {
-            read(field, (long) y * columns * Float.BYTES);
+            MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns * Float.BYTES, values, 0,
+                columns);
+            widen(values, row);
             transform.realForward(row);
             addSquares(squares, weights[y], row);
         }
@@ -65,9 +65,8 @@ public final class ZonalSpectrum {
         return power;
     }
 
-    private void read(MemorySegment field, long offset) {
-        MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, offset, values, 0, columns);
-        for (int x = 0; x < columns; x++) {
+    private static void widen(float[] values, double[] row) {
+        for (int x = 0; x < row.length; x++) {
             row[x] = values[x];
         }
     }

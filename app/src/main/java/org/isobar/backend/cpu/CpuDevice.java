@@ -4,6 +4,7 @@ import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
@@ -141,6 +142,11 @@ public final class CpuDevice implements JobDevice {
     public void download(MemorySegment destination, Tensor source) {
         assert destination.byteSize() == source.bytes() : source + " for " + destination.byteSize() + " bytes";
         destination.copyFrom(HostStorage.of(source));
+    }
+
+    @Override
+    public Optional<MemorySegment> hostMemory(Tensor tensor) {
+        return Optional.of(HostStorage.of(tensor));
     }
 
     @Override
