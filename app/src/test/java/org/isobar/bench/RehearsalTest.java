@@ -51,6 +51,9 @@ class RehearsalTest {
             assertTrue(page.contains("| " + part + " | ok | not measured |  |\n"), page + output);
         }
         assertFalse(output.contains(" failed "), output);
+        List<String> modelled = Files.readAllLines(whole.resolve("results/modelled.tsv"));
+        assertTrue(modelled.stream().allMatch(line -> line.matches("[HA]100\t(float|bf16_t)(\t[\\d.]+){3}"))
+            && modelled.stream().anyMatch(line -> line.startsWith("H100\tbf16_t\t128\t")), modelled::toString);
         assertFalse(page.matches("(?s).*\\d (ms|GB/s|TFLOP/s) \\|.*"), page);
         for (JsonNode way : report.get("comparisons")) {
             assertTrue(way.get("seconds").isNull() && way.get("rounds").isEmpty(), way::toString);

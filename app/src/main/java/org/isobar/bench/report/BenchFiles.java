@@ -36,10 +36,11 @@ import org.isobar.os.FileFault;
  * @param growth   training steps of models that differ in one size, by part
  * @param loaders  read rates by part
  * @param traces   observed training runs by part
+ * @param modelled modelled speeds of attention, which are not measured
  */
 public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, Map<String, CeilingsResult> ceilings,
     Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
-    Map<String, TrainingTrace> traces) {
+    Map<String, TrainingTrace> traces, List<ModelledAttention> modelled) {
     private static final String WRITERS = "; name a directory that bench cpu or bench/gpu.sh has written";
     private static final String SUFFIX = ".json";
     private static final ObjectMapper JSON = JsonMapper.builder()
@@ -86,8 +87,10 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
             BenchFiles files = new BenchFiles(facts, parts,
                 results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class),
                 results(directory, "growth-", StepResult.class), results(directory, "loader-", LoaderResult.class),
-                results(directory, "trace-", TrainingTrace.class));
-            if (files.equals(new BenchFiles(Map.of(), List.of(), Map.of(), Map.of(), Map.of(), Map.of(), Map.of()))) {
+                results(directory, "trace-", TrainingTrace.class),
+                lines(directory.resolve("modelled.tsv")).stream().map(ModelledAttention::of).toList());
+            if (files.equals(new BenchFiles(Map.of(), List.of(), Map.of(), Map.of(), Map.of(), Map.of(), Map.of(),
+                files.modelled))) {
                 throw new UserException("there are no results in " + directory + WRITERS);
             }
             return files;

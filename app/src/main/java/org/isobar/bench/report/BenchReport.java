@@ -75,7 +75,7 @@ public final class BenchReport {
             .append(section("Ranks", "Processes that share the cores. Steps of `demo` with four heads, including "
                 + "the data loader.", GrowthTable.ranks(growth)))
             .append(section("Ten thousand steps", "Steps of `tiny`, including the data loader.", traces.flatTable()));
-        OperationsTable.all(files.steps().values(), ceilings).forEach((setting, table) ->
+        OperationsTable.all(files.steps().values(), ceilings, files.modelled()).forEach((setting, table) ->
             page.append(section("Operations of Isobar: " + setting, "", table)));
         return page.append(section("Parts of this run", "", parts())).toString();
     }

@@ -66,6 +66,35 @@ class BenchReportTest {
         assertTrue(page.contains("| product of 8192 x 8192, bf16, TFLOP/s | pytorch | 500.0 | 500.0-500.0 |\n"), page);
     }
 
+    /** 1e12 operations at 200 TFLOP/s; of backward, four products are counted in the step and five in the model. */
+    @Test
+    void attentionStandsBesideItsModel() throws IOException {
+        Files.write(directory.resolve("modelled.tsv"),
+            List.of("A100\tbf16_t\t8\t100.0\t100.0", "H100\tbf16_t\t16\t100.0\t100.0",
+                "H100\tbf16_t\t8\t200.0\t250.0"));
+        List<OperationGroup> operations = List.of(
+            new OperationGroup("attention", StepOperation.Phase.FORWARD, 2, 1e12, 1e9, 4 * MILLI),
+            new OperationGroup("attentionBackward", StepOperation.Phase.BACKWARD, 2, 2e12, 1e9, null));
+        StepResult step = step("isobar", "steps", Spread.of(MILLI), List.of(1.0), operations);
+        write("step-a-isobar-1", withFacts(step, Map.of("device", "NVIDIA H100 80GB HBM3, compute capability 9.0")));
+        String page = report();
+        assertTrue(page.contains("| ms, modelled, not measured |\n"), page);
+        assertTrue(page.contains("| attention | forward | 2 | 4.000 | 250.0 TFLOP/s | not measured | 5.000 |\n"), page);
+        assertTrue(page.contains("| attentionBackward | backward | 2 | not measured | not measured | not measured | "
+            + "10.000 |\n"), page);
+        for (Map<String, String> facts : List.of(Map.of("device", "another GPU"),
+            Map.of("device", "NVIDIA H100", "attention", "cuDNN 9.19.0"))) {
+            write("step-a-isobar-1", withFacts(step, facts));
+            assertFalse(report().contains("modelled"), facts::toString);
+        }
+    }
+
+    private static StepResult withFacts(StepResult step, Map<String, String> facts) {
+        return new StepResult(step.program(), step.mode(), step.config(), step.products(), step.model(), step.batch(),
+            step.learningRate(), step.warmup(), step.steps(), step.flops(), step.losses(), step.stepSeconds(),
+            step.memory(), step.operations(), facts);
+    }
+
     @Test
     void failedPartsHaveTheirReason() throws IOException {
         write("step-a-isobar-1", step("isobar", "steps", null, List.of(), List.of()));

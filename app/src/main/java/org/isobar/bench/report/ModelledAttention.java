@@ -1,0 +1,51 @@
+package org.isobar.bench.report;
+
+import static org.isobar.bench.report.Units.TERA;
+
+import java.util.Collection;
+import java.util.Map;
+import java.util.Optional;
+
+import org.isobar.bench.measure.OperationGroup;
+import org.isobar.bench.measure.StepResult;
+
+/**
+ * The speed of Isobar's kernels of attention as a model gives it, without dropout; not measured. The model and its
+ * tables are in {@code docs/kernels.md}, from which {@code bench/gpu.sh} copies them.
+ *
+ * @param gpu      a part of the device's name, such as "H100"
+ * @param operands type of the operands, as the kernels name it
+ * @param channels of a head
+ * @param forward  TFLOP/s; two products count
+ * @param backward TFLOP/s; five products count
+ */
+public record ModelledAttention(String gpu, String operands, long channels, double forward, double backward) {
+    private static final Map<String, String> OPERANDS =
+        Map.of("bf16", "bf16_t", "fp16", "bf16_t", "tf32", "float"); // fp16 has the code of bf16
+    /** {@link OperationGroup#flops} leaves out the product that backward computes again. */
+    private static final double BACKWARD_PRODUCTS = 5.0 / 4;
+
+    /** A line of {@code modelled.tsv}. */
+    static ModelledAttention of(String line) {
+        String[] columns = line.split("\t");
+        return new ModelledAttention(columns[0], columns[1], Long.parseLong(columns[2]),
+            Double.parseDouble(columns[3]), Double.parseDouble(columns[4]));
+    }
+
+    /** The model of a step's attention; empty for another GPU or head, and if a library computes attention. */
+    static Optional<ModelledAttention> of(StepResult step, Collection<ModelledAttention> models) {
+        String device = step.facts().getOrDefault("device", "");
+        return step.facts().containsKey("attention") ? Optional.empty() : models.stream()
+            .filter(model -> device.contains(model.gpu) && model.operands.equals(OPERANDS.get(step.products()))
+                && model.channels * step.model().numHeads() == step.model().embedDim()).findFirst();
+    }
+
+    /** Seconds of a group of operations; empty for another operation than attention. */
+    Optional<Double> seconds(OperationGroup group) {
+        return switch (group.name()) {
+            case "attention" -> Optional.of(group.flops() / (forward * TERA));
+            case "attentionBackward" -> Optional.of(BACKWARD_PRODUCTS * group.flops() / (backward * TERA));
+            default -> Optional.empty();
+        };
+    }
+}
