@@ -62,8 +62,13 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(90, Pass.BACKWARD_KEYS, 2, 80, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS, 2, 128, Masking.DROPOUT, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS, 4, 48, Masking.NONE, new AttentionTiling(2, 4, 32, 1, 2)),
         entry(90, Pass.BACKWARD_KEYS, 4, 128, Masking.NONE, new AttentionTiling(1, 8, 16, 1, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 64, 2, 2)),
+        entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
         entry(80, Pass.FORWARD, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
         entry(80, Pass.FORWARD, 2, 128, Masking.NONE, new AttentionTiling(2, 8, 64, 0, 1)),
@@ -78,7 +83,10 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(80, Pass.BACKWARD_KEYS, 2, 80, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
-        entry(80, Pass.BACKWARD_KEYS, 4, 128, Masking.NONE, new AttentionTiling(1, 8, 16, 1, 1)));
+        entry(80, Pass.BACKWARD_KEYS, 4, 128, Masking.NONE, new AttentionTiling(1, 8, 16, 1, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)));
     /** Threads per warp. */
     private static final int WARP = 32;
 

@@ -64,10 +64,14 @@ __device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, c
                 x *= mask_scale;
             }
             x = p * ((keep ? x : 0) - column.delta[query]);
-            if (ATOMIC) {
-                x = 16 * r + i % 4 / 2 * 8 + lane_row() < count ? x : 0;
-            }
             score = keep ? p : 0;
+        }
+    }
+    if (ATOMIC && count < WARP_ROWS) {
+#pragma unroll
+        for (int i = 0; i < 8 * ROW_TILES; ++i) {
+            float& x = dp[i / 8][i / 4 % 2][i % 4];
+            x = 16 * (i / 8) + i % 4 / 2 * 8 + lane_row() < count ? x : 0;
         }
     }
 }
@@ -102,22 +106,26 @@ __device__ __forceinline__ void add_query_gradient(float* dq, long long stride, 
 #pragma unroll 1
         for (int key = 0; key < ROWS; key += 16) {
             Piece left;
-            Fragments<T>::template left_transposed<COLUMNS / CHUNK>(left, slopes, key, query);
+            Fragments<T>::template left_transposed<COLUMNS / CHUNK>(left, slopes + key * COLUMNS, 0, query);
 #pragma unroll
             for (int i = 0; i < PIECE_STEPS * PIECES; i += 2) {
                 int step = i / PIECES;
                 int n = i % PIECES;
                 unsigned b[4];
-                Fragments<T>::template right<HEAD_CHUNKS>(b, keys, key + STEP * step, column + 8 * n);
+                Fragments<T>::template right<HEAD_CHUNKS>(b, keys + key * HEAD_DIM, STEP * step, column + 8 * n);
                 multiply(T(), sums[n], left[step], b[0], b[1]);
                 multiply(T(), sums[n + 1], left[step], b[2], b[3]);
             }
         }
 #pragma unroll
-        for (int i = 0; i < 4 * PIECES; ++i) {
-            int row = query + i % 4 / 2 * 8 + lane_row();
+        for (int half = 0; half < 2; ++half) {
+            int row = query + 8 * half + lane_row();
+            float* to = dq + row * stride + column + lane_column();
             if (row < count) {
-                atomicAdd(dq + row * stride + column + i / 4 * 8 + lane_column() + i % 2, sums[i / 4][i % 4]);
+#pragma unroll
+                for (int i = 0; i < 2 * PIECES; ++i) {
+                    atomicAdd(to + i / 2 * 8 + i % 2, sums[i / 2][2 * half + i % 2]);
+                }
             }
         }
     }
@@ -188,8 +196,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         for (int c = 0; c < COLUMNS && first + c < queries; c += 16) {
             Pieces weights;
             Pieces dp;
-            dot_products(weights, key_rows, query_tile, c);
-            dot_products(dp, value_rows, d_out_tile, c);
+            dot_products(weights, key_rows, query_tile + c * HEAD_DIM, 0);
+            dot_products(dp, value_rows, d_out_tile + c * HEAD_DIM, 0);
             Kept kept = {0};
             if (DROPOUT) {
                 kept = kept_of_keys(mask, row, first + c);
@@ -198,9 +206,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             weights_and_slopes(weights, dp, column, kept, keys - row, scale_log2, mask_scale);
             Piece left[ROW_TILES];
             left_of(left, weights);
-            add_product(dv, left, d_out_tile, c);
+            add_product(dv, left, d_out_tile + c * HEAD_DIM, 0);
             left_of(left, dp);
-            add_product(dk, left, query_tile, c);
+            add_product(dk, left, query_tile + c * HEAD_DIM, 0);
             if (ATOMIC) {
                 store_slopes(slopes, own, c, dp);
             }
