@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 import org.isobar.bench.report.BenchFiles;
+import org.isobar.cli.job.JavaCommand;
 import org.isobar.cli.options.ConfigOptions;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.cli.print.FactTable;
@@ -88,6 +89,9 @@ public final class PlanCommand implements Runnable {
     @Option(names = "--validate", paramLabel = "FILE", description = "Write to FILE how well recorded runs are "
         + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
     private Path validated;
+    @Option(names = "--validate_ranks", description = "With --validate and --machine: also train in each layout of 2 "
+        + "and 4 processes of this machine, in 48 runs.")
+    private boolean validatesRanks;
 
     private PlanCommand(ProgramContext context) {
         this.context = context;
@@ -109,7 +113,12 @@ public final class PlanCommand implements Runnable {
             return;
         }
         if (validated != null) {
-            PlanValidation.write(validated, Optional.ofNullable(machine), context, out);
+            if (validatesRanks && machine == null) {
+                throw new UserException("--validate_ranks needs --machine=FILE, which ./isobar bench calibrate writes");
+            }
+            Optional<LayoutRuns> runs = !validatesRanks ? Optional.empty() : Optional.of(new LayoutRuns(
+                JavaCommand.command(spec.root().userObject().getClass()), context.environment(), out));
+            PlanValidation.write(validated, Optional.ofNullable(machine), runs, context, out);
             return;
         }
         Plan plan = Planner.plan(request());

@@ -33,12 +33,16 @@ final class PlanValidation {
 
     private PlanValidation() { }
 
-    /** Writes the page; measures steps of this CPU if a machine file is given. */
-    static void write(Path file, Optional<String> machine, ProgramContext context, PrintWriter out) {
+    /** Writes the page; measures steps of this CPU if a machine file is given, and {@code runs} of several ranks. */
+    static void write(Path file, Optional<String> machine, Optional<LayoutRuns> runs, ProgramContext context,
+        PrintWriter out) {
         Optional<List<Comparison>> steps = machine.map(name -> steps(MachineFile.load(name), context));
+        Optional<List<List<Comparison>>> ranks =
+            runs.flatMap(each -> machine.map(name -> each.compare(MachineFile.load(name))));
         String facts = "on " + LocalDate.now() + ", " + HostMachine.processor() + ", "
             + Runtime.getRuntime().availableProcessors() + " cores";
-        String page = ValidationTable.of(request(context, 16, "64"), request(context, LARGE, "" + LARGE), steps, facts);
+        String page = ValidationTable.of(request(context, 16, "64"), request(context, LARGE, "" + LARGE), steps,
+            ranks, facts);
         new AtomicFile("validation", file, "--validate").write(page.getBytes(StandardCharsets.UTF_8));
         out.print(page);
         out.flush();

@@ -1,0 +1,113 @@
+package org.isobar.cli.plan;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.isobar.bench.measure.Spread;
+import org.isobar.fault.UserException;
+import org.isobar.os.FileFault;
+import org.isobar.os.TemporaryDirectory;
+import org.isobar.plan.RunCheck;
+import org.isobar.plan.machine.Machine;
+import org.isobar.plan.report.Comparison;
+
+/**
+ * Runs of 2 and 4 processes on this machine, in each of their layouts, beside their predictions. Rounds over all
+ * layouts are interleaved, and the median of a layout's runs counts.
+ */
+final class LayoutRuns {
+    private static final int ROUNDS = 3;
+    private static final int LIMIT_SECONDS = 600;
+    private static final List<Model> MODELS = List.of(new Model("demo", 192, 6, 6), new Model("larger", 384, 8, 4));
+    private static final List<Layout> LAYOUTS = List.of(new Layout(1, 1, 2), new Layout(2, 1, 1), new Layout(1, 2, 1),
+        new Layout(1, 1, 4), new Layout(2, 1, 2), new Layout(1, 2, 2), new Layout(2, 2, 1), new Layout(1, 4, 1));
+    /** Five epochs of eight steps; nothing is saved or proven beside them. */
+    private static final List<String> SHORT = List.of("train", "--config=demo", "--device=cpu", "--threads=1",
+        "--num_iters=40", "--set=limit_nsamples=32", "--set=limit_nsamples_val=4", "--set=keep=0",
+        "--set=final_rollout=None", "--set=prove_collectives=0");
+
+    private final List<String> program;
+    private final Map<String, String> environment;
+    private final PrintWriter progress;
+
+    private record Model(String name, int embed, int heads, int depth) { }
+
+    private record Layout(int tp, int cp, int dp) {
+        int ranks() {
+            return tp * cp * dp;
+        }
+    }
+
+    /** Runs {@code program}, the command of this one, and names each run on {@code progress}. */
+    LayoutRuns(List<String> program, Map<String, String> environment, PrintWriter progress) {
+        this.program = program;
+        this.environment = environment;
+        this.progress = progress;
+    }
+
+    /** Runs and predicts all layouts, for each model. */
+    List<List<Comparison>> compare(Machine machine) {
+        try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-validate")) {
+            List<List<List<RunCheck>>> checks = new ArrayList<>(); // by model, layout and round
+            MODELS.forEach(_ -> checks.add(Stream.<List<RunCheck>>generate(ArrayList::new).limit(LAYOUTS.size())
+                .toList()));
+            for (int round = 0; round < ROUNDS; round++) {
+                for (int model = 0; model < MODELS.size(); model++) {
+                    for (int layout = 0; layout < LAYOUTS.size(); layout++) {
+                        Path run = run(scratch.directory(), MODELS.get(model), LAYOUTS.get(layout), round);
+                        checks.get(model).get(layout).add(RunCheck.of(run, machine));
+                    }
+                }
+            }
+            return IntStream.range(0, MODELS.size()).mapToObj(model -> checks.get(model).stream()
+                .map(rounds -> median(MODELS.get(model).name, rounds)).toList()).toList();
+        } catch (IOException failure) {
+            throw FileFault.unwritable("runs of several processes", "TMPDIR", failure);
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+            throw new UserException("interrupted while layouts were measured");
+        }
+    }
+
+    private static Comparison median(String name, List<RunCheck> rounds) {
+        RunCheck first = rounds.getFirst();
+        return new Comparison(name + ", " + first.planned().layout(),
+            "samples/s", first.planned().samplesPerSecond(),
+            Spread.of(rounds.stream().mapToDouble(RunCheck::samplesPerSecond).toArray()).median());
+    }
+
+    /** Trains, and returns the run's directory. */
+    private Path run(Path scratch, Model model, Layout layout, int round) throws IOException, InterruptedException {
+        String name = model.name + ", tp " + layout.tp + " cp " + layout.cp + " dp " + layout.dp;
+        progress.println("Round " + (round + 1) + " of " + ROUNDS + ": " + name);
+        progress.flush();
+        Path logs = Files.createTempDirectory(scratch, "run");
+        List<String> command = new ArrayList<>(program);
+        command.addAll(List.of("launch", "--nproc_per_node=" + layout.ranks()));
+        command.addAll(SHORT);
+        command.addAll(List.of("--data_dir=" + scratch.resolve("data"), "--expdir=" + logs,
+            "--set=embed_dim=" + model.embed, "--set=num_heads=" + model.heads, "--set=depth=" + model.depth,
+            "--tensor_parallel=" + layout.tp, "--context_parallel=" + layout.cp));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
+            .redirectOutput(logs.resolve("screen").toFile());
+        builder.environment().putAll(environment);
+        Process job = builder.start();
+        boolean ended = job.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        if (!ended || job.exitValue() != 0) {
+            job.destroy(); // the launcher ends its processes
+            throw new UserException("--validate_ranks: the run of " + name + " failed: "
+                + Files.readString(logs.resolve("screen")).strip().lines().reduce("", (_, line) -> line));
+        }
+        try (Stream<Path> files = Files.walk(logs)) {
+            return files.filter(file -> file.endsWith("out.log")).findAny().orElseThrow().getParent();
+        }
+    }
+}
