@@ -6,7 +6,6 @@ import static org.isobar.backend.cpu.vector.Lanes.load;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
-import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
@@ -17,13 +16,10 @@ import org.isobar.tensor.DType;
  * Softmax over rows whose scores arrive in pieces. Keeps a reference m and the sum of e^(score - m), and corrects both
  * when m grows (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). The initial reference is
  * the maximum score of the first piece. Floating point is as precise far above one as near it, so the reference changes
- * only when a score exceeds it by more than {@link #LEAP}. Later pieces then need no search for their maximum.
+ * only when a score exceeds it by more than {@link SoftmaxWeights#LEAP} octaves. Later pieces then need no search for
+ * their maximum.
  */
 final class OnlineSoftmax {
-    /** Far below the exponent at which sums of 2^LEAP, and products with them, overflow. */
-    private static final int LEAP = 40;
-    private static final int ANY = Integer.MAX_VALUE - SoftmaxPower.ZERO;
-
     private final double scale;
     /** Factor from unscaled scores to exponents of two. */
     private final float factor;
@@ -31,6 +27,8 @@ final class OnlineSoftmax {
     private final float[] references;
     /** One vector of partial sums for each row. */
     private final float[] sums;
+    /** Sums of a row before its next scores. */
+    private final float[] former = new float[WIDTH];
 
     /** Creates a softmax over {@code rows} rows without scores. Scores are multiplied by {@code scale}. */
     OnlineSoftmax(int rows, double scale) {
@@ -48,49 +46,42 @@ final class OnlineSoftmax {
      * @return the factor that corrects results computed with the previous m; 1 if m has not changed
      */
     float next(int row, MemorySegment scores, DType dtype, MemorySegment weights, int first, int count) {
-        float former = references[row];
-        if (former != Float.NEGATIVE_INFINITY
-            && weigh(row, former, 1, LEAP, scores, dtype, weights, first, count)) {
+        float reference = references[row];
+        if (reference != Float.NEGATIVE_INFINITY
+            && weigh(row, reference, SoftmaxWeights.LEAP, scores, dtype, weights, first, count)) {
             return 1;
         }
-        float m = Math.max(former, greatest(scores, first, count));
-        float correction = (float) Math.exp(((double) former - m) * scale);
+        float m = Math.max(reference, greatest(scores, first, count));
+        float correction = (float) Math.exp(((double) reference - m) * scale);
         references[row] = m;
-        weigh(row, m, correction, ANY, scores, dtype, weights, first, count);
+        FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction).intoArray(sums, row * WIDTH);
+        weigh(row, m, SoftmaxWeights.ANY, scores, dtype, weights, first, count);
         return correction;
     }
 
     /**
      * Computes weights. Returns false, and leaves the row's sum unchanged, if a score exceeds m by more than {@code
-     * leap}.
+     * leap} octaves.
      */
-    private boolean weigh(int row, float m, float correction, int leap, MemorySegment scores, DType dtype,
-        MemorySegment weights, int first, int count) {
-        FloatVector sum = FloatVector.fromArray(Lanes.F32, sums, row * WIDTH).mul(correction);
-        IntVector greatest = IntVector.broadcast(SoftmaxPower.I32, Integer.MIN_VALUE);
-        int i = 0;
-        for (; i <= count - WIDTH; i += WIDTH) {
-            FloatVector x = SoftmaxPower.bounded(load(scores, first + i).sub(m).mul(factor));
-            FloatVector shifted = SoftmaxPower.shifted(x);
-            greatest = greatest.max(shifted.reinterpretAsInts());
-            FloatVector weight = SoftmaxPower.of(x, shifted);
-            AttentionElements.storeTile(dtype, weights, first + i, weight);
-            sum = sum.add(weight);
+    private boolean weigh(int row, float m, int leap, MemorySegment scores, DType dtype, MemorySegment weights,
+        int first, int count) {
+        int at = row * WIDTH;
+        int whole = dtype == DType.F32 ? count / WIDTH * WIDTH : count / (2 * WIDTH) * (2 * WIDTH);
+        if (whole < count) {
+            System.arraycopy(sums, at, former, 0, WIDTH);
         }
-        if (i < count) {
-            VectorMask<Float> rest = Lanes.below(i, count);
-            FloatVector x = SoftmaxPower.bounded(load(scores, first + i).sub(m).mul(factor));
-            FloatVector shifted = SoftmaxPower.shifted(x);
-            greatest = greatest.lanewise(VectorOperators.MAX, shifted.reinterpretAsInts(), rest.cast(SoftmaxPower.I32));
-            FloatVector weight = SoftmaxPower.of(x, shifted);
-            AttentionElements.storeTile(dtype, weights, first + i, weight);
-            sum = sum.add(weight, rest);
+        boolean done = dtype == DType.F32
+            ? SoftmaxWeights.toFloats(scores, weights, first, whole, m, factor, sums, at)
+            : SoftmaxWeights.toHalves(scores, weights, first, whole, m, factor, sums, at);
+        int next = done ? whole : 0;
+        if (next == count
+            || SoftmaxWeights.bounded(scores, dtype, weights, first + next, count - next, m, factor, leap, sums, at)) {
+            return true;
         }
-        if (greatest.reduceLanes(VectorOperators.MAX) > SoftmaxPower.ZERO + leap) {
-            return false;
+        if (done) {
+            System.arraycopy(former, 0, sums, at, WIDTH);
         }
-        sum.intoArray(sums, row * WIDTH);
-        return true;
+        return false;
     }
 
     /** Returns the maximum score, ignoring NaN. The exponential of a NaN score still makes the row's sum NaN. */

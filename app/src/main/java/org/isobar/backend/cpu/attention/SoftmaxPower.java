@@ -5,6 +5,8 @@ import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
+import org.isobar.backend.cpu.vector.Lanes;
+
 /**
  * Powers of two for a softmax. Takes fewer instructions than {@link org.isobar.backend.cpu.vector.VectorMath#exp}:
  * exponents are mostly negative, and the caller ensures the bounds.
@@ -18,14 +20,41 @@ final class SoftmaxPower {
      * 1.5 * 2^23 + 127. Adding it to a small number x leaves round(x) + 127, the biased exponent of a power of two, in
      * the lowest bits of the sum.
      */
-    private static final float ROUND = 0x1.8p23f + 127;
+    private static final float ROUND_BITS = 0x1.8p23f + 127;
     /** The bits of {@link #shifted} for n = 0. For any other n, the bits are greater by n. */
-    static final int ZERO = Float.floatToIntBits(ROUND);
-    /** Lower bound of the exponents. Its power of two is negligible but still a normal number. */
-    private static final float LEAST = -125;
+    static final int ZERO = Float.floatToIntBits(ROUND_BITS);
     private static final int MANTISSA_BITS = 23;
+    private static final int EXPONENT = 0xFF;
+    /**
+     * Selects the bits of {@link #shifted} that are those of {@link #WITHIN} for x from -127.5 to 128.5, and for no
+     * other x and no NaN.
+     */
+    static final IntVector BEYOND = IntVector.broadcast(I32, ~EXPONENT);
+    static final IntVector WITHIN = IntVector.broadcast(I32, ZERO & ~EXPONENT);
+
+    // Constants are vectors: a scalar operand would be broadcast by a method of its own, and C2 stops inlining (at
+    // NodeCountInliningCutoff) before the end of a loop with many operations, and makes objects of the loop's vectors.
+    private static final FloatVector ROUND = constant(ROUND_BITS);
+    /** Lower bound of the exponents. Its power of two is negligible but still a normal number. */
+    private static final FloatVector LEAST = constant(-125);
+    private static final FloatVector P0 = constant(1);
+    private static final FloatVector P1 = constant(0x1.62e42ap-1f);
+    private static final FloatVector P2 = constant(0x1.ebf9bcp-3f);
+    private static final FloatVector P3 = constant(0x1.c6b752p-5f);
+    private static final FloatVector P4 = constant(0x1.3cea88p-7f);
+    private static final FloatVector P5 = constant(0x1.5bba14p-10f);
+
+    /** Coefficients of degree four for weights that are rounded to BF16, with p(0) = 1. */
+    private static final FloatVector H1 = constant(0x1.62e12cp-1f);
+    private static final FloatVector H2 = constant(0x1.ec0378p-3f);
+    private static final FloatVector H3 = constant(0x1.c9fc50p-5f);
+    private static final FloatVector H4 = constant(0x1.3a02dcp-7f);
 
     private SoftmaxPower() { }
+
+    private static FloatVector constant(float value) {
+        return FloatVector.broadcast(Lanes.F32, value);
+    }
 
     /** Returns max(x, -125); NaN remains NaN. */
     static FloatVector bounded(FloatVector x) {
@@ -39,22 +68,30 @@ final class SoftmaxPower {
 
     /** Returns 2^x within three units in the last place, for x from -125 to 127.5; NaN for NaN and for infinities. */
     static FloatVector of(FloatVector x, FloatVector shifted) {
-        VectorSpecies<Float> species = x.species();
         FloatVector r = x.sub(shifted.sub(ROUND));
+        FloatVector p01 = r.fma(P1, P0);
+        FloatVector p23 = r.fma(P3, P2);
+        FloatVector p45 = r.fma(P5, P4);
         FloatVector square = r.mul(r);
-        FloatVector p01 = r.fma(FloatVector.broadcast(species, 0x1.62e42ap-1f), FloatVector.broadcast(species, 1));
-        FloatVector p23 = r.fma(FloatVector.broadcast(species, 0x1.c6b752p-5f),
-            FloatVector.broadcast(species, 0x1.ebf9bcp-3f));
-        FloatVector p45 = r.fma(FloatVector.broadcast(species, 0x1.5bba14p-10f),
-            FloatVector.broadcast(species, 0x1.3cea88p-7f));
         FloatVector p = p45.fma(square, p23).fma(square, p01);
         IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS);
         return p.mul(power.reinterpretAsFloats()); // adding exponent bits instead would turn NaN into a number
     }
 
+    /**
+     * Returns 2^x like {@link #of}, with a relative error of at most 2^-18, for weights that are rounded to BF16.
+     * Horner's scheme takes the fewest operations; C2 has to inline two of them into one loop.
+     */
+    static FloatVector ofHalf(FloatVector x, FloatVector shifted) {
+        FloatVector r = x.sub(shifted.sub(ROUND));
+        FloatVector p = r.fma(H4, H3).fma(r, H2).fma(r, H1).fma(r, P0);
+        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS);
+        return p.mul(power.reinterpretAsFloats());
+    }
+
     /** Returns 2^x for a weight. An exponent above 1, which rounding of large numbers can produce, yields 2. */
     static FloatVector ofWeight(FloatVector x) {
-        FloatVector bounded = bounded(x).blend(1, x.compare(VectorOperators.GT, 1));
+        FloatVector bounded = bounded(x).blend(P0, x.compare(VectorOperators.GT, P0));
         return of(bounded, shifted(bounded));
     }
 }

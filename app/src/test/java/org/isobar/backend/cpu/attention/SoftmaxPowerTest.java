@@ -27,6 +27,18 @@ final class SoftmaxPowerTest {
     }
 
     @Test
+    void powersForHalvesAreWithinTheirBound() {
+        double worst = 0;
+        for (int i = -125 * 64 + 1; i <= 127 * 64; i++) {
+            float x = i / 64f + 1e-4f * (i % 7);
+            FloatVector exponents = FloatVector.broadcast(Lanes.F32, x);
+            double power = SoftmaxPower.ofHalf(exponents, SoftmaxPower.shifted(exponents)).lane(0);
+            worst = Math.max(worst, Math.abs(power / Math.pow(2, x) - 1));
+        }
+        assertTrue(worst <= 0x1p-18, "relative error: " + worst);
+    }
+
+    @Test
     void wholePowersAreExactAndSmallOnesNextToNothing() {
         assertEquals(1, power(0));
         assertEquals(0x1p-100f, power(-100));
