@@ -15,8 +15,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Leaves out each event that orders input copies; the simulated machine must report it. */
+@Isolated("It resets the context of the process.")
 @Tag("simulated")
 class MissingInputEventTest {
     private InputFixture input;

@@ -23,6 +23,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -31,6 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * bits of an undisturbed run. {@code -Disobar.kills=SEED} repeats a failed test with the seed of its message, as far as
  * timing can be repeated.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class KilledRunTest {
     private static final int KILLED = 128 + 9; // the exit code that Java gives for SIGKILL
     private static final int SAVES = 2; // saves begun before each kill, so that every start makes progress

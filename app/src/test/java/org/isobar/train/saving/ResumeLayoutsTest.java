@@ -22,11 +22,14 @@ import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Runs resumed in another layout have the next loss of the undisturbed run. */
+@Execution(ExecutionMode.CONCURRENT)
 class ResumeLayoutsTest {
     private static final double TOLERANCE = 1e-6; // relative
     private static final int STOP = TinyRun.STEPS - 1; // the next step is the last of its epoch

@@ -20,12 +20,15 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Compares every layout with one rank. Ranks are threads. */
+@Execution(ExecutionMode.CONCURRENT)
 class LayoutTest {
     private static final int STEPS = 11; // the last loss is that after ten updates
 

@@ -41,11 +41,13 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Mistakes planted in the calls of the cuDNN engine. The simulated library refuses each with a message that names it;
  * mistakes that only give other numbers give other numbers.
  */
+@Isolated("It resets the context of the process.")
 @Tag("simulated")
 class CudnnMutationTest {
     private static List<Float> right;

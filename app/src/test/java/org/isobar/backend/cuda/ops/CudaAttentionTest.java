@@ -21,12 +21,15 @@ import org.isobar.tensor.DType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Attention of every type and size of head against whole matrices in double precision. */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("cuda")
 class CudaAttentionTest {
     /** A type of operands, and how single precision is multiplied. */

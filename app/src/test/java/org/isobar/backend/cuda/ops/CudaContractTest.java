@@ -19,12 +19,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * The contract and the golden cases on a GPU, in every type: once as {@code --enable_jit} has it, in TF32; once with a
  * kernel for each operation, in full single precision, with the faster gradient of queries. The same bits come out
  * twice but for the latter.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("cuda")
 class CudaContractTest {
     private static CudaDevice fused;
@@ -48,18 +51,21 @@ class CudaContractTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> fusedKernelsKeepTheContract() {
         return TensorOpsContract.cases(fused).stream().map(one -> dynamicTest(one.name(), () ->
             assertEquals(one.run(fused), one.run(fused), "bits differ from run to run")));
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> separateKernelsKeepTheContract() {
         return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
     }
 
     /** The fused kernel sums what it stores, as it is stored. */
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> theGradientOfBiasAndGeluHasTheSameBitsFusedAndSeparate() {
         TensorOpsContract.cases(separate); // which makes room for them there
         return TensorOpsContract.cases(fused).stream().filter(one -> one.operation().equals("biasGeluBackward"))
@@ -67,6 +73,7 @@ class CudaContractTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
         List<DynamicTest> tests = new ArrayList<>();
         for (CudaDevice device : List.of(fused, separate)) {

@@ -24,6 +24,8 @@ import org.isobar.backend.cuda.kernels.KernelSource;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -31,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Every kernel in every variant through the real NVRTC, which needs no GPU; and what ptxas says of them. The table for
  * compute capability 9.0 stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("nvrtc")
 class KernelCompilationTest {
     private static final Path DOCUMENT = Path.of("../docs/kernels.md");

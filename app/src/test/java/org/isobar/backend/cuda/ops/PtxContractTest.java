@@ -26,6 +26,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -34,6 +36,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * as {@code --enable_jit} has it, in TF32, and with a kernel for each operation, in full single precision, with atomic
  * additions.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
 class PtxContractTest {
     private static CudaDevice fused;
@@ -67,11 +70,13 @@ class PtxContractTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> fusedKernelsKeepTheContract() {
         return TensorOpsContract.cases(fused).stream().map(one -> dynamicTest(one.name(), () -> one.run(fused)));
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> separateKernelsKeepTheContract() {
         return TensorOpsContract.cases(separate).stream().map(one -> dynamicTest(one.name(), () -> one.run(separate)));
     }
@@ -91,6 +96,7 @@ class PtxContractTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
         return GoldenCase.all().stream().flatMap(golden -> Stream.of(DType.F32, DType.BF16).map(compute ->
             dynamicTest(golden.name() + " in " + compute, () -> assertEquals(List.of(),

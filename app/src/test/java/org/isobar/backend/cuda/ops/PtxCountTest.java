@@ -22,8 +22,10 @@ import org.isobar.vit.VitConfig;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** What the kernels execute stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew. */
+@Isolated("The counts are those of the process.")
 @Tag("ptx")
 class PtxCountTest {
     private static final Path DOCUMENT = Path.of("../docs/kernels.md");

@@ -22,11 +22,13 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Small mistakes in the inline assembly, which the C++ version of {@code ptx.cuh} replaces and so cannot show. The case
  * of the contract that is named must fail on the PTX machine, or the machine complain.
  */
+@Isolated("It resets the context of the process.")
 @Tag("ptx")
 class PtxMutationTest {
     private static final String FILE = "ptx.cuh";

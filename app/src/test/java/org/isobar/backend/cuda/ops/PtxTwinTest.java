@@ -23,12 +23,15 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * NVRTC's code on the PTX machine and the C++ version of the same sources give the same bits wherever the ISA defines
  * them. NVRTC is asked not to fuse products and sums, because the C++ version does not. The operations run in bf16, and
  * in single precision where they have no other type.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
 class PtxTwinTest {
     /** The operations whose last bits the ISA leaves open, and where. */
@@ -55,6 +58,7 @@ class PtxTwinTest {
     }
 
     @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> theBitsAreTheSame() {
         List<ContractCase> all = TensorOpsContract.cases(compiled);
         Set<String> ofAnyType = all.stream().filter(one -> one.types().compute() == DType.BF16)
