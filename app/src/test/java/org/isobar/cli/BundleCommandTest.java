@@ -43,7 +43,7 @@ class BundleCommandTest {
 
     /** Makes a bundle, unpacks it elsewhere, and meanwhile trains with the build that it is made of. */
     @BeforeAll
-    static void furnish() throws Exception {
+    static void prepare() throws Exception {
         archive = directory.resolve("made/here/isobar.tar.xz");
         Files.createDirectories(archive.getParent());
         Files.writeString(archive, "an older one");
@@ -52,7 +52,7 @@ class BundleCommandTest {
             BareNode.Result made = build("bundle", "--output=" + archive);
             assertEquals(0, made.code(), made.said());
             assertTrue(made.said().contains("Wrote " + archive), made.said());
-            node = new BareNode(unpack(Files.createDirectory(directory.resolve("a house"))),
+            node = new BareNode(unpack(Files.createDirectory(directory.resolve("an installation"))),
                 directory.resolve("node"));
             losses = trained.get();
         }

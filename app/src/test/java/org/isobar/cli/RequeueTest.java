@@ -46,19 +46,19 @@ class RequeueTest {
 
     @TempDir
     private static Path directory;
-    private static Path house;
+    private static Path installation;
     private static SlurmCluster cluster;
 
     @BeforeAll
-    static void furnish() throws Exception {
+    static void prepare() throws Exception {
         SlurmCluster.assumePossible();
-        house = Files.createDirectory(directory.resolve("house"));
+        installation = Files.createDirectory(directory.resolve("installation"));
         for (String script : List.of("submit_pm.sh", "submit_pm_dp.sh", "submit_pm_mp.sh", "export_DDP_vars.sh")) {
-            Files.copy(Path.of("..", script), house.resolve(script));
+            Files.copy(Path.of("..", script), installation.resolve(script));
         }
-        Path program = Files.writeString(house.resolve("isobar"), PROGRAM);
+        Path program = Files.writeString(installation.resolve("isobar"), PROGRAM);
         assertTrue(program.toFile().setExecutable(true));
-        cluster = SlurmCluster.start(2, directory.resolve("two"), house);
+        cluster = SlurmCluster.start(2, directory.resolve("two"), installation);
     }
 
     @AfterAll

@@ -43,29 +43,29 @@ class SlurmTest {
 
     @TempDir
     private static Path directory;
-    private static Path house;
+    private static Path installation;
     private static SlurmCluster cluster;
     private static List<Double> losses;
 
     /** Trains in one process, which also makes the data. */
     @BeforeAll
-    static void furnish() throws Exception {
+    static void prepare() throws Exception {
         SlurmCluster.assumePossible();
-        house = Files.createDirectories(directory.resolve("a house"));
-        Files.createDirectory(house.resolve("config"));
-        Files.writeString(house.resolve("config/ViT.yaml"), Files.readString(Path.of("..", "config", "ViT.yaml"))
+        installation = Files.createDirectories(directory.resolve("an installation"));
+        Files.createDirectory(installation.resolve("config"));
+        Files.writeString(installation.resolve("config/ViT.yaml"), Files.readString(Path.of("..", "config", "ViT.yaml"))
             .replace("embed_dim: 48", "embed_dim: 32").replace("img_size: [32, 64]", "img_size: [16, 32]")); // tiny
         for (String script : SCRIPTS) {
-            Files.copy(Path.of("..", script), house.resolve(script));
+            Files.copy(Path.of("..", script), installation.resolve(script));
         }
-        List<String> java = ChildJava.command(Main.class.getName(), "-Xmx512m", "-Disobar.home=" + house);
+        List<String> java = ChildJava.command(Main.class.getName(), "-Xmx512m", "-Disobar.home=" + installation);
         java.remove(ChildJava.QUICK_COMPILER); // $JAVA_FLAGS has it, or the job is long
-        Path launcher = Files.writeString(house.resolve("isobar"), """
+        Path launcher = Files.writeString(installation.resolve("isobar"), """
             #!/bin/sh
             exec "%s" $JAVA_FLAGS "%s" "$@"
             """.formatted(java.getFirst(), String.join("\" \"", java.subList(1, java.size()))));
         assertTrue(launcher.toFile().setExecutable(true));
-        cluster = SlurmCluster.start(4, directory.resolve("four"), house);
+        cluster = SlurmCluster.start(4, directory.resolve("four"), installation);
         losses = losses(train("one", "-n 1 -t 20 ./submit_pm.sh --config=tiny --device=cpu"));
     }
 
@@ -152,7 +152,7 @@ class SlurmTest {
     }
 
     private static Path run(String name) throws IOException {
-        try (Stream<Path> files = Files.walk(house.resolve("logs").resolve(name))) {
+        try (Stream<Path> files = Files.walk(installation.resolve("logs").resolve(name))) {
             return files.filter(file -> file.endsWith("out.log")).findAny().orElseThrow().getParent();
         }
     }
@@ -240,7 +240,7 @@ class SlurmTest {
     @ValueSource(strings = {"", "--gpus-per-node=0", "--gpus-per-node=4", "--gres=gpu:1", "--gpus-per-task=1",
         "--gpus=2"})
     void whereSlurmGaveGpusTheProgramDoesNotTrainOnTheCpuByItself(String asked) throws Exception {
-        Path script = Files.writeString(house.resolve("ways" + asked.replace(':', '-') + ".sh"), WAYS);
+        Path script = Files.writeString(installation.resolve("ways" + asked.replace(':', '-') + ".sh"), WAYS);
         List<String> arguments = new ArrayList<>(List.of("-n", "1", "-o", "ways-%j.out"));
         arguments.addAll(asked.isEmpty() ? List.of() : List.of(asked));
         arguments.add(script.toString());
@@ -278,7 +278,7 @@ class SlurmTest {
         assertEquals("COMPLETED 0", job.end(), job::output);
         String output = job.output();
         for (String once : List.of("Starting Training Loop...", "DONE ---- rank 0", "DONE ---- rank",
-                "Weights: " + house.resolve("logs").resolve(name))) {
+                "Weights: " + installation.resolve("logs").resolve(name))) {
             assertEquals(1, output.split(Pattern.quote(once), -1).length - 1, once + " in " + output);
         }
         assertFalse(Pattern.compile("[0-9a-f]{64}").matcher(output).find(), "a secret in " + output);

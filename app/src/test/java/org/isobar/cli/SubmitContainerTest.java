@@ -20,7 +20,7 @@ class SubmitContainerTest {
     private StubbedJob job;
 
     @BeforeEach
-    void furnish() throws IOException {
+    void prepare() throws IOException {
         job = new StubbedJob(directory);
     }
 

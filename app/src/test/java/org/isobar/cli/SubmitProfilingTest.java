@@ -20,7 +20,7 @@ class SubmitProfilingTest {
     private StubbedJob job;
 
     @BeforeEach
-    void furnish() throws IOException {
+    void prepare() throws IOException {
         job = new StubbedJob(directory);
         job.put("ENABLE_PROFILING", "1");
     }
@@ -63,7 +63,7 @@ class SubmitProfilingTest {
     }
 
     @Test
-    void nobodyIsProfiledUnasked() throws Exception {
+    void noRankIsProfiledByDefault() throws Exception {
         profiler();
         job.put("ENABLE_PROFILING", "0");
         assertFalse(job.run(0, "submit_pm.sh").contains("nsys\n"));

@@ -75,7 +75,7 @@ class LocalJobTest {
     }
 
     @Test
-    void whoIgnoresTheRequestIsKilled() throws Exception {
+    void aProcessThatIgnoresTheRequestIsKilled() throws Exception {
         start(2, 300, "trap '' TERM; echo $$ >pid$RANK; [ $RANK = 0 ] && { sleep 0.5; exit 4; }; "
             + "while :; do sleep 0.1; done");
         assertEquals(4, code());
@@ -118,7 +118,7 @@ class LocalJobTest {
     /** For longer than others have to report a failure. */
     @ParameterizedTest
     @ValueSource(strings = {"TERM", "USR1", "HUP", "INT"})
-    void whoIsAskedToEndMaySaveFirst(String signal) throws Exception {
+    void aProcessThatIsAskedToEndMaySaveFirst(String signal) throws Exception {
         start(2, 1_000, SAVES);
         await(() -> started("pid0") && started("pid1"));
         signal(signal);
@@ -164,7 +164,7 @@ class LocalJobTest {
     }
 
     @Test
-    void savingTakesNotForEver() throws Exception {
+    void theTimeForSavingIsLimited() throws Exception {
         start(2, 300, 300, List.of("sh", "-c", STAYS));
         await(() -> started("pid0") && started("pid1"));
         signal("TERM");

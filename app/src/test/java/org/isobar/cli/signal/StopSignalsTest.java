@@ -35,7 +35,7 @@ class StopSignalsTest {
 
     @ParameterizedTest
     @CsvSource({"TERM, 143", "HUP, 129", "INT, 130", "USR1, 138"})
-    void nobodyListensYet(String signal, int code) throws Exception {
+    void noHandlerIsInstalledYet(String signal, int code) throws Exception {
         assertEquals(List.of(), run(code, UNARMED, signal));
     }
 

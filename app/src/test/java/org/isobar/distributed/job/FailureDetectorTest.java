@@ -58,7 +58,7 @@ class FailureDetectorTest {
     }
 
     @Test
-    void anInterruptedThreadSaysFarewell() {
+    void anInterruptedThreadLeavesTheJob() {
         Thread.currentThread().interrupt();
         one.close();
         assertTrue(Thread.interrupted());
