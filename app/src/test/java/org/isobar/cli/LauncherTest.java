@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The launcher in a house of its own, with JDKs and a Maven that only say what they were asked. Nothing of the machine
- * is on the PATH but the tools that the launcher needs.
+ * The launcher in an installation of its own, with JDKs and a Maven that only print their arguments. The PATH has only
+ * the tools that the launcher needs.
  */
 class LauncherTest {
     private static final List<String> TOOLS = List.of("bash", "cat", "date", "dirname", "env", "find", "flock",
@@ -40,8 +40,8 @@ class LauncherTest {
     private final Map<String, String> environment = new HashMap<>();
 
     @BeforeEach
-    void furnish() throws IOException {
-        home = directory.resolve("a house");
+    void prepare() throws IOException {
+        home = directory.resolve("an installation");
         for (String file : List.of("pom.xml", "app/pom.xml", "app/jvm.options", "app/src/main/Main.java",
                 "onnx-proto/pom.xml", "onnx-proto/src/main/onnx.proto", "app/target/isobar.jar")) {
             Files.createDirectories(home.resolve(file).getParent());
@@ -100,7 +100,7 @@ class LauncherTest {
     @Test
     void aBundleRunsWithItsOwnJavaAndBuildsNothing() throws Exception {
         jdk("installed/jdk-25", "25", ECHO);
-        Path java = jdk("a house/runtime", "25", ECHO);
+        Path java = jdk("an installation/runtime", "25", ECHO);
         Files.delete(home.resolve("app/target/isobar.jar"));
         environment.put("JAVA_HOME", directory.resolve("installed/jdk-25").toString());
         assertEquals(new Result(0, "<%s><@%s/app/jvm.options><-Disobar.home=%s><-jar><%s/isobar.jar><train>".formatted(
