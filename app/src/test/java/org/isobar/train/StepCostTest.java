@@ -112,8 +112,8 @@ class StepCostTest {
             List<Integer> ranks = trace.groups().get(event.group());
             if (event.opens()) {
                 CountedGroup group = groups.computeIfAbsent(List.of(event.group(), ranks.getFirst()),
-                    any -> new CountedGroup());
-                members.put(event.group(), group.new Member(new ProcessGroup(event.group(), ranks, rank), arena,
+                    any -> new CountedGroup(List.copyOf(ranks)));
+                members.put(event.group(), group.new Member(new ProcessGroup(event.group(), group.ranks(), rank), arena,
                     CHUNK));
             } else {
                 run(members.get(event.group()), event.call(), memory, ranks.size());
