@@ -20,6 +20,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * The launcher in an installation of its own, with JDKs and a Maven that only print their arguments. The PATH has only
  * the tools that the launcher needs.
  */
+@Isolated("A process that another thread starts would inherit a script while it is written, and keep it from running.")
 class LauncherTest {
     private static final List<String> TOOLS = List.of("bash", "cat", "date", "dirname", "env", "find", "flock",
         "locale", "mkdir", "mktemp", "mv", "readlink", "rm", "sed", "sleep", "timeout", "touch");

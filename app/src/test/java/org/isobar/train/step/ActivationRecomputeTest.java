@@ -25,6 +25,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Recomputed activations have the same bits as kept ones. */
 class ActivationRecomputeTest {
     private static final VitConfig MODEL = new VitConfig(40, 104, 8, 2, 2, 32, 3, 4, 128, 0.2); // 65 tokens
+    /** Its backward pass needs the most memory in the mlp. */
+    private static final VitConfig WIDE = new VitConfig(40, 104, 8, 2, 2, 32, 3, 4, 256, 0.2);
     private static final int BATCH = 2;
     private static final int STEPS = 3;
 
@@ -42,17 +44,17 @@ class ActivationRecomputeTest {
     @ParameterizedTest
     @EnumSource(names = {"F32", "BF16"})
     void memory(DType compute) {
-        MemoryPlan all = MemoryPlan.of(MODEL, BATCH, compute);
-        MemoryPlan mlp = MemoryPlan.of(MODEL.with(Recompute.MLP), BATCH, compute);
-        MemoryPlan block = MemoryPlan.of(MODEL.with(Recompute.BLOCK), BATCH, compute);
-        long tokens = BATCH * MODEL.tokens();
-        long hidden = DeviceArena.align(tokens * MODEL.hidden() * compute.bytes());
-        long stream = DeviceArena.align(tokens * MODEL.embed() * Float.BYTES);
+        MemoryPlan all = MemoryPlan.of(WIDE, BATCH, compute);
+        MemoryPlan mlp = MemoryPlan.of(WIDE.with(Recompute.MLP), BATCH, compute);
+        MemoryPlan block = MemoryPlan.of(WIDE.with(Recompute.BLOCK), BATCH, compute);
+        long tokens = BATCH * WIDE.tokens();
+        long hidden = DeviceArena.align(tokens * WIDE.hidden() * compute.bytes());
+        long stream = DeviceArena.align(tokens * WIDE.embed() * Float.BYTES);
         long statistics = 2 * DeviceArena.align(tokens * Float.BYTES); // statistics of the last norm
-        assertEquals(all.keptBytes() - MODEL.depth() * hidden, mlp.keptBytes());
+        assertEquals(all.keptBytes() - WIDE.depth() * hidden, mlp.keptBytes());
         assertEquals(all.scratchBytes() + hidden, mlp.scratchBytes());
-        long streams = (MODEL.depth() + 1) * stream;
-        long oneBlock = (all.keptBytes() - streams - statistics) / MODEL.depth();
+        long streams = (WIDE.depth() + 1) * stream;
+        long oneBlock = (all.keptBytes() - streams - statistics) / WIDE.depth();
         assertEquals(streams + statistics + oneBlock + stream, block.keptBytes());
         assertEquals(all.scratchBytes(), block.scratchBytes());
     }

@@ -96,7 +96,7 @@ class GradientSyncTest {
 
     /** Runs forward and backward of a model; returns the events in order. */
     private static List<String> backward(Device device, Communicators communicators, double capMb) throws Exception {
-        MemoryPlan plan = MemoryPlan.of(MODEL, 1);
+        MemoryPlan plan = MemoryPlan.of(MODEL, 1, communicators.grid(), 0); // rank 0 has the most tokens
         device.reserve(plan.footprint());
         try (StepMemory memory = plan.allocate(device); DeviceArena images =
             device.arena("images", 1 << 20)) {

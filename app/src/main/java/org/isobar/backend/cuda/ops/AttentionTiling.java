@@ -70,6 +70,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
+        entry(80, Pass.FORWARD, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 0, 1)),
         entry(80, Pass.FORWARD, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
         entry(80, Pass.FORWARD, 2, 128, Masking.NONE, new AttentionTiling(2, 8, 64, 0, 1)),
         entry(80, Pass.FORWARD, 2, 128, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 0, 2)),
