@@ -119,6 +119,7 @@ class CudaFailureTest {
 
     private static String[] twoSteps(int batch, String mode) {
         return new String[] {WIDE, "--local_batch_size=" + batch, "--amp_mode=" + mode, "--num_iters=2",
+            "--set=valid_data_path=" + data.resolve("tiny/train"), // which has more samples
             "--set=limit_nsamples=" + batch, "--set=limit_nsamples_val=" + batch};
     }
 

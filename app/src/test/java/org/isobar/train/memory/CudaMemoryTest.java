@@ -22,6 +22,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Tests how much GPU memory a run takes, measured by another user of the same GPU. The simulated machine counts bytes;
  * a real driver allocates pages of 2 MiB and also reserves memory for kernels.
  */
+@Isolated("It takes all memory of the GPU.")
 @Tag("simulated")
 class CudaMemoryTest {
     private static final String AFTER_TWO_STEPS = " Memory usage after forward pass";
