@@ -17,7 +17,6 @@ import org.isobar.telemetry.Screen;
 public final class RankProcess {
     private static final int FAILED = 1;
     private static final int INVALID_INPUT = 2;
-    private static final int ROOT_AND_CHILDREN = 17; // ranks that know first of the loss of rank 0
 
     private RankProcess() { }
 
@@ -43,7 +42,7 @@ public final class RankProcess {
     private static Optional<String> loss(RankEnvironment ranks, CommunicationException lost) {
         String message = lost.getMessage();
         return !FailureSummary.isFor(ranks.worldSize()) || ranks.rank() == 0
-            || ranks.rank() < ROOT_AND_CHILDREN && FailureDetector.isLossOfRankZero(message)
+            || ranks.rank() < FailureSummary.ROOT_AND_CHILDREN && FailureDetector.isLossOfRankZero(message)
             ? Optional.of(message) : Optional.empty();
     }
 

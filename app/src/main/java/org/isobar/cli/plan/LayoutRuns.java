@@ -4,15 +4,15 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.bench.measure.Spread;
 import org.isobar.fault.UserException;
+import org.isobar.os.CommandResult;
 import org.isobar.os.FileFault;
 import org.isobar.os.TemporaryDirectory;
 import org.isobar.plan.RunCheck;
@@ -25,7 +25,7 @@ import org.isobar.plan.report.Comparison;
  */
 final class LayoutRuns {
     private static final int ROUNDS = 3;
-    private static final int LIMIT_SECONDS = 600;
+    private static final Duration LIMIT = Duration.ofMinutes(10);
     private static final List<Model> MODELS = List.of(new Model("demo", 192, 6, 6), new Model("larger", 384, 8, 4));
     private static final List<Layout> LAYOUTS = List.of(new Layout(1, 1, 2), new Layout(2, 1, 1), new Layout(1, 2, 1),
         new Layout(1, 1, 4), new Layout(2, 1, 2), new Layout(1, 2, 2), new Layout(2, 2, 1), new Layout(1, 4, 1));
@@ -35,7 +35,6 @@ final class LayoutRuns {
         "--set=final_rollout=None", "--set=prove_collectives=0");
 
     private final List<String> program;
-    private final Map<String, String> environment;
     private final PrintWriter progress;
 
     private record Model(String name, int embed, int heads, int depth) { }
@@ -47,9 +46,8 @@ final class LayoutRuns {
     }
 
     /** Runs {@code program}, the command of this one, and names each run on {@code progress}. */
-    LayoutRuns(List<String> program, Map<String, String> environment, PrintWriter progress) {
+    LayoutRuns(List<String> program, PrintWriter progress) {
         this.program = program;
-        this.environment = environment;
         this.progress = progress;
     }
 
@@ -71,9 +69,6 @@ final class LayoutRuns {
                 .map(rounds -> median(MODELS.get(model).name, rounds)).toList()).toList();
         } catch (IOException failure) {
             throw FileFault.unwritable("runs of several processes", "TMPDIR", failure);
-        } catch (InterruptedException stopped) {
-            Thread.currentThread().interrupt();
-            throw new UserException("interrupted while layouts were measured");
         }
     }
 
@@ -85,7 +80,7 @@ final class LayoutRuns {
     }
 
     /** Trains, and returns the run's directory. */
-    private Path run(Path scratch, Model model, Layout layout, int round) throws IOException, InterruptedException {
+    private Path run(Path scratch, Model model, Layout layout, int round) throws IOException {
         String name = model.name + ", tp " + layout.tp + " cp " + layout.cp + " dp " + layout.dp;
         progress.println("Round " + (round + 1) + " of " + ROUNDS + ": " + name);
         progress.flush();
@@ -96,16 +91,9 @@ final class LayoutRuns {
         command.addAll(List.of("--data_dir=" + scratch.resolve("data"), "--expdir=" + logs,
             "--set=embed_dim=" + model.embed, "--set=num_heads=" + model.heads, "--set=depth=" + model.depth,
             "--tensor_parallel=" + layout.tp, "--context_parallel=" + layout.cp));
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
-            .redirectOutput(logs.resolve("screen").toFile());
-        builder.environment().putAll(environment);
-        Process job = builder.start();
-        boolean ended = job.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
-        if (!ended || job.exitValue() != 0) {
-            job.destroy(); // the launcher ends its processes
-            throw new UserException("--validate_ranks: the run of " + name + " failed: "
-                + Files.readString(logs.resolve("screen")).strip().lines().reduce("", (_, line) -> line));
-        }
+        CommandResult.run(LIMIT, command).fault().ifPresent(fault -> {
+            throw new UserException("--validate_ranks: the run of " + name + " failed: " + fault);
+        });
         try (Stream<Path> files = Files.walk(logs)) {
             return files.filter(file -> file.endsWith("out.log")).findAny().orElseThrow().getParent();
         }

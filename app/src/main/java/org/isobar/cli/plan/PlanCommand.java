@@ -117,7 +117,7 @@ public final class PlanCommand implements Runnable {
                 throw new UserException("--validate_ranks needs --machine=FILE, which ./isobar bench calibrate writes");
             }
             Optional<LayoutRuns> runs = !validatesRanks ? Optional.empty() : Optional.of(new LayoutRuns(
-                JavaCommand.command(spec.root().userObject().getClass()), context.environment(), out));
+                JavaCommand.command(spec.root().userObject().getClass()), out));
             PlanValidation.write(validated, Optional.ofNullable(machine), runs, context, out);
             return;
         }

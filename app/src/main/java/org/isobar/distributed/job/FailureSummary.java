@@ -13,7 +13,8 @@ import java.util.stream.Collectors;
 
 /** Logs the failure of a large job once: rank 0 writes a line for each finding, with the ranks that have made it. */
 public final class FailureSummary {
-    private static final int SMALL_JOB = JobTree.FAN_OUT + 1;
+    /** Ranks that are connected to rank 0, with rank 0 itself: the first to find that it is lost. */
+    public static final int ROOT_AND_CHILDREN = JobTree.FAN_OUT + 1;
     private static final int MOST_LINES = 8;
     private static final int MOST_RANGES = 16;
 
@@ -21,7 +22,7 @@ public final class FailureSummary {
 
     /** Whether rank 0 logs the failures of a job of this size. In smaller ones, each rank logs its own. */
     public static boolean isFor(int worldSize) {
-        return worldSize > SMALL_JOB;
+        return worldSize > ROOT_AND_CHILDREN;
     }
 
     /**
