@@ -59,8 +59,12 @@ public final class Lanes {
         return FloatVector.fromMemorySegment(F32, floats, (long) index << SHIFT, ORDER, mask);
     }
 
+    /**
+     * Stores a whole vector. The reinterpretation changes no bits: loops compiled by C2 of JDK 25 that store vectors of
+     * shorts take up to half the time of those that store vectors of floats.
+     */
     public static void store(MemorySegment floats, int index, FloatVector vector) {
-        vector.intoMemorySegment(floats, (long) index << SHIFT, ORDER);
+        vector.reinterpretAsShorts().intoMemorySegment(floats, (long) index << SHIFT, ORDER);
     }
 
     public static void store(MemorySegment floats, int index, FloatVector vector, VectorMask<Float> mask) {
