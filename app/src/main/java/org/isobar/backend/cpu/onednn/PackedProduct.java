@@ -20,8 +20,8 @@ public final class PackedProduct {
     /** Epilogue on a tile of the result, run while the tile is in cache. */
     @FunctionalInterface
     public interface After {
-        /** Processes one tile on the pool's {@code worker}. */
-        void accept(int worker, Tiling.Tile tile);
+        /** Processes one tile. */
+        void accept(Tiling.Tile tile);
     }
 
     /**
@@ -74,7 +74,7 @@ public final class PackedProduct {
             Tiling.Tile tile = tiling.tile(task);
             products[tiling.kind(tile)].run(worker, c.at(tile.row(), tile.column()), a.at(tile.row(), 0),
                 packed + task % tiling.across() * panel(), bias + tile.column() * c.dtype().bytes());
-            after.accept(worker, tile);
+            after.accept(tile);
         });
     }
 }

@@ -40,8 +40,6 @@ final class CpuProducts implements ProductOps {
     private static final int ROWS = 64;
     /** Row stride, in floats, at which rows map to the same few cache sets: only a few such rows fit in the cache. */
     private static final int COLLISION = 1024;
-    /** Floats of scratch per worker: one row of a tile. */
-    private static final long SCRATCH = 3L * Tiling.PACKED;
 
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
@@ -55,9 +53,9 @@ final class CpuProducts implements ProductOps {
         gelu = new CpuGelu(pool, workspace);
     }
 
-    /** Bytes for a packed weight in single precision and for the scratch of the epilogue. */
-    static long workspaceBytes(Footprint footprint, int threads) {
-        return (footprint.largestWeight() + threads * SCRATCH) * Float.BYTES;
+    /** Bytes for a packed weight in single precision. */
+    static long workspaceBytes(Footprint footprint) {
+        return footprint.largestWeight() * Float.BYTES;
     }
 
     @Override
@@ -75,9 +73,7 @@ final class CpuProducts implements ProductOps {
                 MemorySegment room = room(product);
                 FloatView ys = FloatView.of(y);
                 FloatView xs = FloatView.of(preActivation);
-                WorkerScratch scratch = scratch(room);
-                product.run(pool, room, HostStorage.of(bias).address(),
-                    (worker, tile) -> activate(ys, xs, n, tile, scratch.row(worker, 0)));
+                product.run(pool, room, HostStorage.of(bias).address(), tile -> activate(ys, xs, n, tile));
             }
         }
     }
@@ -104,17 +100,12 @@ final class CpuProducts implements ProductOps {
     }
 
     private void run(PackedProduct product, long bias) {
-        product.run(pool, room(product), bias, (worker, tile) -> { });
+        product.run(pool, room(product), bias, tile -> { });
     }
 
-    /** Returns memory for the packed panels, followed by {@link #SCRATCH} floats for each worker. */
+    /** Returns memory for the packed panels. */
     private MemorySegment room(PackedProduct product) {
-        return workspace.floats(product.bytes() / Float.BYTES + pool.threads() * SCRATCH);
-    }
-
-    private WorkerScratch scratch(MemorySegment room) {
-        long floats = Lanes.count(room);
-        return new WorkerScratch(slice(room, floats - pool.threads() * SCRATCH, floats), 1, SCRATCH);
+        return workspace.floats(product.bytes() / Float.BYTES);
     }
 
     /** Computes the product without packing, because each operand is used only once. */
@@ -192,13 +183,10 @@ final class CpuProducts implements ProductOps {
     /**
      * Computes {@code y = GELU(x)} from x as stored (after rounding), so that the backward pass recomputes the same y.
      */
-    private static void activate(FloatView y, FloatView x, long n, Tiling.Tile tile, MemorySegment scratch) {
+    private static void activate(FloatView y, FloatView x, long n, Tiling.Tile tile) {
         for (long r = tile.row(); r < tile.row() + tile.height(); r++) {
             long from = r * n + tile.column();
-            long to = from + tile.width();
-            MemorySegment output = y.room(scratch, from, to);
-            CpuGelu.forward(output, x.read(scratch, from, to));
-            y.keep(output, from, to);
+            CpuGelu.forward(y, x, from, from + tile.width());
         }
     }
 

@@ -25,7 +25,7 @@ public final class CpuTensorOps {
     /** Returns the bytes of workspace that operations of the given footprint need on {@code threads} threads. */
     public static long workspaceBytes(Footprint footprint, int threads) {
         return LongStream.of(FloatView.workspaceBytes(footprint, threads),
-            CpuProducts.workspaceBytes(footprint, threads), CpuLoss.workspaceBytes(footprint),
+            CpuProducts.workspaceBytes(footprint), CpuLoss.workspaceBytes(footprint),
             CpuAttention.workspaceBytes(footprint, threads)).max().orElseThrow();
     }
 }

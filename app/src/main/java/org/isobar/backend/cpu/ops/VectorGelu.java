@@ -10,64 +10,33 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
-import org.isobar.backend.cpu.parallel.ChunkedRange;
-import org.isobar.backend.cpu.parallel.CpuWorkspace;
-import org.isobar.backend.cpu.parallel.WorkerPool;
-import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.VectorMath;
-import org.isobar.backend.cpu.vector.WorkerScratch;
-import org.isobar.tensor.Tensor;
 
 /**
- * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x), where Phi and phi are the
- * distribution function and density of the standard normal distribution. Both use one exponential, see {@link
+ * GELU(x) = x Phi(x) = max(x, 0) - |x| (1 - Phi(|x|)) and its derivative Phi(x) + x phi(x) in F32, where Phi and phi
+ * are the distribution function and density of the standard normal distribution. Both use one exponential, see {@link
  * VectorMath#tailArgument}.
  *
  * <p>After a formula of this length, HotSpot reaches NodeCountInliningCutoff and inlines only methods that the JDK
  * forces it to inline. A call to a method of this project would then not be inlined, and each vector passed to it would
  * be allocated as an object. Therefore the loops load first, compute the power of two early, and store with the
- * vector's own method. Check any change with {@code -XX:CompileCommand=PrintInlining}.
+ * vector's own method, as {@link Lanes#store} does. Check any change with {@code
+ * -XX:CompileCommand=PrintInlining}.
  */
-final class CpuGelu {
+final class VectorGelu {
     /** 4 phi(0). */
     private static final float FOUR_DENSITIES_AT_0 = 0x1.988454p0f;
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
-    private final WorkerPool pool;
-    private final CpuWorkspace workspace;
+    private VectorGelu() { }
 
-    CpuGelu(WorkerPool pool, CpuWorkspace workspace) {
-        this.pool = pool;
-        this.workspace = workspace;
-    }
-
-    /** {@code dx = dy GELU'(x)}, {@code y = GELU(x)}; {@code dx} may be {@code dy}, and {@code y} may be {@code x}. */
-    void backward(Tensor dx, Tensor y, Tensor dy, Tensor x) {
-        FloatView dxs = FloatView.of(dx);
-        FloatView ys = FloatView.of(y);
-        FloatView dys = FloatView.of(dy);
-        FloatView xs = FloatView.of(x);
-        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 2, xs.scratch(xs.chunk()));
-        ChunkedRange.run(pool, x.elements(), xs.chunk(), (worker, from, to) -> {
-            MemorySegment values = scratch.row(worker, 0);
-            MemorySegment gradients = scratch.row(worker, 1);
-            MemorySegment input = xs.read(values, from, to);
-            MemorySegment upstream = dys.read(gradients, from, to);
-            MemorySegment output = ys.room(values, from, to);
-            MemorySegment gradient = dxs.room(gradients, from, to);
-            backward(gradient, output, upstream, input);
-            dxs.keep(gradient, from, to);
-            ys.keep(output, from, to);
-        });
-    }
-
-    /** Computes {@code y = GELU(x)} on floats, on the calling thread. {@code y} may be {@code x}. */
+    /** Computes {@code y = GELU(x)}. {@code y} may be {@code x}. */
     static void forward(MemorySegment y, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
         for (; i <= n - WIDTH; i += WIDTH) {
-            gelu(load(x, i)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
+            gelu(load(x, i)).reinterpretAsShorts().intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
@@ -86,7 +55,7 @@ final class CpuGelu {
         return a.fma(tail, x.blend(0, x.compare(VectorOperators.LT, 0)));
     }
 
-    /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)} on floats. The results may overwrite dy and x. */
+    /** Computes {@code dx = dy GELU'(x)} and {@code y = GELU(x)}. The results may overwrite dy and x. */
     static void backward(MemorySegment dx, MemorySegment y, MemorySegment dy, MemorySegment x) {
         int n = Lanes.count(x);
         int i = 0;
@@ -104,8 +73,9 @@ final class CpuGelu {
             FloatVector peak = FloatVector.broadcast(Lanes.F32, FOUR_DENSITIES_AT_0);
             FloatVector slope = excess.fma(peak, peak).mul(power)
                 .fma(value, FloatVector.broadcast(Lanes.F32, 1).sub(tail).blend(tail, negative));
-            a.fma(tail, value.blend(0, negative)).intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
-            upstream.mul(slope).intoMemorySegment(dx, (long) i * Float.BYTES, ORDER);
+            a.fma(tail, value.blend(0, negative)).reinterpretAsShorts()
+                .intoMemorySegment(y, (long) i * Float.BYTES, ORDER);
+            upstream.mul(slope).reinterpretAsShorts().intoMemorySegment(dx, (long) i * Float.BYTES, ORDER);
         }
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);

@@ -86,7 +86,7 @@ public final class Bfloat16 {
     }
 
     /** {@code floats = halves}. */
-    static void widen(MemorySegment floats, MemorySegment halves) {
+    public static void widen(MemorySegment floats, MemorySegment halves) {
         int n = Lanes.count(floats);
         int i = 0;
         for (; i <= n - Lanes.WIDTH; i += Lanes.WIDTH) {
@@ -99,7 +99,7 @@ public final class Bfloat16 {
     }
 
     /** {@code halves = floats}, rounded to nearest, ties to even. */
-    static void narrow(MemorySegment halves, MemorySegment floats) {
+    public static void narrow(MemorySegment halves, MemorySegment floats) {
         int n = Lanes.count(floats);
         int i = 0;
         for (; i <= n - Lanes.WIDTH; i += Lanes.WIDTH) {
@@ -108,6 +108,19 @@ public final class Bfloat16 {
         if (i < n) {
             VectorMask<Float> rest = Lanes.below(i, n);
             store(halves, i, Lanes.load(floats, i, rest), rest);
+        }
+    }
+
+    /** {@code product = halves * floats}, rounded to nearest, ties to even. */
+    public static void multiply(MemorySegment product, MemorySegment halves, MemorySegment floats) {
+        int n = Lanes.count(floats);
+        int i = 0;
+        for (; i <= n - Lanes.WIDTH; i += Lanes.WIDTH) {
+            store(product, i, load(halves, i).mul(Lanes.load(floats, i)));
+        }
+        if (i < n) {
+            VectorMask<Float> rest = Lanes.below(i, n);
+            store(product, i, load(halves, i, rest).mul(Lanes.load(floats, i, rest)), rest);
         }
     }
 

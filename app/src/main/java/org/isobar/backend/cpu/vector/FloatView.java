@@ -50,29 +50,30 @@ public record FloatView(MemorySegment memory, DType dtype) {
     public MemorySegment read(MemorySegment scratch, long from, long to) {
         MemorySegment room = room(scratch, from, to);
         if (dtype == DType.BF16) {
-            Bfloat16.widen(room, halves(from, to));
+            Bfloat16.widen(room, elements(from, to));
         }
         return room;
     }
 
     /** Returns memory to write elements {@code from} to {@code to} into; {@link #keep} then stores them. */
     public MemorySegment room(MemorySegment scratch, long from, long to) {
-        return dtype == DType.F32 ? Lanes.slice(memory, from, to) : Lanes.slice(scratch, 0, to - from);
+        return dtype == DType.F32 ? elements(from, to) : Lanes.slice(scratch, 0, to - from);
     }
 
     /** Stores elements {@code from} to {@code to} from the memory that {@link #room} returned. */
     public void keep(MemorySegment room, long from, long to) {
         if (dtype == DType.BF16) {
-            Bfloat16.narrow(halves(from, to), room);
+            Bfloat16.narrow(elements(from, to), room);
         }
     }
 
     /** Returns a view of elements {@code from} to {@code to}; shares memory. */
     public FloatView part(long from, long to) {
-        return new FloatView(memory.asSlice(from * dtype.bytes(), (to - from) * dtype.bytes()), dtype);
+        return new FloatView(elements(from, to), dtype);
     }
 
-    private MemorySegment halves(long from, long to) {
-        return memory.asSlice(from * Short.BYTES, (to - from) * Short.BYTES);
+    /** Returns elements {@code from} to {@code to}, in place and in their type. */
+    public MemorySegment elements(long from, long to) {
+        return memory.asSlice(from * dtype.bytes(), (to - from) * dtype.bytes());
     }
 }

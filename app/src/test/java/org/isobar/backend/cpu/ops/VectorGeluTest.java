@@ -7,12 +7,13 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
+import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.verify.reference.NormalDistribution;
 import org.junit.jupiter.api.Test;
 
 /** Accuracy of GELU and its derivative over dense samples of their arguments, in memory as kernels see it. */
-class CpuGeluTest {
+class VectorGeluTest {
     private static final int STRIDE = 1009;
     private static final float LEAST = 1e-7f;
     /** Where the lower tail of the normal distribution ceases to be a normal number. */
@@ -27,7 +28,7 @@ class CpuGeluTest {
         for (float sign : new float[] {-1, 1}) {
             MemorySegment x = samples(sign);
             MemorySegment y = floats(COUNT);
-            CpuGelu.forward(y, x);
+            VectorGelu.forward(y, x);
             double worst = 0;
             for (int i = 0; i < COUNT; i++) {
                 double truth = at(x, i) * NormalDistribution.cumulative(at(x, i));
@@ -48,7 +49,7 @@ class CpuGeluTest {
             MemorySegment y = floats(COUNT);
             MemorySegment dx = floats(COUNT);
             dx.copyFrom(ones());
-            CpuGelu.backward(dx, y, dx, x);
+            VectorGelu.backward(dx, y, dx, x);
             double worst = 0;
             for (int i = 0; i < COUNT; i++) {
                 double value = at(x, i);
@@ -68,15 +69,39 @@ class CpuGeluTest {
             x.setAtIndex(ValueLayout.JAVA_FLOAT, i, -0.7f);
         }
         MemorySegment forward = floats(n);
-        CpuGelu.forward(forward, x);
+        VectorGelu.forward(forward, x);
         MemorySegment y = floats(n);
         MemorySegment dx = floats(n);
-        CpuGelu.backward(dx, y, x, x);
+        VectorGelu.backward(dx, y, x, x);
         assertEquals(-1, forward.mismatch(y));
         for (int i = 1; i < n; i++) {
             assertEquals(at(y, 0), at(y, i));
             assertEquals(at(dx, 0), at(dx, i));
         }
+    }
+
+    /** BF16 numbers are looked up: value and derivative are those of the formula, value rounded, for each number. */
+    @Test
+    void tableHoldsTheFormulaForEveryBfloat16() {
+        int n = 1 << Short.SIZE;
+        MemorySegment numbers = arena.allocate(ValueLayout.JAVA_SHORT, n);
+        MemorySegment slopes = floats(n);
+        for (int i = 0; i < n; i++) {
+            numbers.setAtIndex(ValueLayout.JAVA_SHORT, i, (short) i);
+            slopes.setAtIndex(ValueLayout.JAVA_FLOAT, i, 1);
+        }
+        MemorySegment values = floats(n);
+        Bfloat16.widen(values, numbers);
+        VectorGelu.backward(slopes, values, slopes, values);
+        MemorySegment rounded = arena.allocate(ValueLayout.JAVA_SHORT, n);
+        Bfloat16.narrow(rounded, values);
+        MemorySegment found = arena.allocate(ValueLayout.JAVA_SHORT, n);
+        GeluTable.forward(found, numbers);
+        assertEquals(-1, found.mismatch(rounded));
+        MemorySegment foundSlopes = floats(n);
+        GeluTable.forward(numbers, foundSlopes, numbers);
+        assertEquals(-1, numbers.mismatch(rounded));
+        assertEquals(-1, foundSlopes.mismatch(slopes));
     }
 
     @Test
@@ -86,7 +111,7 @@ class CpuGeluTest {
         x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, Float.NEGATIVE_INFINITY);
         x.setAtIndex(ValueLayout.JAVA_FLOAT, 1, Float.POSITIVE_INFINITY);
         x.setAtIndex(ValueLayout.JAVA_FLOAT, 2, Float.NaN);
-        CpuGelu.forward(y, x);
+        VectorGelu.forward(y, x);
         assertEquals(0, at(y, 0));
         assertEquals(Float.POSITIVE_INFINITY, at(y, 1));
         assertTrue(Float.isNaN(at(y, 2)));
