@@ -27,8 +27,8 @@ enum FloatEncoding {
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
-    /** Large enough to copy at full speed, small enough to stay in the core's first cache until it is normalized. */
-    private static final int BLOCK_BYTES = 4 << 10;
+    private static final int BLOCK_BYTES = 1 << 20;
+    private static final int PAGE_BYTES = 4 << 10; // the smallest page of memory
     /** The target's numbers: single precision, native byte order, at any address. */
     static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
@@ -56,25 +56,30 @@ enum FloatEncoding {
     }
 
     /**
-     * Normalizes as {@link #normalize} does, from a file that is mapped into memory. Blocks are copied to the target,
-     * then normalized. Of all bulk accesses, only {@link MemorySegment#copy} makes the JVM turn a page that cannot be
-     * read into an {@code InternalError}. In a compiled loop over vectors such a page ends the JVM.
+     * Normalizes as {@link #normalize} does, from a file that is mapped into memory. A page that cannot be read, as
+     * the file was shortened or the disk failed, is an {@code InternalError}. In a compiled loop over vectors, such a
+     * page may end the JVM. Therefore a byte of each page is read first, some microseconds before the loop.
      */
     void normalizeMapped(MemorySegment mapped, long from, long count, float mean, float spread,
                          MemorySegment target, long to) {
-        long done = 0;
-        while (done < count) {
-            long room = (count - done) * Float.BYTES / bytes; // numbers that fit into the rest of the target
-            long block = Math.min(room, BLOCK_BYTES / bytes);
-            long place = to + done * Float.BYTES;
-            if (block == 0) { // the last of numbers that are wider than the target's
-                normalize(mapped, from + done * bytes, 1, mean, spread, target, place);
-                return;
-            }
-            MemorySegment.copy(mapped, from + done * bytes, target, place, block * bytes);
-            normalize(target, place, block, mean, spread, target, place);
-            done += block;
+        long block = BLOCK_BYTES / bytes;
+        for (long done = 0; done < count; done += block) {
+            long next = Math.min(block, count - done);
+            touch(mapped, from + done * bytes, next * bytes);
+            normalize(mapped, from + done * bytes, next, mean, spread, target, to + done * Float.BYTES);
         }
+    }
+
+    /**
+     * Reads a byte of each page. {@code jvm.options} keeps this method from being inlined: the JVM throws the
+     * {@code InternalError} of a page that cannot be read at its return, and does not leave out the unused reads.
+     */
+    private static int touch(MemorySegment mapped, long from, long bytes) {
+        int read = mapped.get(ValueLayout.JAVA_BYTE, from + bytes - 1);
+        for (long at = from; at < from + bytes; at += PAGE_BYTES) {
+            read |= mapped.get(ValueLayout.JAVA_BYTE, at);
+        }
+        return read;
     }
 
     /**
@@ -93,8 +98,7 @@ enum FloatEncoding {
 
     /**
      * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
-     * the precision of the source; the result is in single precision and native byte order. Source and target may
-     * begin at the same byte.
+     * the precision of the source; the result is in single precision and native byte order.
      *
      * @param from byte offset in {@code source}
      * @param to   byte offset in {@code target}

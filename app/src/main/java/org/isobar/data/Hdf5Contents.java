@@ -50,7 +50,7 @@ public final class Hdf5Contents {
             throw FileFault.unreadable("data file " + path, failure);
         } catch (UserException known) {
             throw known;
-        } catch (RuntimeException refused) { // jHDF: HdfException, but also buffer underflows in damaged files
+        } catch (RuntimeException | OutOfMemoryError refused) { // the sizes in a damaged file may be anything
             throw Hdf5Fields.refusal(path, Era5File.FORM, refused);
         }
     }

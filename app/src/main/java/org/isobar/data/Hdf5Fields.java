@@ -89,7 +89,7 @@ final class Hdf5Fields implements AutoCloseable {
         } catch (UserException known) {
             close(file, hdf);
             throw known;
-        } catch (RuntimeException refused) { // jHDF: HdfException, but also buffer underflows in damaged files
+        } catch (RuntimeException | OutOfMemoryError refused) { // the sizes in a damaged file may be anything
             close(file, hdf);
             throw refusal(path, form, refused);
         }
@@ -209,8 +209,8 @@ final class Hdf5Fields implements AutoCloseable {
         return "Data set '" + form.name() + "' of " + path;
     }
 
-    /** Converts an exception of jHDF; the first cause says more than the exceptions around it. */
-    static UserException refusal(Path path, Form form, RuntimeException refused) {
+    /** Converts what jHDF threw; the first cause says more than the exceptions around it. */
+    static UserException refusal(Path path, Form form, Throwable refused) {
         Throwable cause = refused;
         while (cause.getCause() != null && cause.getCause() != cause) {
             cause = cause.getCause();

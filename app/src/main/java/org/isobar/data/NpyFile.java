@@ -10,6 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+import org.isobar.fault.PlainText;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.FileFault;
@@ -151,6 +152,6 @@ public record NpyFile(DType dtype, Shape shape, double[] values) {
     }
 
     private static UserException fault(Path path, String wrong, String remedy) {
-        return new UserException("Array file " + path + " " + wrong + ". " + remedy);
+        return new UserException(PlainText.of("Array file " + path + " " + wrong + ". " + remedy));
     }
 }

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -50,25 +51,32 @@ class FuzzTest {
     @ParameterizedTest
     @EnumSource
     void fixedCases(FuzzSubject subject) throws Exception {
-        cases(subject, Duration.ofMinutes(1), FIXED_CASES);
+        cases(subject, SEED, Duration.ofMinutes(1), FIXED_CASES);
+    }
+
+    /** A size in a file that asks for more memory than there is, and a message that quoted a line break. */
+    @ParameterizedTest
+    @CsvSource({"HDF5, 20285590", "NPY, 20261558"})
+    void casesThatOnceFailed(FuzzSubject subject, long seed) throws Exception {
+        cases(subject, seed, Duration.ofMinutes(1), 1);
     }
 
     @Tag("slow")
     @ParameterizedTest
     @EnumSource
     void manyCases(FuzzSubject subject) throws Exception {
-        cases(subject, LONG, Integer.MAX_VALUE);
+        cases(subject, SEED, LONG, Integer.MAX_VALUE);
     }
 
-    private void cases(FuzzSubject subject, Duration time, int most) throws Exception {
+    private void cases(FuzzSubject subject, long seed, Duration time, int most) throws Exception {
         List<byte[]> examples = subject.examples(run);
         Path place = Files.createDirectory(directory.resolve("input"));
         long start = System.nanoTime();
         try (ExecutorService reader = Executors.newSingleThreadExecutor()) {
             for (int i = 0; i < most && System.nanoTime() - start < time.toNanos(); i++) {
-                Random random = new Random(SEED + i);
+                Random random = new Random(seed + i);
                 byte[] bytes = Mutation.of(examples.get(random.nextInt(examples.size())), random);
-                String name = subject + ", isobar.fuzz.seed=" + (SEED + i);
+                String name = subject + ", isobar.fuzz.seed=" + (seed + i);
                 check(name, reader.submit(() -> {
                     subject.read(place, bytes);
                     return null;

@@ -67,7 +67,7 @@ public final class Hdf5Store extends SingleFileStore {
         } catch (UserException known) {
             close(file, hdf);
             throw known;
-        } catch (RuntimeException refused) { // jHDF: HdfException, but also buffer underflows in damaged files
+        } catch (RuntimeException | OutOfMemoryError refused) { // the sizes in a damaged file may be anything
             close(file, hdf);
             throw new UserException(file.title() + " is not an HDF5 file or is damaged (" + reason(refused)
                 + "). Copy or download it again, or move it out of the directory.", refused);
