@@ -14,12 +14,14 @@ import jdk.incubator.vector.VectorOperators;
 
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AdamConstants;
 import org.isobar.device.ops.LossScaling;
 import org.isobar.device.ops.StepControl;
 import org.isobar.device.ops.UpdateOps;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
 
@@ -142,8 +144,13 @@ final class CpuUpdate implements UpdateOps {
         FloatView copies = FloatView.of(copy);
         ChunkedRange.run(pool, parameter.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
             MemorySegment moved = slice(parameters, from, to);
-            factors.update(moved, slice(gradients, from, to), slice(moments1, from, to), slice(moments2, from, to));
-            copies.keep(moved, from, to);
+            MemorySegment g = slice(gradients, from, to);
+            if (copies.dtype() == DType.BF16) {
+                factors.update(moved, copies.elements(from, to), g, slice(moments1, from, to),
+                    slice(moments2, from, to));
+            } else {
+                factors.update(moved, g, slice(moments1, from, to), slice(moments2, from, to));
+            }
         });
     }
 
@@ -170,6 +177,34 @@ final class CpuUpdate implements UpdateOps {
                 store(moment1, i, m, rest);
                 store(moment2, i, v, rest);
                 store(parameter, i, load(parameter, i, rest).add(change(m, v)), rest);
+            }
+        }
+
+        /** Also stores the parameters in {@code copy}, rounded to BF16. */
+        void update(MemorySegment parameter, MemorySegment copy, MemorySegment gradient, MemorySegment moment1,
+            MemorySegment moment2) {
+            int n = Lanes.count(parameter);
+            int i = 0;
+            for (; i <= n - WIDTH; i += WIDTH) {
+                FloatVector g = load(gradient, i);
+                FloatVector m = nextMoment1(load(moment1, i), g);
+                FloatVector v = nextMoment2(load(moment2, i), g);
+                store(moment1, i, m);
+                store(moment2, i, v);
+                FloatVector moved = load(parameter, i).add(change(m, v));
+                store(parameter, i, moved);
+                Bfloat16.store(copy, i, moved);
+            }
+            if (i < n) {
+                VectorMask<Float> rest = Lanes.below(i, n);
+                FloatVector g = load(gradient, i, rest);
+                FloatVector m = nextMoment1(load(moment1, i, rest), g);
+                FloatVector v = nextMoment2(load(moment2, i, rest), g);
+                store(moment1, i, m, rest);
+                store(moment2, i, v, rest);
+                FloatVector moved = load(parameter, i, rest).add(change(m, v));
+                store(parameter, i, moved, rest);
+                Bfloat16.store(copy, i, moved, rest);
             }
         }
 
