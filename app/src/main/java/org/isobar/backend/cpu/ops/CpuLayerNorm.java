@@ -35,24 +35,18 @@ final class CpuLayerNorm implements NormOps {
     public void layerNorm(Tensor y, Tensor mean, Tensor invStd, Tensor x, Tensor gamma, Tensor beta, double epsilon) {
         NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
         ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
-            for (long row = from; row < to; row++) {
-                rows.measure(row, epsilon);
-                rows.normalize(worker, row);
-            }
+            rows.measure(from, to, epsilon);
+            rows.normalize(worker, from, to);
         });
     }
 
     @Override
     public void layerNormRecompute(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
         NormalizedRows rows = rows(y, x, mean, invStd, gamma, beta);
-        ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), (worker, from, to) -> {
-            for (long row = from; row < to; row++) {
-                rows.normalize(worker, row);
-            }
-        });
+        ChunkedRange.run(pool, x.shape().rows(), rows.chunk(), rows::normalize);
     }
 
-    /** Normalizes each row of the sum while the row is in cache. */
+    /** Normalizes rows of the sum while they are in cache. */
     @Override
     public void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch,
         Dropout dropPath,
@@ -64,22 +58,21 @@ final class CpuLayerNorm implements NormOps {
         long sample = x.shape().rows() / batch;
         ChunkedRange.run(pool, batch, sample, rows.chunk(), (worker, b, first, end) -> {
             float mask = CpuResidual.mask(dropPath, b);
-            for (long row = b * sample + first; row < b * sample + end; row++) {
-                long from = row * rows.width();
-                long to = from + rows.width();
-                CpuResidual.addScaled(rows.x(row), slice(xs, from, to),
-                    branches.read(rows.scratch().row(worker, 0), from, to), mask);
-                rows.measure(row, epsilon);
-                rows.normalize(worker, row);
-            }
+            long from = b * sample + first;
+            long to = b * sample + end;
+            long width = rows.width();
+            MemorySegment term = branches.read(rows.scratch().row(worker, 0), from * width, to * width);
+            CpuResidual.addScaled(rows.x(from, to), slice(xs, from * width, to * width), term, mask);
+            rows.measure(from, to, epsilon);
+            rows.normalize(worker, from, to);
         });
     }
 
     private NormalizedRows rows(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {
         FloatView ys = FloatView.of(y);
-        long width = gamma.elements();
+        long chunk = Math.max(gamma.elements(), ys.chunk());
         return new NormalizedRows(ys, HostStorage.of(x), HostStorage.of(mean), HostStorage.of(invStd),
-            HostStorage.of(gamma), HostStorage.of(beta), WorkerScratch.of(workspace, pool, 1, ys.scratch(width)));
+            HostStorage.of(gamma), HostStorage.of(beta), WorkerScratch.of(workspace, pool, 1, ys.scratch(chunk)));
     }
 
     @Override

@@ -10,13 +10,12 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
 
 /**
- * Layer normalization of rows. Each row stays in cache for three passes: the mean, the variance about the mean, and the
+ * Layer normalization of rows. Rows stay in cache for three passes: the mean, the variance about the mean, and the
  * result.
  *
  * @param y       (M, C)
@@ -25,7 +24,7 @@ import org.isobar.backend.cpu.vector.WorkerScratch;
  * @param invStds (M)
  * @param gamma   (C)
  * @param beta    (C)
- * @param scratch one row per worker, used if y is not F32
+ * @param scratch one chunk of rows per worker, used if y is not F32
  */
 record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, MemorySegment invStds, MemorySegment gamma,
     MemorySegment beta, WorkerScratch scratch) {
@@ -35,73 +34,80 @@ record NormalizedRows(FloatView y, MemorySegment xs, MemorySegment means, Memory
         return Lanes.count(gamma);
     }
 
-    /** Number of rows in a chunk. */
+    /** Number of rows in a chunk, which fits in the cache. */
     long chunk() {
-        return Math.ceilDiv(ChunkedRange.ELEMENTS, width());
+        return Math.max(1, y.chunk() / width());
     }
 
-    /** Returns one row of x. */
-    MemorySegment x(long row) {
-        return slice(xs, row * width(), (row + 1) * width());
+    /** Returns rows {@code from} to {@code to} of x. */
+    MemorySegment x(long from, long to) {
+        return slice(xs, from * width(), to * width());
     }
 
-    /** Computes and stores the mean and the inverse standard deviation of a row. */
-    void measure(long row, double epsilon) {
-        MemorySegment x = x(row);
-        float mean = mean(x);
-        means.setAtIndex(ValueLayout.JAVA_FLOAT, row, mean);
-        invStds.setAtIndex(ValueLayout.JAVA_FLOAT, row, (float) (1 / Math.sqrt(variance(x, mean) + epsilon)));
+    /** Computes and stores the mean and the inverse standard deviation of rows {@code from} to {@code to}. */
+    void measure(long from, long to, double epsilon) {
+        MemorySegment x = x(from, to);
+        int width = width();
+        int rows = (int) (to - from);
+        for (int row = 0; row < rows; row++) {
+            float mean = mean(x, row * width, width);
+            double variance = variance(x, row * width, width, mean);
+            means.setAtIndex(ValueLayout.JAVA_FLOAT, from + row, mean);
+            invStds.setAtIndex(ValueLayout.JAVA_FLOAT, from + row, (float) (1 / Math.sqrt(variance + epsilon)));
+        }
     }
 
-    /** Normalizes a row whose statistics are already stored. */
-    void normalize(int worker, long row) {
-        long from = row * width();
-        MemorySegment room = y.room(scratch.row(worker, 0), from, from + width());
-        normalize(room, x(row), means.getAtIndex(ValueLayout.JAVA_FLOAT, row),
-            invStds.getAtIndex(ValueLayout.JAVA_FLOAT, row));
-        y.keep(room, from, from + width());
+    /** Normalizes rows {@code from} to {@code to}, whose statistics are already stored. */
+    void normalize(int worker, long from, long to) {
+        MemorySegment x = x(from, to);
+        MemorySegment room = y.room(scratch.row(worker, 0), from * width(), to * width());
+        int width = width();
+        int rows = (int) (to - from);
+        for (int row = 0; row < rows; row++) {
+            row(room, x, row * width, means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
+                invStds.getAtIndex(ValueLayout.JAVA_FLOAT, from + row));
+        }
+        y.keep(room, from * width, to * width);
     }
 
-    private static float mean(MemorySegment x) {
-        int width = Lanes.count(x);
+    private static float mean(MemorySegment x, int base, int width) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {
-            sum = sum.add(load(x, i));
+            sum = sum.add(load(x, base + i));
         }
         if (i < width) {
-            sum = sum.add(load(x, i, Lanes.below(i, width)));
+            sum = sum.add(load(x, base + i, Lanes.below(i, width)));
         }
         return Lanes.sum(sum) / width;
     }
 
-    private static double variance(MemorySegment x, float mean) {
-        int width = Lanes.count(x);
+    private static double variance(MemorySegment x, int base, int width, float mean) {
         FloatVector sum = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector distance = load(x, i).sub(mean);
+            FloatVector distance = load(x, base + i).sub(mean);
             sum = distance.fma(distance, sum);
         }
         if (i < width) {
             VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector distance = load(x, i, rest).sub(mean, rest);
+            FloatVector distance = load(x, base + i, rest).sub(mean, rest);
             sum = distance.fma(distance, sum);
         }
         return Lanes.sum(sum) / width;
     }
 
-    private void normalize(MemorySegment out, MemorySegment x, float mean, float invStd) {
+    private void row(MemorySegment out, MemorySegment x, int base, float mean, float invStd) {
         int width = width();
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector normal = load(x, i).sub(mean).mul(invStd);
-            store(out, i, normal.fma(load(gamma, i), load(beta, i)));
+            FloatVector normal = load(x, base + i).sub(mean).mul(invStd);
+            store(out, base + i, normal.fma(load(gamma, i), load(beta, i)));
         }
         if (i < width) {
             VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector normal = load(x, i, rest).sub(mean).mul(invStd);
-            store(out, i, normal.fma(load(gamma, i, rest), load(beta, i, rest)), rest);
+            FloatVector normal = load(x, base + i, rest).sub(mean).mul(invStd);
+            store(out, base + i, normal.fma(load(gamma, i, rest), load(beta, i, rest)), rest);
         }
     }
 }
