@@ -10,9 +10,11 @@ import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.parallel.ChunkedRange;
+import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.device.ops.ImageOps;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.HostStorage;
@@ -22,7 +24,7 @@ import org.isobar.tensor.Tensor;
  * Patchify and unpatchify, position embeddings and normalization of images. Patchify runs one task per row of patches
  * of each image.
  */
-record CpuImages(WorkerPool pool) implements ImageOps {
+record CpuImages(WorkerPool pool, CpuWorkspace workspace) implements ImageOps {
     @Override
     public void patchify(Tensor tokens, Tensor image, PatchShape shape) {
         move(PatchRow.Way.TO_TOKENS, tokens, image, shape);
@@ -38,10 +40,11 @@ record CpuImages(WorkerPool pool) implements ImageOps {
         FloatView pixels = FloatView.of(image);
         int down = Math.toIntExact(shape.height() / shape.patch());
         long sample = shape.channels() * shape.height() * shape.width();
-        pool.run(Math.toIntExact(shape.batch() * down), task -> {
+        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 1, values.scratch(shape.width()));
+        pool.run(Math.toIntExact(shape.batch() * down), (worker, task) -> {
             long first = task / down * sample;
             new PatchRow(values.part(task * sample / down, (task + 1) * sample / down),
-                pixels.part(first, first + sample), shape, task % down).move(way);
+                pixels.part(first, first + sample), shape, task % down, scratch.row(worker, 0)).move(way);
         });
     }
 

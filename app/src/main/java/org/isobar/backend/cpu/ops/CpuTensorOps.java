@@ -18,7 +18,8 @@ public final class CpuTensorOps {
     public static TensorOps of(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         CpuMemory memory = new CpuMemory(pool);
         return new TensorOps(memory, new CpuProducts(pool, workspace, matmuls), new CpuLayerNorm(pool, workspace),
-            new CpuAttention(pool, workspace, matmuls), new CpuImages(pool), new CpuResidual(pool, workspace, memory),
+            new CpuAttention(pool, workspace, matmuls), new CpuImages(pool, workspace),
+            new CpuResidual(pool, workspace, memory),
             new CpuLoss(pool, workspace), new CpuUpdate(pool));
     }
 

@@ -2,9 +2,14 @@ package org.isobar.backend.cpu.ops;
 
 import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
 
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import jdk.incubator.vector.ByteVector;
+import jdk.incubator.vector.VectorSpecies;
+
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.FloatView;
-import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.VectorSquare;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.DType;
@@ -13,12 +18,16 @@ import org.isobar.tensor.DType;
  * One row of patches of one image, and its tokens. The image is accessed row by row, in memory order, while the tokens
  * stay in cache.
  *
- * @param tokens of this row of patches
- * @param image  the whole image
- * @param shape  of image and tokens
- * @param strip  index of the row of patches
+ * @param tokens  of this row of patches
+ * @param image   the whole image, F32
+ * @param shape   of image and tokens
+ * @param strip   index of the row of patches
+ * @param scratch one row of pixels, used if tokens are not F32
  */
-record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) {
+record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, MemorySegment scratch) {
+    private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+    private static final VectorSpecies<Byte> PIECE = ByteVector.SPECIES_128;
+
     /** Direction of the copy: image to tokens, or tokens to image. */
     enum Way { TO_TOKENS, TO_IMAGE }
 
@@ -37,32 +46,39 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip) 
 
     /** Copies pixel row {@code p} of channel {@code c}. Tokens hold each patch's pixels of this row contiguously. */
     private void moveRow(Way way, int c, int p) {
-        int patch = shape.patch();
-        int across = (int) (shape.width() / patch);
-        for (int q = 0; q < patch; q += WIDTH) {
-            int count = Math.min(WIDTH, patch - q);
-            int value = (c * patch + p) * patch + q;
-            if (way == Way.TO_TOKENS) {
-                copy(tokens, value, tokenSize(), image, pixel(c, p) + q, patch, across, count);
-            } else {
-                copy(image, pixel(c, p) + q, patch, tokens, value, tokenSize(), across, count);
+        boolean narrow = tokens.dtype() == DType.BF16;
+        long first = pixel(c, p);
+        MemorySegment pixels = image.elements(first, first + shape.width());
+        MemorySegment row = narrow ? scratch.asSlice(0, shape.width() * Short.BYTES) : pixels;
+        long value = (long) (c * shape.patch() + p) * shape.patch() * tokens.dtype().bytes();
+        long token = shape.tokenSize() * tokens.dtype().bytes();
+        int run = shape.patch() * tokens.dtype().bytes();
+        if (way == Way.TO_TOKENS) {
+            if (narrow) {
+                Bfloat16.narrow(row, pixels);
+            }
+            copy(tokens.memory(), value, token, row, 0, run, run);
+        } else {
+            copy(row, 0, run, tokens.memory(), value, token, run);
+            if (narrow) {
+                Bfloat16.widen(pixels, row);
             }
         }
     }
 
-    /** Copies {@code runs} runs of {@code count} elements each; a run is at most one vector long. */
-    private static void copy(FloatView to, int first, int stride, FloatView from, int fromFirst, int fromStride,
-        int runs,
-        int count) {
+    /** Copies one run of {@code bytes} bytes for each patch. */
+    private void copy(MemorySegment to, long toFirst, long toStride, MemorySegment from, long fromFirst,
+        long fromStride, int bytes) {
+        int runs = (int) (shape.width() / shape.patch());
         for (int run = 0; run < runs; run++) {
-            int index = first + run * stride;
-            int source = fromFirst + run * fromStride;
-            if (from.dtype() == DType.BF16) { // a vector that is one or the other would be made an object
-                Lanes.store(to.memory(), index, Bfloat16.load(from.memory(), source, count), count);
-            } else if (to.dtype() == DType.BF16) {
-                Bfloat16.store(to.memory(), index, Lanes.load(from.memory(), source, count), count);
-            } else {
-                Lanes.store(to.memory(), index, Lanes.load(from.memory(), source, count), count);
+            long target = toFirst + run * toStride;
+            long source = fromFirst + run * fromStride;
+            int i = 0;
+            for (; i <= bytes - PIECE.length(); i += PIECE.length()) {
+                ByteVector.fromMemorySegment(PIECE, from, source + i, ORDER).intoMemorySegment(to, target + i, ORDER);
+            }
+            for (; i < bytes; i += Short.BYTES) {
+                to.set(ValueLayout.JAVA_SHORT, target + i, from.get(ValueLayout.JAVA_SHORT, source + i));
             }
         }
     }
