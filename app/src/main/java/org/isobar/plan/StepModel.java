@@ -22,7 +22,8 @@ import org.isobar.plan.trace.StepTrace;
 
 /**
  * The time of a step from the traces of its roles. Ranks of one role issue the same and are simulated once: a role is
- * a part of the tokens, of which the last can differ from the others.
+ * a part of the tokens, of which the last can differ from the others. On a CPU, computation waits for each collective
+ * at once: its messages take the cores that would compute meanwhile.
  *
  * @param operations   costs of operations
  * @param collectives  costs of collectives
@@ -42,6 +43,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
     Timeline simulate(ProcessGrid grid, List<StepTrace> traces) {
         Map<String, GroupSpan> spans = new HashMap<>();
         List<SimulatedRank> ranks = new ArrayList<>();
+        int here = Math.min(ranksPerNode, grid.worldSize());
         List<Integer> everyRole = new ArrayList<>();
         for (int role = 0; role < traces.size(); role++) {
             everyRole.add(role);
@@ -54,7 +56,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
                     spans.computeIfAbsent(issue.group(), name -> span(grid, name));
                     groups.put(issue.group(), issue.group().contains("cp") ? everyRole : List.of(role));
                 }
-                timed(event, spans, events);
+                timed(event, spans, here, events);
             }
             ranks.add(new SimulatedRank(events, groups));
         }
@@ -62,7 +64,7 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
         return timelines.stream().max((a, b) -> Double.compare(a.end(), b.end())).orElseThrow();
     }
 
-    private void timed(StepEvent event, Map<String, GroupSpan> spans, List<TimedEvent> events) {
+    private void timed(StepEvent event, Map<String, GroupSpan> spans, int here, List<TimedEvent> events) {
         switch (event) {
             case StepEvent.Operation operation -> {
                 events.add(new TimedEvent.Compute(label(operation.work()),
@@ -71,8 +73,14 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
                     events.add(new TimedEvent.Compute("launch", operation.repeats() * launch));
                 }
             }
-            case StepEvent.Issue issue -> events.add(new TimedEvent.Issue(issue.number(), issue.group(),
-                collectives.seconds(issue.kind(), spans.get(issue.group()), issue.bytes(), issue.even())));
+            case StepEvent.Issue issue -> {
+                GroupSpan span = spans.get(issue.group());
+                events.add(new TimedEvent.Issue(issue.number(), issue.group(), collectives.sharing(span, here)
+                    * collectives.seconds(issue.kind(), span, issue.bytes(), issue.even())));
+                if (!collectives.machine().isGpu()) { // the cores that would compute meanwhile carry the messages
+                    events.add(new TimedEvent.Await(issue.number()));
+                }
+            }
             case StepEvent.Await await -> events.add(new TimedEvent.Await(await.number()));
         }
     }

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,7 +47,8 @@ class MachineExpectationTest {
         numbers.put(MachineKeys.CORES, new Quantity(Runtime.getRuntime().availableProcessors(),
             Quantity.Source.MEASURED, "2026-11-22", "a test"));
         Machine machine = new Machine("here", "a test's machine", processor, Machine.Kind.CPU, numbers, List.of(),
-            Map.of(), Optional.empty(), List.of(new MeasuredOperation("linear", "F32", 1e6, 1e5, 1e-5)));
+            Map.of(), Optional.empty(), List.of(new MeasuredOperation("linear", "F32", 1e6, 1e5, 1e-5)),
+            Collections.emptyNavigableMap());
         return Files.writeString(directory.resolve("machine.yaml"), MachineFileWriter.text(machine, List.of()));
     }
 

@@ -90,7 +90,7 @@ class ModelledStepTest {
     private static String row(String preset, String name, List<AttentionRate> rates, String recorded) {
         Machine file = MachineFile.load(name);
         Machine machine = new Machine(file.name(), file.description(), file.device(), file.kind(), file.numbers(),
-            rates, file.profiles(), file.collectives(), file.operations());
+            rates, file.profiles(), file.collectives(), file.operations(), file.shared());
         PlanRequest request = new PlanRequest(ConfigLoader.load(new ConfigRequest(Path.of("../config/ViT.yaml"), preset,
             Map.of())), machine, Program.ISOBAR, 1, PlanRequest.Fixed.NOTHING);
         PlannedLayout step = Planner.predict(request, new PlanLayout(1, 1, 1, ProcessGrid.DEFAULT_ORDER, 16, 1,

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Stopwatch;
@@ -20,6 +21,7 @@ final class OperationTimes {
 
     private final List<Work> works = new ArrayList<>();
     private final List<double[]> steps = new ArrayList<>(); // seconds of each operation
+    private final List<double[]> gaps = new ArrayList<>(); // seconds from its end to the start of the next one
 
     /** Returns an observer that records the work of each operation of a dry run on {@code device}. */
     ObservedDevice.Observer count(DryRunDevice device) {
@@ -67,13 +69,19 @@ final class OperationTimes {
         if (laps.length != 2 * works.size() - 1) {
             throw new IllegalStateException(laps.length + " laps for " + works.size() + " operations");
         }
+        gaps.add(IntStream.range(0, works.size())
+            .mapToDouble(i -> 2 * i + 1 < laps.length ? laps[2 * i + 1] : 0).toArray());
         steps.add(IntStream.range(0, works.size()).mapToDouble(i -> laps[2 * i]).toArray());
     }
 
-    /** Median seconds of each operation over the steps, in the order of issue. */
-    double[] medians() {
+    /**
+     * Mean seconds over the steps from the start of each operation to that of the next one, in the order of issue.
+     * Their sum is the mean time of a step, unlike a sum of medians.
+     */
+    double[] means() {
         return IntStream.range(0, works.size()).mapToDouble(i ->
-            Spread.of(steps.stream().mapToDouble(step -> step[i]).toArray()).median()).toArray();
+            Stream.of(steps, gaps).mapToDouble(times -> times.stream().mapToDouble(step -> step[i]).average()
+                .orElseThrow()).sum()).toArray();
     }
 
     /** Groups operations by name and phase, in the order of their first call. Times are medians over the steps. */

@@ -150,14 +150,17 @@ public final class StepBenchmark {
         }
     }
 
-    /** Seconds of each operation of a step, in the order of issue: medians over the steps after one warmup step. */
+    /**
+     * Seconds from the start of each operation of a step to that of the next one, in the order of issue: means over the
+     * steps after one warmup step.
+     */
     public double[] operationSeconds() {
         device.reserve(memoryPlan.footprint());
         try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
             HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
             SeededNumbers.fill(input.segment(), "input", 0, 1);
             SeededNumbers.fill(target.segment(), "target", 0, 1);
-            return operations(new Batch(input.toDevice(), target.toDevice())).medians();
+            return operations(new Batch(input.toDevice(), target.toDevice())).means();
         }
     }
 

@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
@@ -21,6 +23,7 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
+import org.isobar.distributed.Communicator;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
@@ -34,6 +37,7 @@ import org.isobar.plan.calibrate.CpuCalibration;
 import org.isobar.plan.calibrate.MachineFileWriter;
 import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.plan.machine.Machine;
+import org.isobar.plan.machine.MeasuredOperation;
 import org.isobar.train.JobMember;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,10 +47,10 @@ import picocli.CommandLine.Spec;
 /** {@code isobar bench calibrate}: measures this machine's CPU and writes a machine file for {@code isobar plan}. */
 @Command(name = "calibrate", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
     description = "Measure this machine's CPU and write a machine file for isobar plan. Run nothing else meanwhile. "
-        + "In a job of several processes, measure only their collectives, and write them as JSON.")
+        + "In a job of several processes, measure only what they do at once, and write it as JSON.")
 final class BenchCalibrateCommand implements Callable<Integer> {
     private static final List<Integer> JOBS = List.of(2, 4);
-    private static final int JOB_SECONDS = 120;
+    private static final int JOB_SECONDS = 300;
 
     private final ProgramContext context;
     @Spec
@@ -58,11 +62,17 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--steps", paramLabel = "N", defaultValue = "6",
         description = "Steps of each measured size in each of three rounds.")
     private int steps;
-    @Option(names = "--no_collectives", description = "Do not measure collectives of 2 and 4 processes.")
+    @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
+        + "operations of all of them at once.")
     private boolean noCollectives;
 
-    /** The measurements of the collectives of a job. */
-    private record Collectives(List<CollectiveTable.Row> rows) { }
+    /**
+     * The measurements of a job.
+     *
+     * @param collectives of all its processes
+     * @param operations  of one process while the others do the same; empty if not each of them has a core
+     */
+    private record JobTimes(List<CollectiveTable.Row> collectives, List<MeasuredOperation> operations) { }
 
     BenchCalibrateCommand(ProgramContext context) {
         this.context = context;
@@ -75,25 +85,33 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         }
         RankEnvironment ranks = RankEnvironment.of(context.environment());
         if (ranks.worldSize() > 1) {
-            List<CollectiveTable.Row> rows = measured(ranks);
+            JobTimes times = measured(ranks);
             if (ranks.rank() == 0) {
-                BenchFiles.write(out, new Collectives(rows));
+                BenchFiles.write(out, times);
             }
             return 0;
         }
-        ConfigRequest preset = new ConfigRequest(context.defaultPresets(), "demo", context.environment());
         Machine machine;
         try (Device device = Backend.CPU.open(options(ranks), this::say)) {
-            machine = new CpuCalibration(device, preset, steps, this::say).run(name);
+            machine = new CpuCalibration(device, preset(context.environment()), steps, this::say).run(name);
         }
         List<CollectiveTable.Row> rows = new ArrayList<>();
+        NavigableMap<Integer, List<MeasuredOperation>> shared = new TreeMap<>();
         for (int processes : noCollectives ? List.<Integer>of() : JOBS) {
-            rows.addAll(job(processes));
+            JobTimes times = job(processes);
+            rows.addAll(times.collectives);
+            if (!times.operations.isEmpty()) {
+                shared.put(processes, times.operations);
+            }
         }
-        String text = MachineFileWriter.text(machine, rows);
+        String text = MachineFileWriter.text(machine.with(shared), rows);
         new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
         say("Written: " + out + ". Plan with --machine=" + out);
         return 0;
+    }
+
+    private ConfigRequest preset(Map<String, String> environment) {
+        return new ConfigRequest(context.defaultPresets(), "demo", environment);
     }
 
     private void say(String line) {
@@ -106,24 +124,30 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             context.environment());
     }
 
-    /** Measures the collectives of this job; every rank does so. */
-    private List<CollectiveTable.Row> measured(RankEnvironment ranks) {
+    /** Measures this job; every rank does so. */
+    private JobTimes measured(RankEnvironment ranks) {
         ProcessGrid grid = ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, ranks.worldSize(), 1, 1, 1);
         JobMember member = new JobMember(ranks, grid, JobSecret.of(context.environment()),
             Map.of("command", "bench calibrate"), TimeLimits.DEFAULT, CommBackend.AUTO);
         try (JobDevice device = Backend.CPU.open(options(ranks), _ -> { })) {
-            return member.run(device, communicators ->
-                new CollectiveCalibration(device, communicators.along(Axis.DP)).measure(1));
+            return member.run(device, communicators -> {
+                Communicator all = communicators.along(Axis.DP);
+                List<CollectiveTable.Row> collectives = new CollectiveCalibration(device, all).measure(1);
+                boolean ownCores = ranks.worldSize() <= Runtime.getRuntime().availableProcessors();
+                return new JobTimes(collectives, ownCores ? new CpuCalibration(device, preset(Map.of()), steps,
+                    _ -> { }).operations(() -> all.barrier().await()) : List.of());
+            });
         }
     }
 
-    /** Measures the collectives of processes that this one starts. */
-    private List<CollectiveTable.Row> job(int processes) throws IOException {
-        say("Collectives of " + processes + " processes");
+    /** Measures processes that this one starts. */
+    private JobTimes job(int processes) throws IOException {
+        say("Collectives of " + processes + " processes, and steps of all of them at once if each has a core");
         try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibrate")) {
-            Path file = scratch.directory().resolve("collectives.json");
+            Path file = scratch.directory().resolve("times.json");
             List<String> command = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
-            command.addAll(List.of("launch", "--nproc_per_node=" + processes, "bench", "calibrate", "--out=" + file));
+            command.addAll(List.of("launch", "--nproc_per_node=" + processes, "bench", "calibrate", "--out=" + file,
+                "--steps=" + steps));
             ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD);
             builder.environment().putAll(new HashMap<>(context.environment()));
@@ -131,14 +155,14 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             boolean ended = job.waitFor(JOB_SECONDS, TimeUnit.SECONDS);
             if (!ended || job.exitValue() != 0) {
                 job.destroyForcibly();
-                throw new UserException("the collectives of " + processes + " processes could not be measured; try "
+                throw new UserException("the times of " + processes + " processes could not be measured; try "
                     + "./isobar launch --nproc_per_node=" + processes + " bench calibrate --out=FILE, or add "
                     + "--no_collectives");
             }
-            return BenchFiles.read(file, Collectives.class).rows();
+            return BenchFiles.read(file, JobTimes.class);
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
-            throw new UserException("interrupted while collectives were measured");
+            throw new UserException("interrupted while several processes were measured");
         }
     }
 }

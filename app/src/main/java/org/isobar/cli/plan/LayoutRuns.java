@@ -20,24 +20,30 @@ import org.isobar.plan.machine.Machine;
 import org.isobar.plan.report.Comparison;
 
 /**
- * Runs of 2 and 4 processes on this machine, in each of their layouts, beside their predictions. Rounds over all
- * layouts are interleaved, and the median of a layout's runs counts.
+ * Runs of 2 and 4 processes on this machine, in each of their layouts, beside their predictions. The last epochs of a
+ * run count: before them, the processes' compilers take the cores. Rounds over all layouts are interleaved, and the
+ * median of a layout's runs counts.
  */
 final class LayoutRuns {
-    private static final int ROUNDS = 3;
+    /** Epochs that count, the last ones. */
+    private static final int COUNTED = 3;
     private static final Duration LIMIT = Duration.ofMinutes(10);
-    private static final List<Model> MODELS = List.of(new Model("demo", 192, 6, 6), new Model("larger", 384, 8, 4));
+    private static final List<Model> MODELS = List.of(new Model("demo", 192, 6, 6, 12),
+        new Model("larger", 384, 8, 4, 7));
     private static final List<Layout> LAYOUTS = List.of(new Layout(1, 1, 2), new Layout(2, 1, 1), new Layout(1, 2, 1),
         new Layout(1, 1, 4), new Layout(2, 1, 2), new Layout(1, 2, 2), new Layout(2, 2, 1), new Layout(1, 4, 1));
-    /** Five epochs of eight steps; nothing is saved or proven beside them. */
+    private static final int STEPS = 40;
+    private static final int BATCH = 4;
+    /** Epochs of {@link #STEPS} steps; nothing is saved or proven beside them. */
     private static final List<String> SHORT = List.of("train", "--config=demo", "--device=cpu", "--threads=1",
-        "--num_iters=40", "--set=limit_nsamples=32", "--set=limit_nsamples_val=4", "--set=keep=0",
+        "--set=limit_nsamples=" + BATCH * STEPS, "--set=limit_nsamples_val=4", "--set=keep=0",
         "--set=final_rollout=None", "--set=prove_collectives=0");
 
     private final List<String> program;
+    private final int rounds;
     private final PrintWriter progress;
 
-    private record Model(String name, int embed, int heads, int depth) { }
+    private record Model(String name, int embed, int heads, int depth, int epochs) { }
 
     private record Layout(int tp, int cp, int dp) {
         int ranks() {
@@ -45,9 +51,10 @@ final class LayoutRuns {
         }
     }
 
-    /** Runs {@code program}, the command of this one, and names each run on {@code progress}. */
-    LayoutRuns(List<String> program, PrintWriter progress) {
+    /** Runs {@code program}, the command of this one, {@code rounds} times, and names each run on {@code progress}. */
+    LayoutRuns(List<String> program, int rounds, PrintWriter progress) {
         this.program = program;
+        this.rounds = rounds;
         this.progress = progress;
     }
 
@@ -57,11 +64,11 @@ final class LayoutRuns {
             List<List<List<RunCheck>>> checks = new ArrayList<>(); // by model, layout and round
             MODELS.forEach(_ -> checks.add(Stream.<List<RunCheck>>generate(ArrayList::new).limit(LAYOUTS.size())
                 .toList()));
-            for (int round = 0; round < ROUNDS; round++) {
+            for (int round = 0; round < rounds; round++) {
                 for (int model = 0; model < MODELS.size(); model++) {
                     for (int layout = 0; layout < LAYOUTS.size(); layout++) {
                         Path run = run(scratch.directory(), MODELS.get(model), LAYOUTS.get(layout), round);
-                        checks.get(model).get(layout).add(RunCheck.of(run, machine));
+                        checks.get(model).get(layout).add(RunCheck.of(run, machine, COUNTED));
                     }
                 }
             }
@@ -82,15 +89,15 @@ final class LayoutRuns {
     /** Trains, and returns the run's directory. */
     private Path run(Path scratch, Model model, Layout layout, int round) throws IOException {
         String name = model.name + ", tp " + layout.tp + " cp " + layout.cp + " dp " + layout.dp;
-        progress.println("Round " + (round + 1) + " of " + ROUNDS + ": " + name);
+        progress.println("Round " + (round + 1) + " of " + rounds + ": " + name);
         progress.flush();
         Path logs = Files.createTempDirectory(scratch, "run");
         List<String> command = new ArrayList<>(program);
         command.addAll(List.of("launch", "--nproc_per_node=" + layout.ranks()));
         command.addAll(SHORT);
-        command.addAll(List.of("--data_dir=" + scratch.resolve("data"), "--expdir=" + logs,
-            "--set=embed_dim=" + model.embed, "--set=num_heads=" + model.heads, "--set=depth=" + model.depth,
-            "--tensor_parallel=" + layout.tp, "--context_parallel=" + layout.cp));
+        command.addAll(List.of("--num_iters=" + model.epochs * STEPS, "--data_dir=" + scratch.resolve("data"),
+            "--expdir=" + logs, "--set=embed_dim=" + model.embed, "--set=num_heads=" + model.heads,
+            "--set=depth=" + model.depth, "--tensor_parallel=" + layout.tp, "--context_parallel=" + layout.cp));
         CommandResult.run(LIMIT, command).fault().ifPresent(fault -> {
             throw new UserException("--validate_ranks: the run of " + name + " failed: " + fault);
         });

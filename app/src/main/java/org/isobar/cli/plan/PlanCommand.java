@@ -89,9 +89,10 @@ public final class PlanCommand implements Runnable {
     @Option(names = "--validate", paramLabel = "FILE", description = "Write to FILE how well recorded runs are "
         + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
     private Path validated;
-    @Option(names = "--validate_ranks", description = "With --validate and --machine: also train in each layout of 2 "
-        + "and 4 processes of this machine, in 48 runs.")
-    private boolean validatesRanks;
+    @Option(names = "--validate_ranks", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "2",
+        description = "With --validate and --machine: also train in each layout of 2 and 4 processes of this machine, "
+        + "in 16 runs a round, which take a quarter of an hour (default: ${FALLBACK-VALUE} rounds).")
+    private Integer rankRounds;
 
     private PlanCommand(ProgramContext context) {
         this.context = context;
@@ -113,11 +114,12 @@ public final class PlanCommand implements Runnable {
             return;
         }
         if (validated != null) {
-            if (validatesRanks && machine == null) {
-                throw new UserException("--validate_ranks needs --machine=FILE, which ./isobar bench calibrate writes");
+            if (rankRounds != null && (machine == null || rankRounds < 1)) {
+                throw new UserException("--validate_ranks needs at least 1 round, and --machine=FILE, which "
+                    + "./isobar bench calibrate writes");
             }
-            Optional<LayoutRuns> runs = !validatesRanks ? Optional.empty() : Optional.of(new LayoutRuns(
-                JavaCommand.command(spec.root().userObject().getClass()), out));
+            Optional<LayoutRuns> runs = rankRounds == null ? Optional.empty() : Optional.of(new LayoutRuns(
+                JavaCommand.command(spec.root().userObject().getClass()), rankRounds, out));
             PlanValidation.write(validated, Optional.ofNullable(machine), runs, context, out);
             return;
         }

@@ -21,6 +21,9 @@ public final class CollectiveCalibration {
     private static final long LARGEST = 1 << 24;
     private static final int STEP = 4; // factor between sizes
     private static final int WARMUP = 3;
+    /** All-reduces of {@link #COMPILED} values, in which the JVM compiles what collectives compute. */
+    private static final int COMPILING = 2_000;
+    private static final long COMPILED = 1 << 16;
     private static final int REPETITIONS = 15;
 
     private final Device device;
@@ -39,6 +42,7 @@ public final class CollectiveCalibration {
      */
     public List<CollectiveTable.Row> measure(int nodes) {
         int ranks = group.group().size();
+        warmUp();
         List<CollectiveTable.Row> rows = new ArrayList<>();
         for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= STEP) {
             long part = Math.max(1, bytes / Float.BYTES / ranks);
@@ -57,6 +61,16 @@ public final class CollectiveCalibration {
             }
         }
         return rows;
+    }
+
+    private void warmUp() {
+        try (DeviceArena arena = device.arena("collectives", 2 * COMPILED * Float.BYTES)) {
+            Tensor values = arena.f32(COMPILED);
+            device.ops().memory().fill(values, 0);
+            for (int i = 0; i < COMPILING; i++) {
+                group.allReduce(values, Reduction.SUM).await();
+            }
+        }
     }
 
     private double median(Supplier<Work> call) {

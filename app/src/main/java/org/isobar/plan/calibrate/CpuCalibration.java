@@ -2,6 +2,7 @@ package org.isobar.plan.calibrate;
 
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,10 @@ import org.isobar.plan.machine.MeasuredOperation;
 import org.isobar.plan.machine.Quantity;
 import org.isobar.tensor.DType;
 
-/** Measures this machine's CPU: limits of memory and products, and the operations of training steps of some sizes. */
+/**
+ * Measures this machine's CPU: limits of memory and products, and the operations of training steps of some sizes.
+ * Several processes measure the operations at once.
+ */
 public final class CpuCalibration {
     private static final long COPIED = 256L << 20;
     private static final int MATRIX = 2048;
@@ -61,7 +65,7 @@ public final class CpuCalibration {
         this.progress = progress;
     }
 
-    /** Measures; takes about three minutes with 6 steps. */
+    /** Measures; takes about half a minute with 6 steps. */
     public Machine run(String name) {
         String date = LocalDate.now().toString();
         Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
@@ -79,17 +83,24 @@ public final class CpuCalibration {
         measured.forEach((key, value) -> numbers.put(key, new Quantity(value, Quantity.Source.MEASURED, date,
             "bench calibrate")));
         return new Machine(name, HostMachine.processor() + ", " + cores + " cores", HostMachine.processor(),
-            Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations());
+            Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations(() -> { }),
+            Collections.emptyNavigableMap());
     }
 
-    /** Rounds over all sizes are interleaved; the first one, in which code is compiled, does not count. */
-    private List<MeasuredOperation> operations() {
+    /**
+     * The operations of the steps. Rounds over all sizes are interleaved; the first one, in which code is compiled,
+     * does not count.
+     *
+     * @param together waits for the other processes that measure at the same time
+     */
+    public List<MeasuredOperation> operations(Runnable together) {
         OperationCalibration calibration = new OperationCalibration(device, steps);
         Map<MeasuredOperation, List<Double>> rounds = new LinkedHashMap<>(); // by all but the time
         for (int round = 0; round <= ROUNDS; round++) {
             progress.accept("Steps of " + SHAPES.size() + " sizes, round " + round + " of " + ROUNDS);
             for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
                 for (Shape shape : SHAPES) {
+                    together.run();
                     List<MeasuredOperation> rows = calibration.measure(config(shape, precision));
                     if (round > 0) {
                         rows.forEach(row -> rounds.computeIfAbsent(row.in(0), _ -> new ArrayList<>())

@@ -31,16 +31,25 @@ public final class MachineFileWriter {
         keys.put("kind", machine.kind().name().toLowerCase(Locale.ROOT));
         machine.numbers().entrySet().stream().sorted(Map.Entry.comparingByKey())
             .forEach(entry -> keys.put(entry.getKey(), list(entry.getValue())));
-        List<Object> operations = new ArrayList<>();
-        for (MeasuredOperation row : machine.operations()) {
-            operations.add(List.of(row.name(), row.type(), row.flops(), row.bytes(), MICRO * row.seconds()));
+        keys.put("operations", machine.operations().stream().map(MachineFileWriter::cells).toList());
+        List<Object> shared = new ArrayList<>();
+        machine.shared().forEach((processes, rows) -> rows.forEach(row -> {
+            List<Object> cells = new ArrayList<>(List.of(processes));
+            cells.addAll(cells(row));
+            shared.add(cells);
+        }));
+        if (!shared.isEmpty()) {
+            keys.put("shared_operations", shared);
         }
-        keys.put("operations", operations);
         if (!collectives.isEmpty()) {
             keys.put("collectives", collectives.stream().map(row -> List.of(row.operation(), row.nodes(),
                 row.perNode(), row.bytes(), MICRO * row.seconds())).toList());
         }
         return YamlText.of(Map.of(machine.name(), keys));
+    }
+
+    private static List<Object> cells(MeasuredOperation row) {
+        return List.of(row.name(), row.type(), row.flops(), row.bytes(), MICRO * row.seconds());
     }
 
     private static List<Object> list(Quantity number) {

@@ -16,7 +16,10 @@ import org.isobar.plan.trace.StepEvent;
 import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.StepOptions;
 
-/** Times of the operations of training steps on one device, by name, type and size. */
+/**
+ * Times of the operations of training steps on one device, by name, type and size, so that their sum is the time of a
+ * step.
+ */
 public final class OperationCalibration {
     private final Device device;
     private final int steps;
@@ -30,7 +33,8 @@ public final class OperationCalibration {
     /**
      * Measures a step of a configuration of one process.
      *
-     * @return a row for each name, type and size: the mean over the operations of that size of their medians
+     * @return a row for each name, type and size: the mean over the operations of that size, each with the
+     *         time up to the next operation
      */
     public List<MeasuredOperation> measure(RunConfig config) {
         List<StepEvent.Operation> issued = operations(config);

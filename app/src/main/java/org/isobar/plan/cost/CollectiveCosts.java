@@ -30,6 +30,17 @@ public record CollectiveCosts(Machine machine) {
         return even ? seconds : UNEVEN * seconds;
     }
 
+    /**
+     * How many times as long a collective takes because the groups of a node run at once on its cores: collectives of a
+     * CPU are work of its cores. One where each rank has a GPU or a core.
+     *
+     * @param ranks ranks of a node
+     */
+    public double sharing(GroupSpan span, int ranks) {
+        return machine.isGpu() ? 1
+            : Math.max(1, ranks / Math.max(span.perNode(), machine.value(MachineKeys.CORES)));
+    }
+
     private static String operation(Kind kind) {
         return switch (kind) {
             case ALL_REDUCE, BARRIER -> "allreduce";

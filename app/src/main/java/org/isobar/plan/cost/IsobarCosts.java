@@ -18,12 +18,17 @@ import org.isobar.tensor.DType;
  * bytes at the rate of memory for all others. Where the machine has measured an operation, this estimate is multiplied
  * by the ratio of measured and estimated time at similar sizes: the mean of its logarithms, weighted by the inverse
  * fourth power of the distance between the logarithms of operations and bytes.
+ *
+ * <p>The ranks of a CPU share its cores. Their operations are those that were measured in the largest number of
+ * processes at once that is not larger than the number of ranks. These processes kept all cores busy, so that more
+ * ranks take longer by the ratio of the numbers.
  */
 public final class IsobarCosts implements OperationCosts {
     private static final double NEAR = 1e-3; // squared distance below which a measurement counts alone
 
     private final Machine machine;
-    private final double sharing;
+    private final int processes; // that ran at once when the operations were measured
+    private final double sharing; // ranks that share what one of these processes had
     private final double memory; // bytes per second
     private final Map<String, List<MeasuredOperation>> measured = new HashMap<>();
 
@@ -34,9 +39,11 @@ public final class IsobarCosts implements OperationCosts {
      */
     public IsobarCosts(Machine machine, int ranks) {
         this.machine = machine;
-        sharing = machine.isGpu() ? 1 : ranks;
+        Map.Entry<Integer, List<MeasuredOperation>> shared = machine.shared().floorEntry(ranks);
+        processes = shared == null ? 1 : shared.getKey();
+        sharing = machine.isGpu() ? 1 : (double) ranks / processes;
         memory = machine.value(MachineKeys.BANDWIDTH) * 1e9 * machine.value(MachineKeys.BANDWIDTH_PART);
-        machine.operations().forEach(row ->
+        (shared == null ? machine.operations() : shared.getValue()).forEach(row ->
             measured.computeIfAbsent(row.name() + " " + row.type(), _ -> new ArrayList<>()).add(row));
     }
 
@@ -90,7 +97,7 @@ public final class IsobarCosts implements OperationCosts {
             weights += weight;
             sum += weight * factor;
         }
-        return weights == 0 ? 1 : Math.exp(sum / weights);
+        return weights == 0 ? processes : Math.exp(sum / weights);
     }
 
     private static double square(double a, double b) {

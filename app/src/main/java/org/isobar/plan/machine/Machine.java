@@ -1,8 +1,11 @@
 package org.isobar.plan.machine;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * What is known of a machine.
@@ -15,11 +18,13 @@ import java.util.Optional;
  * @param attention   speed of attention by size of heads; empty where the measured operations tell it
  * @param profiles    milliseconds of the tutorial's program by precision and class of kernels
  * @param collectives measured collectives
- * @param operations  measured operations of Isobar
+ * @param operations  measured operations of Isobar, of one process that computes alone with all cores
+ * @param shared      the same of one of several processes that compute at once, each with its share of the cores, by
+ *                    the number of processes
  */
 public record Machine(String name, String description, String device, Kind kind, Map<String, Quantity> numbers,
     List<AttentionRate> attention, Map<String, Map<String, Quantity>> profiles, Optional<CollectiveTable> collectives,
-    List<MeasuredOperation> operations) {
+    List<MeasuredOperation> operations, NavigableMap<Integer, List<MeasuredOperation>> shared) {
 
     /** What computes. */
     public enum Kind {
@@ -35,6 +40,7 @@ public record Machine(String name, String description, String device, Kind kind,
         attention = List.copyOf(attention);
         profiles = Map.copyOf(profiles);
         operations = List.copyOf(operations);
+        shared = Collections.unmodifiableNavigableMap(new TreeMap<>(shared));
     }
 
     /** The value of a number; each of {@link MachineKeys} is there. */
@@ -53,9 +59,15 @@ public record Machine(String name, String description, String device, Kind kind,
             .orElse(Quantity.Source.GUESSED);
     }
 
+    /** This machine with other operations of processes that compute at once. */
+    public Machine with(NavigableMap<Integer, List<MeasuredOperation>> other) {
+        return new Machine(name, description, device, kind, numbers, attention, profiles, collectives, operations,
+            other);
+    }
+
     /** This machine with other measured collectives. */
     public Machine with(CollectiveTable other) {
         return new Machine(name, description, device, kind, numbers, attention, profiles, Optional.of(other),
-            operations);
+            operations, shared);
     }
 }

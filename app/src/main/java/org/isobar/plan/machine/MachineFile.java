@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
@@ -90,10 +91,11 @@ public final class MachineFile {
                 throw fail(key, "there is no such key." + SpellingSuggestion.hint(key, known));
             });
         return new Machine(name, text("description"), text("device"), kind(), numbers, attention(), profiles,
-            collectives(), operations());
+            collectives(), operations(), shared());
     }
 
-    private static final List<String> TABLES = List.of("attention_tflops", "collectives", "operations");
+    private static final List<String> TABLES = List.of("attention_tflops", "collectives", "operations",
+        "shared_operations");
 
     private Machine.Kind kind() {
         String kind = text("kind");
@@ -175,9 +177,21 @@ public final class MachineFile {
 
     /** Rows of name, type, floating-point operations, bytes, microseconds. */
     private List<MeasuredOperation> operations() {
-        return rows("operations", 5, row -> new MeasuredOperation(row.get(0).toString(), row.get(1).toString(),
-            real("operations", row.get(2)), positive("operations", row.get(3)),
-            positive("operations", row.get(4)) / 1e6));
+        return rows("operations", 5, row -> operation("operations", row));
+    }
+
+    /** Rows of the number of processes, and then those of {@link #operations}. */
+    private NavigableMap<Integer, List<MeasuredOperation>> shared() {
+        NavigableMap<Integer, List<MeasuredOperation>> all = new TreeMap<>();
+        rows("shared_operations", 6, row -> all.computeIfAbsent(
+            (int) Math.ceil(positive("shared_operations", row.getFirst())), _ -> new ArrayList<>())
+            .add(operation("shared_operations", row.subList(1, 6))));
+        return all;
+    }
+
+    private MeasuredOperation operation(String key, List<?> row) {
+        return new MeasuredOperation(row.get(0).toString(), row.get(1).toString(), real(key, row.get(2)),
+            positive(key, row.get(3)), positive(key, row.get(4)) / 1e6);
     }
 
     private double positive(String key, Object raw) {

@@ -6,10 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -48,8 +50,9 @@ class OperationCalibrationTest {
         }
         assertTrue(rows.stream().anyMatch(row -> row.name().equals("attentionBackward") && row.flops() > 0));
         Machine shipped = MachineFile.load("cpu-2-cores");
+        List<MeasuredOperation> slower = rows.stream().map(row -> row.in(3 * row.seconds())).toList();
         Machine machine = new Machine("here", "here", "here", Machine.Kind.CPU, shipped.numbers(), List.of(), Map.of(),
-            Optional.empty(), rows);
+            Optional.empty(), rows, new TreeMap<>(Map.of(2, slower)));
         Path file = Files.writeString(directory.resolve("machine.yaml"), MachineFileWriter.text(machine,
             List.of(new CollectiveTable.Row("allreduce", 1, 2, 1024, 1e-4))));
         Machine read = MachineFile.load(file.toString());
@@ -65,6 +68,9 @@ class OperationCalibrationTest {
         double measured = rows.stream().filter(row -> row.name().equals("attention")).findFirst().orElseThrow()
             .seconds();
         assertEquals(measured, costs.seconds(attention), 1e-6 * measured);
-        assertEquals(2 * measured, new IsobarCosts(read, 2).seconds(attention), 1e-6 * measured);
+        assertEquals(3 * measured, new IsobarCosts(read, 2).seconds(attention), 1e-6 * measured, "as two processes");
+        assertEquals(6 * measured, new IsobarCosts(read, 4).seconds(attention), 1e-6 * measured, "each core has two");
+        assertEquals(2 * measured, new IsobarCosts(machine.with(Collections.emptyNavigableMap()), 2)
+            .seconds(attention), 1e-6 * measured, "an older file");
     }
 }
