@@ -1,5 +1,6 @@
 package org.isobar.backend.cpu.attention;
 
+import java.lang.foreign.MemorySegment;
 import java.util.stream.Stream;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
@@ -28,22 +29,42 @@ public final class CpuAttention implements AttentionOps {
     /** Bytes for the larger of all cases, forward and backward, F32 and BF16: a footprint does not contain the type. */
     public static long workspaceBytes(Footprint footprint, int threads) {
         return footprint.attention().stream().flatMap(shape -> Stream.of(DType.F32, DType.BF16).flatMap(dtype ->
-                Stream.of(AttentionForward.space(shape, dtype), AttentionBackward.space(shape, dtype))))
+                spaces(shape, dtype)))
             .mapToLong(space -> space.floats(threads) * Float.BYTES).max().orElse(0);
+    }
+
+    private static Stream<AttentionScratch> spaces(AttentionShape shape, DType dtype) {
+        Stream<AttentionScratch> blocks =
+            Stream.of(AttentionForward.space(shape, dtype), AttentionBackward.space(shape, dtype));
+        return HeadGroups.suit(shape, Dropout.NONE)
+            ? Stream.concat(blocks, Stream.of(ShortForward.space(shape, dtype), ShortBackward.space(shape, dtype)))
+            : blocks;
     }
 
     @Override
     public void attention(Tensor out, Tensor lse, Tensor q, Tensor kv, AttentionShape shape, Dropout dropout) {
-        long floats = AttentionForward.space(shape, q.dtype()).floats(pool.threads());
-        new AttentionForward(matmuls, new AttentionForward.Tensors(out, lse, q, kv), shape, dropout,
-            workspace.floats(floats)).run(pool);
+        AttentionForward.Tensors tensors = new AttentionForward.Tensors(out, lse, q, kv);
+        if (HeadGroups.suit(shape, dropout)) {
+            new ShortForward(matmuls, tensors, shape, memory(ShortForward.space(shape, q.dtype()))).run(pool);
+        } else {
+            new AttentionForward(matmuls, tensors, shape, dropout, memory(AttentionForward.space(shape, q.dtype())))
+                .run(pool);
+        }
     }
 
     @Override
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
-        long floats = AttentionBackward.space(shape, q.dtype()).floats(pool.threads());
-        new AttentionBackward(matmuls, new AttentionGradients.Tensors(dq, dkv, dOut, q, kv, out, lse), shape, dropout,
-            workspace.floats(floats)).run(pool);
+        AttentionGradients.Tensors tensors = new AttentionGradients.Tensors(dq, dkv, dOut, q, kv, out, lse);
+        if (HeadGroups.suit(shape, dropout)) {
+            new ShortBackward(matmuls, tensors, shape, memory(ShortBackward.space(shape, q.dtype()))).run(pool);
+        } else {
+            new AttentionBackward(matmuls, tensors, shape, dropout, memory(AttentionBackward.space(shape, q.dtype())))
+                .run(pool);
+        }
+    }
+
+    private MemorySegment memory(AttentionScratch space) {
+        return workspace.floats(space.floats(pool.threads()));
     }
 }

@@ -30,7 +30,11 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
 
     /** Processes the row that starts at element {@code first}: {@code count} queries, rounded up to whole vectors. */
     void row(int first, int count) {
-        int n = Math.ceilDiv(count, WIDTH) * WIDTH;
+        rows(first, 1, Math.ceilDiv(count, WIDTH) * WIDTH);
+    }
+
+    /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */
+    void rows(int first, int rows, int n) {
         int score = index(scores, DType.F32) + first;
         int dWeight = index(dWeights, DType.F32) + first;
         int weight = index(weights, weightType) + first;
@@ -38,11 +42,11 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int reference = index(references, DType.F32);
         int delta = index(deltas, DType.F32);
         if (dtype == DType.F32) {
-            toFloats(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+            toFloats(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         } else if (weightType == DType.F32) {
-            toBoth(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+            toBoth(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         } else {
-            toHalves(memory, score, dWeight, weight, dScore, reference, delta, n, factor);
+            toHalves(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         }
     }
 
@@ -57,40 +61,52 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
 
     @SuppressWarnings("checkstyle:ParameterNumber")
     private static void toFloats(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
-        int references, int deltas, int count, float factor) {
+        int references, int deltas, int rows, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight =
-                SoftmaxPower.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
-            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
-            Lanes.store(memory, weights + i, weight);
-            Lanes.store(memory, dScores + i, dScore);
+        for (int row = 0; row < rows; row++) {
+            int first = row * count;
+            for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+                FloatVector weight = SoftmaxPower.ofWeight(
+                    load(memory, scores + first + i).fma(scale, load(memory, references + i)));
+                FloatVector dScore =
+                    load(memory, dWeights + first + i).sub(load(memory, deltas + i)).mul(weight);
+                Lanes.store(memory, weights + first + i, weight);
+                Lanes.store(memory, dScores + first + i, dScore);
+            }
         }
     }
 
     @SuppressWarnings("checkstyle:ParameterNumber")
     private static void toBoth(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
-        int references, int deltas, int count, float factor) {
+        int references, int deltas, int rows, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight =
-                SoftmaxPower.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
-            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
-            Lanes.store(memory, weights + i, weight);
-            AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
+        for (int row = 0; row < rows; row++) {
+            int first = row * count;
+            for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+                FloatVector weight = SoftmaxPower.ofWeight(
+                    load(memory, scores + first + i).fma(scale, load(memory, references + i)));
+                FloatVector dScore =
+                    load(memory, dWeights + first + i).sub(load(memory, deltas + i)).mul(weight);
+                Lanes.store(memory, weights + first + i, weight);
+                AttentionElements.storeTile(DType.BF16, memory, dScores + first + i, dScore);
+            }
         }
     }
 
     @SuppressWarnings("checkstyle:ParameterNumber")
     private static void toHalves(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
-        int references, int deltas, int count, float factor) {
+        int references, int deltas, int rows, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
-        for (int i = 0; i <= count - WIDTH; i += WIDTH) {
-            FloatVector weight =
-                SoftmaxPower.ofWeight(load(memory, scores + i).fma(scale, load(memory, references + i)));
-            FloatVector dScore = load(memory, dWeights + i).sub(load(memory, deltas + i)).mul(weight);
-            AttentionElements.storeTile(DType.BF16, memory, weights + i, weight);
-            AttentionElements.storeTile(DType.BF16, memory, dScores + i, dScore);
+        for (int row = 0; row < rows; row++) {
+            int first = row * count;
+            for (int i = 0; i <= count - WIDTH; i += WIDTH) {
+                FloatVector weight = SoftmaxPower.ofWeight(
+                    load(memory, scores + first + i).fma(scale, load(memory, references + i)));
+                FloatVector dScore =
+                    load(memory, dWeights + first + i).sub(load(memory, deltas + i)).mul(weight);
+                AttentionElements.storeTile(DType.BF16, memory, weights + first + i, weight);
+                AttentionElements.storeTile(DType.BF16, memory, dScores + first + i, dScore);
+            }
         }
     }
 }

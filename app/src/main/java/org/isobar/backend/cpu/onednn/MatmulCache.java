@@ -16,6 +16,7 @@ public final class MatmulCache implements AutoCloseable {
     private final int workers;
     private final Map<Packing.Key, Packing> packings = new HashMap<>();
     private final Map<Matmul.Key, Matmul> matmuls = new HashMap<>();
+    private final Map<StackedMatmul.Key, StackedMatmul> stacked = new HashMap<>();
     private final engine cpu;
 
     /** Creates a cache for {@code workers} threads. {@link OneDnn#load} must have been called. */
@@ -66,9 +67,19 @@ public final class MatmulCache implements AutoCloseable {
             });
     }
 
+    /** Returns the products {@code c = factor a b} of stacks with the layouts of {@code a}, {@code b} and {@code c}. */
+    public StackedMatmul stacked(StackedMatmul.Extents extents, MatrixStack a, MatrixStack b, MatrixStack c,
+        float factor) {
+        assert !c.first().transposed();
+        return stacked.computeIfAbsent(new StackedMatmul.Key(extents, StackedMatmul.Layout.of(a),
+            StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
+            key -> new StackedMatmul(key, cpu, workers));
+    }
+
     /** Frees all compiled products and packings. */
     @Override
     public void close() {
+        stacked.values().forEach(StackedMatmul::close);
         matmuls.values().forEach(Matmul::close);
         packings.values().forEach(Packing::close);
         cpu.close();

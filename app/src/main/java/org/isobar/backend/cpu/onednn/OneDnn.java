@@ -133,6 +133,11 @@ public final class OneDnn {
             transposed ? new long[] {1, stride} : new long[] {stride, 1});
     }
 
+    /** Describes a tensor whose elements are at the given strides, in elements. */
+    static memory.desc strided(DType dtype, long[] extents, long[] strides) {
+        return new memory.desc(extents, type(dtype), strides);
+    }
+
     /** Describes a matrix (rows, columns) in a layout that the primitive chooses. */
     static memory.desc any(DType dtype, long rows, long columns) {
         return new memory.desc(new long[] {rows, columns}, type(dtype), memory.format_tag.any);

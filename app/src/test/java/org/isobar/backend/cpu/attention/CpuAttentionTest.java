@@ -25,7 +25,8 @@ final class CpuAttentionTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1, 1, 1, 1, 0", "2, 5, 3, 2, 12, 0", "1, 64, 256, 1, 16, 0", "2, 70, 300, 3, 20, 0",
-        "1, 130, 33, 2, 24, 0.25", "2, 67, 531, 2, 48, 0.1", "1, 300, 600, 1, 5, 0.1"})
+        "1, 130, 33, 2, 24, 0.25", "2, 67, 531, 2, 48, 0.1", "1, 300, 600, 1, 5, 0.1",
+        "4, 128, 128, 6, 32, 0", "2, 64, 96, 3, 20, 0", "1, 256, 32, 2, 48, 0", "2, 32, 64, 1, 5, 0"})
     void bothDirectionsAreThoseOfDoublePrecision(int batch, int queries, int keys, int heads, int headDim,
         double probability) {
         AttentionShape shape = new AttentionShape(batch, queries, keys, heads, headDim);
@@ -41,9 +42,10 @@ final class CpuAttentionTest {
         }
     }
 
-    @Test
-    void scoresMayBeFarBeyondTheRangeOfTheExponential() {
-        AttentionShape shape = new AttentionShape(1, 40, 700, 1, 16);
+    @ParameterizedTest
+    @CsvSource({"40, 700", "32, 256"})
+    void scoresMayBeFarBeyondTheRangeOfTheExponential(int queries, int keys) {
+        AttentionShape shape = new AttentionShape(1, queries, keys, 1, 16);
         for (DType dtype : List.of(DType.F32, DType.BF16)) {
             Results actual = results(2, dtype, shape, Dropout.NONE, 60);
             AttentionReference expected = reference(dtype, shape, Dropout.NONE, 60);
@@ -80,18 +82,19 @@ final class CpuAttentionTest {
     }
 
     /** The model's loss is to show it when something has overflowed. */
-    @Test
-    void whatIsNotFiniteIsNotHidden() {
-        AttentionShape shape = new AttentionShape(1, 3, 40, 1, 16);
+    @ParameterizedTest
+    @CsvSource({"3, 40", "32, 64"})
+    void whatIsNotFiniteIsNotHidden(int rows, int keys) {
+        AttentionShape shape = new AttentionShape(1, rows, keys, 1, 16);
         for (DType dtype : List.of(DType.F32, DType.BF16)) {
             try (CpuFixture cpu = new CpuFixture(1)) {
-                float[] queries = inputs(dtype, 1, 3 * 16);
-                float[] kv = inputs(dtype, 2, 40 * 32);
+                float[] queries = inputs(dtype, 1, rows * 16);
+                float[] kv = inputs(dtype, 2, keys * 32);
                 queries[16] = Float.POSITIVE_INFINITY;
-                Tensor out = cpu.poisoned(dtype, 1, 3, 1, 16);
-                Tensor q = cpu.cast(cpu.of(queries, 1, 3, 1, 16), dtype);
-                Tensor keysAndValues = cpu.cast(cpu.of(kv, 1, 40, 2, 1, 16), dtype);
-                cpu.ops().attention().attention(out, cpu.poisoned(1, 1, 3), q, keysAndValues, shape, Dropout.NONE);
+                Tensor out = cpu.poisoned(dtype, 1, rows, 1, 16);
+                Tensor q = cpu.cast(cpu.of(queries, 1, rows, 1, 16), dtype);
+                Tensor keysAndValues = cpu.cast(cpu.of(kv, 1, keys, 2, 1, 16), dtype);
+                cpu.ops().attention().attention(out, cpu.poisoned(1, 1, rows), q, keysAndValues, shape, Dropout.NONE);
                 float[] outs = values(cpu.cast(out, DType.F32));
                 for (int i = 0; i < outs.length; i++) {
                     assertEquals(i / 16 == 1, Float.isNaN(outs[i]), dtype + " " + i + ": " + outs[i]);
@@ -102,8 +105,12 @@ final class CpuAttentionTest {
 
     @Test
     void bitsDoNotDependOnTheNumberOfThreads() {
-        AttentionShape shape = new AttentionShape(1, 200, 1100, 1, 24); // one head: all threads add to the same dq
-        Dropout dropout = dropout(shape, 0.1);
+        AttentionShape oneHead = new AttentionShape(1, 200, 1100, 1, 24); // all threads add to the same dq
+        assertBitsDoNotDependOnTheNumberOfThreads(oneHead, dropout(oneHead, 0.1));
+        assertBitsDoNotDependOnTheNumberOfThreads(new AttentionShape(3, 64, 96, 4, 24), Dropout.NONE);
+    }
+
+    private static void assertBitsDoNotDependOnTheNumberOfThreads(AttentionShape shape, Dropout dropout) {
         for (DType dtype : List.of(DType.F32, DType.BF16)) {
             Results single = results(1, dtype, shape, dropout, 1);
             for (int threads = 2; threads <= 3; threads++) {

@@ -1,0 +1,81 @@
+package org.isobar.backend.cpu.attention;
+
+import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
+import static org.isobar.backend.cpu.vector.Lanes.load;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
+
+import org.isobar.backend.cpu.vector.Bfloat16;
+import org.isobar.backend.cpu.vector.Lanes;
+
+/**
+ * Softmax of whole rows of scores: the weights 2^(factor (score - m)), where m is the row's maximum. Rows follow each
+ * other without gaps and consist of whole vectors. All operands are in one memory segment, at indices that count their
+ * elements. Each loop is compiled separately (app/jvm.options).
+ */
+final class SoftmaxTile {
+    private SoftmaxTile() { }
+
+    /** Writes the maximum of each row, ignoring NaN. */
+    static void toMaxima(MemorySegment memory, int scores, int maxima, int rows, int columns) {
+        for (int row = 0; row < rows; row++) {
+            int first = scores + row * columns;
+            FloatVector top = FloatVector.broadcast(Lanes.F32, Float.NEGATIVE_INFINITY);
+            for (int i = 0; i <= columns - WIDTH; i += WIDTH) {
+                FloatVector score = load(memory, first + i);
+                top = top.blend(score, score.compare(VectorOperators.GT, top));
+            }
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, maxima + row, top.reduceLanes(VectorOperators.MAX));
+        }
+    }
+
+    /** Replaces scores by weights in F32, and writes one vector of partial sums per row. */
+    static void toFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns, float factor) {
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        for (int row = 0; row < rows; row++) {
+            int first = scores + row * columns;
+            FloatVector m =
+                FloatVector.broadcast(Lanes.F32, memory.getAtIndex(ValueLayout.JAVA_FLOAT, maxima + row));
+            FloatVector sum = FloatVector.zero(Lanes.F32);
+            for (int i = 0; i <= columns - WIDTH; i += WIDTH) {
+                FloatVector x = SoftmaxPower.bounded(load(memory, first + i).sub(m).mul(scale));
+                FloatVector weight = SoftmaxPower.of(x, SoftmaxPower.shifted(x));
+                Lanes.store(memory, first + i, weight);
+                sum = sum.add(weight);
+            }
+            Lanes.store(memory, sums + row * WIDTH, sum);
+        }
+    }
+
+    /**
+     * Replaces scores by weights that suffice for rounding to BF16, and writes one vector of partial sums per row.
+     * Rounding is a loop of its own, so that this one has few operations.
+     */
+    static void toRoughFloats(MemorySegment memory, int scores, int maxima, int sums, int rows, int columns,
+        float factor) {
+        FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
+        for (int row = 0; row < rows; row++) {
+            int first = scores + row * columns;
+            FloatVector shift = FloatVector.broadcast(Lanes.F32,
+                -memory.getAtIndex(ValueLayout.JAVA_FLOAT, maxima + row) * factor);
+            FloatVector sum = FloatVector.zero(Lanes.F32);
+            for (int i = 0; i <= columns - WIDTH; i += WIDTH) {
+                FloatVector x = SoftmaxPower.bounded(load(memory, first + i).fma(scale, shift));
+                FloatVector weight = SoftmaxPower.ofHalf(x, SoftmaxPower.shifted(x));
+                Lanes.store(memory, first + i, weight);
+                sum = sum.add(weight);
+            }
+            Lanes.store(memory, sums + row * WIDTH, sum);
+        }
+    }
+
+    /** Copies {@code count} floats, whole pairs of vectors, to BF16. */
+    static void toHalves(MemorySegment memory, int floats, int halves, int count) {
+        for (int i = 0; i <= count - 2 * WIDTH; i += 2 * WIDTH) {
+            Bfloat16.storePair(memory, halves + i, load(memory, floats + i), load(memory, floats + i + WIDTH));
+        }
+    }
+}
