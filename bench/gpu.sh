@@ -171,7 +171,7 @@ on_gpu=(env "LD_LIBRARY_PATH=$libraries")
 # GPU, type, channels of a head, TFLOP/s forward and backward, as a model gives them: the second table of that section.
 awk -F' *[|] *' '
     /^### / { section = $0 }
-    section == "### Attention, modelled" && NF == 9 && $2 ~ /^`/ && $4 == "" {
+    section == "### Attention, modelled" && NF == 11 && $2 ~ /^`/ && $4 == "" {
         gsub("`", "", $2)
         printf "H100\t%s\t%s\t%s\t%s\nA100\t%s\t%s\t%s\t%s\n", $2, $3, $5, $7, $2, $3, $6, $8
     }' "$here/../docs/kernels.md" >"$directory/modelled.tsv"

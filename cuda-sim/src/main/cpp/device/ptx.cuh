@@ -110,3 +110,21 @@ inline void cp_async_16(void* shared, const void* global, bool valid, SIM_PLACE)
 inline void cp_async_commit() { sim_commit_async(); }
 
 template <int N> inline void cp_async_wait() { sim_wait_async(N); }
+
+// ---- sums over several blocks, and their order ----
+
+inline void add_pair(float* to, float x, float y) {
+    atomicAdd(to, x);
+    atomicAdd(to + 1, y);
+}
+
+inline int load_relaxed(const int* counter) { return atomicAdd(const_cast<int*>(counter), 0); }
+
+inline int load_acquire(const int* counter, SIM_PLACE) {
+    sim_poll(file, line);
+    return load_relaxed(counter);
+}
+
+inline void add_relaxed(int* counter, int x) { atomicAdd(counter, x); }
+
+inline void fence_device() { sim_fence(); }

@@ -19,6 +19,7 @@ unsigned long long sim_shuffle(unsigned mask, unsigned long long value, int kind
     const char* file, int line);
 unsigned long long sim_vote(unsigned mask, int predicate, const char* file, int line);
 void sim_fence();
+void sim_poll(const char* file, int line);
 void sim_check_atomic(void* address, unsigned long long bytes);
 __attribute__((noreturn)) void sim_trap(const char* what, const char* file, int line);
 void sim_mma(int kind, float* d, const unsigned* a, const unsigned* b, const char* file, int line);

@@ -145,6 +145,7 @@ void prepare() {
         thread.number = t;
         thread.index = i;
         thread.exited = false;
+        thread.polls = 0;
         dropCopies(thread);
         makeReady(t);
         present[t / WARP] |= 1u << (t % WARP);

@@ -33,6 +33,7 @@ struct Thread {
     int number = 0;         // linear index in the block
     Index index{};
     bool exited = false;
+    int polls = 0;          // reads of what it waits for
     Place waiting{};        // where it waits for others; line 0: it does not wait
     const char* waitingFor = "";
     std::vector<std::vector<AsyncCopy>> groups;  // groups of asynchronous copies: the committed ones, then the open one

@@ -107,6 +107,14 @@ SIM_API unsigned long long sim_vote(unsigned mask, int predicate, const char* fi
 
 SIM_API void sim_fence() { fence(); }
 
+// Blocks run one after the other, so that what a block waits for is there or never comes.
+SIM_API void sim_poll(const char* file, int line) {
+    constexpr int ENOUGH = 100;
+    if (++self->polls > ENOUGH) {
+        failThread(LAUNCH_FAILED, "waits for ever for a block that has not started", {file, line});
+    }
+}
+
 SIM_API void sim_check_atomic(void* a, unsigned long long bytes) {
     noteAtomic(reinterpret_cast<Address>(a), bytes, __builtin_return_address(0));
 }

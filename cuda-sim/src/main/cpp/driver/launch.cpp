@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
+#include <random>
 
 #include "access.h"
 #include "capture.h"
@@ -41,15 +43,16 @@ std::shared_ptr<Parameters> copyParameters(const Kernel& kernel, void** paramete
     return copy;
 }
 
+// In a random order, which differs from launch to launch.
 void forEachBlock(Index grid) {
-    for (uint32_t z = 0; z < grid.z; ++z) {
-        for (uint32_t y = 0; y < grid.y; ++y) {
-            for (uint32_t x = 0; x < grid.x; ++x) {
-                launch.blockIndex = {x, y, z};
-                runBlock();
-                ++launch.blockNumber;
-            }
-        }
+    std::vector<uint64_t> numbers(static_cast<uint64_t>(grid.x) * grid.y * grid.z);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::shuffle(numbers.begin(), numbers.end(), std::mt19937_64(config().seed + running()->number));
+    for (uint64_t number : numbers) {
+        launch.blockNumber = number;
+        launch.blockIndex = {static_cast<uint32_t>(number % grid.x), static_cast<uint32_t>(number / grid.x % grid.y),
+            static_cast<uint32_t>(number / grid.x / grid.y)};
+        runBlock();
     }
 }
 

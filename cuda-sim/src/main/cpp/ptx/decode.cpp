@@ -230,6 +230,9 @@ private:
         if (statement.opcode == "ld.global.u16" && widthOf(operands[0]) == 4) {
             return "ld.global.u16 extended";
         }
+        if (statement.opcode == "ld.shared.u32" && widthOf(operands[0]) == 8) {
+            return "ld.shared.u32 extended";
+        }
         if (statement.opcode == "cvt.s64.s32" && widthOf(operands[1]) == 8) {
             return "cvt.s64.s32 cut";
         }

@@ -57,7 +57,7 @@ template <class T, int N, class R = T> void storeGlobal(Warp& warp, const Instru
     }
 }
 
-template <class T, int N> void loadShared(Warp& warp, const Instruction& i) {
+template <class T, int N, class R = T> void loadShared(Warp& warp, const Instruction& i) {
     Block& block = *warp.block;
     SharedAddresses from = sharedOf(warp, i, N);
     for (int lane = 0; lane < LANES; ++lane) {
@@ -66,7 +66,7 @@ template <class T, int N> void loadShared(Warp& warp, const Instruction& i) {
             checkShared(warp, i, block.shared.read(from[lane], sizeof values, warp.number,
                 static_cast<uint32_t>(block.barriers), values));
             for (int n = 0; n < N; ++n) {
-                warp.row<T>(i.at[n])[lane] = values[n];
+                warp.row<R>(i.at[n])[lane] = static_cast<R>(values[n]);
             }
         }
     }
@@ -102,6 +102,45 @@ template <class T, auto F> void atomicGlobal(Warp& warp, const Instruction& i) {
         }
     }
 }
+
+// Additions without a result; others see them after a fence, or at the end of the launch.
+void addPair(Warp& warp, const Instruction& i) {
+    Addresses at = globalOf(warp, i, 0);
+    checkGlobal(warp, i, at.data(), warp.mask, 2 * sizeof(float), Use::ATOMIC);
+    Block& block = *warp.block;
+    for (int lane = 0; lane < LANES; ++lane) {
+        for (int n = 0; n < 2 && (warp.mask >> lane & 1) != 0; ++n) {
+            block.additions.push_back({at[lane] + n * sizeof(float), warp.row<float>(i.at[1 + n])[lane], warp.number,
+                block.barriers});
+        }
+    }
+}
+
+void addCounter(Warp& warp, const Instruction& i) {
+    Addresses at = globalOf(warp, i, 0);
+    checkGlobal(warp, i, at.data(), warp.mask, sizeof(uint32_t), Use::ATOMIC);
+    for (int lane = 0; lane < LANES; ++lane) {
+        if ((warp.mask >> lane & 1) != 0) {
+            *reinterpret_cast<uint32_t*>(at[lane]) += warp.row<uint32_t>(i.at[1])[lane];
+        }
+    }
+}
+
+void loadCounter(Warp& warp, const Instruction& i) {
+    Addresses at = globalOf(warp, i, 1);
+    checkGlobal(warp, i, at.data(), warp.mask, sizeof(uint32_t), Use::ATOMIC);
+    each(warp, warp.row<uint32_t>(i.at[0]), [&](int lane) { return *reinterpret_cast<uint32_t*>(at[lane]); });
+}
+
+// Part of a loop that waits for another block, so that others run now.
+void poll(Warp& warp, const Instruction& i) {
+    loadCounter(warp, i);
+    warp.polls = true;
+    warp.parted = true;
+    warp.paths.back().next = warp.next;
+}
+
+void fence(Warp& warp, const Instruction&) { perform(*warp.block, warp); }
 
 template <class T> T sum(T old, T value) { return old + value; }
 template <class T> T exchanged(T, T value) { return value; }
@@ -186,6 +225,8 @@ Meanings memoryMeanings() {
         BOTH(".b64", uint64_t, 1, "l"), BOTH(".f64", uint64_t, 1, "d"), BOTH(".v2.u64", uint64_t, 2, "ll"),
         BOTH(".v2.f64", uint64_t, 2, "dd"),
         {"ld.global.u16 extended", {loadGlobal<uint16_t, 1, uint32_t>, "wg", Class::GLOBAL}},
+        {"ld.shared.s32", {loadShared<int32_t, 1, int64_t>, "ls", Class::SHARED}},  // extended
+        {"ld.shared.u32 extended", {loadShared<uint32_t, 1, uint64_t>, "ls", Class::SHARED}},
         {"ld.global.u8", {loadGlobal<uint8_t, 1, uint16_t>, "hg", Class::GLOBAL}},
         {"st.global.u8", {storeGlobal<uint8_t, 1, uint16_t>, "gh", Class::GLOBAL}},
         {"atom.global.add.f32", {atomicGlobal<float, sum<float>>, "fgf", Class::GLOBAL}},
@@ -193,6 +234,11 @@ Meanings memoryMeanings() {
         {"atom.global.max.s32", {atomicGlobal<int32_t, most<int32_t>>, "wgw", Class::GLOBAL}},
         {"atom.global.exch.b32", {atomicGlobal<uint32_t, exchanged<uint32_t>>, "wgw", Class::GLOBAL}},
         {"atom.global.exch.b64", {atomicGlobal<uint64_t, exchanged<uint64_t>>, "lgl", Class::GLOBAL}},
+        {"red.global.add.v2.f32", {addPair, "gff", Class::GLOBAL}},
+        {"red.relaxed.gpu.global.add.s32", {addCounter, "gw", Class::GLOBAL}},
+        {"ld.relaxed.gpu.global.s32", {loadCounter, "wg", Class::GLOBAL}},
+        {"ld.acquire.gpu.global.s32", {poll, "wg", Class::GLOBAL}},
+        {"fence.acq_rel.gpu", {fence, "", Class::BARRIER}},
         {"cp.async.cg.shared.global", {copyAsync, "sgiw", Class::ASYNC}},
         {"cp.async.commit_group", {commit, "", Class::ASYNC}},
         {"cp.async.wait_group", {waitForGroups, "i", Class::ASYNC}},

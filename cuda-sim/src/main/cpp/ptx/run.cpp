@@ -1,6 +1,8 @@
-// Runs the blocks of a launch one after the other. Between two barriers the warps of a block run in a random order,
-// each as far as it can.
+// Runs the blocks of a launch, a few at a time, which start in a random order. In turns of random order, each runs to
+// its next barrier, or until a warp polls what other blocks write. Between two barriers the warps of a block run in a
+// random order, each as far as it can.
 #include <algorithm>
+#include <numeric>
 
 #include "decode.h"
 #include "format.h"
@@ -16,6 +18,7 @@ struct Program {
 
 namespace {
 
+constexpr size_t RESIDENT = 6;  // blocks at a time
 constexpr uint64_t MOST_INSTRUCTIONS = 400'000'000;  // of a warp: beyond, it is taken to loop for ever
 
 uint32_t special(const Block& block, const std::string& name, uint32_t thread) {
@@ -73,14 +76,15 @@ void begin(Warp& warp, Block& block, uint32_t threads) {
     warp.paths.assign(1, {warp.alive, 0, -1});
     warp.groups.assign(1, {});
     warp.waiting = nullptr;
+    warp.polls = false;
 }
 
-// Runs a warp to a barrier or to its end.
+// Runs a warp to a barrier, to its end, or until it polls.
 void advance(Warp& warp) {
     const std::vector<Instruction>& code = warp.block->kernel->code;
     Counts& counts = *warp.block->counts;
     uint64_t steps = 0;
-    while (!warp.paths.empty() && warp.waiting == nullptr) {
+    while (!warp.paths.empty() && warp.waiting == nullptr && !warp.polls) {
         Path& path = warp.paths.back();
         if (path.lanes == 0 || path.next == path.meet) {
             warp.paths.pop_back();
@@ -139,28 +143,51 @@ void passBarrier(Block& block) {
     }
 }
 
-void runBlock(Block& block, std::mt19937_64& random, uint32_t threads) {
+void add(const Addition& one) { *reinterpret_cast<float*>(one.to) += one.value; }
+
+// A message: no block can go on.
+std::string waiting(const Block& block, size_t blocks) {
+    return format("block (%u, %u, %u): it and the other %zu blocks that have started wait for ever for what other "
+        "blocks write", block.index.x, block.index.y, block.index.z, blocks - 1);
+}
+
+void open(Block& block, uint64_t number, uint32_t threads) {
+    const Extent& grid = block.launch->grid;
+    block.number = number;
+    block.index = {static_cast<uint32_t>(number % grid.x), static_cast<uint32_t>(number / grid.x % grid.y),
+        static_cast<uint32_t>(number / grid.x / grid.y)};
     block.shared.open(block.kernel->sharedBase, block.kernel->dynamicBase - block.kernel->sharedBase
         + block.launch->dynamicShared);
     for (Warp& warp : block.warps) {
         begin(warp, block, threads);
     }
+}
+
+enum class Stop { BARRIER, END, POLL };
+
+// Runs the warps of a block to their next barrier. If one only polls, again or for the first time, that is all it does.
+Stop advance(Block& block, std::mt19937_64& random, bool& progress) {
     std::vector<size_t> order(block.warps.size());
     for (size_t i = 0; i < order.size(); ++i) {
         order[i] = i;
     }
-    while (true) {
-        std::shuffle(order.begin(), order.end(), random);
-        bool waiting = false;
-        for (size_t i : order) {
-            advance(block.warps[i]);
-            waiting = waiting || block.warps[i].waiting != nullptr;
+    std::shuffle(order.begin(), order.end(), random);
+    Stop stop = Stop::END;
+    for (size_t i : order) {
+        Warp& warp = block.warps[i];
+        if (warp.waiting == nullptr && !warp.paths.empty()) {
+            bool again = warp.polls;
+            warp.polls = false;
+            advance(warp);
+            progress = progress || !(again && warp.polls);
         }
-        if (!waiting) {
-            return;
-        }
-        passBarrier(block);
+        stop = warp.polls ? Stop::POLL : stop == Stop::END && warp.waiting != nullptr ? Stop::BARRIER : stop;
     }
+    if (stop == Stop::BARRIER) {
+        passBarrier(block);
+        progress = true;
+    }
+    return stop;
 }
 
 }  // namespace
@@ -169,6 +196,16 @@ void fail(const Warp& warp, const Instruction& i, const std::string& what) {
     const Block& block = *warp.block;
     throw Error(format("block (%u, %u, %u), warp %d, lanes %#x, line %d of the PTX: %s", block.index.x, block.index.y,
         block.index.z, warp.number, warp.mask, i.line, what.c_str()));
+}
+
+void perform(Block& block, const Warp& fencing) {
+    std::erase_if(block.additions, [&](const Addition& one) {
+        bool ordered = one.warp == fencing.number || one.barriers < block.barriers;
+        if (ordered) {
+            add(one);
+        }
+        return ordered;
+    });
 }
 
 const char* name(Class one) {
@@ -204,30 +241,55 @@ const KernelInfo& info(const Kernel& kernel) { return kernel.info; }
 
 Counts run(const Kernel& kernel, const Launch& launch) {
     Counts counts;
-    Block block;
-    block.kernel = &kernel;
-    block.launch = &launch;
-    block.counts = &counts;
     uint32_t threads = launch.block.x * launch.block.y * launch.block.z;
-    block.warps.resize((threads + LANES - 1) / LANES);
-    for (size_t i = 0; i < block.warps.size(); ++i) {
-        block.warps[i].block = &block;
-        block.warps[i].number = static_cast<int>(i);
-        setUp(block.warps[i], kernel, launch);
-    }
+    std::vector<uint64_t> numbers(static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z);
+    std::iota(numbers.begin(), numbers.end(), 0);
     std::mt19937_64 random(launch.seed);
-    for (uint32_t z = 0; z < launch.grid.z; ++z) {
-        for (uint32_t y = 0; y < launch.grid.y; ++y) {
-            for (uint32_t x = 0; x < launch.grid.x; ++x) {
-                block.index = {x, y, z};
-                runBlock(block, random, threads);
-                ++block.number;
-                ++block.barriers;
+    std::shuffle(numbers.begin(), numbers.end(), random);
+    std::vector<std::unique_ptr<Block>> resident(std::min(RESIDENT, numbers.size()));
+    std::vector<Addition> late;
+    counts.blocks = numbers.size();
+    counts.warps = counts.blocks * ((threads + LANES - 1) / LANES);
+    for (auto& block : resident) {
+        block = std::make_unique<Block>();
+        block->kernel = &kernel;
+        block->launch = &launch;
+        block->counts = &counts;
+        block->warps.resize((threads + LANES - 1) / LANES);
+        for (size_t i = 0; i < block->warps.size(); ++i) {
+            block->warps[i].block = block.get();
+            block->warps[i].number = static_cast<int>(i);
+            setUp(block->warps[i], kernel, launch);
+        }
+        open(*block, numbers.back(), threads);
+        numbers.pop_back();
+    }
+    while (!resident.empty()) {
+        bool progress = false;
+        std::shuffle(resident.begin(), resident.end(), random);
+        for (auto& block : resident) {
+            if (advance(*block, random, progress) != Stop::END) {
+                continue;
+            }
+            late.insert(late.end(), block->additions.begin(), block->additions.end());
+            block->additions.clear();
+            ++block->barriers;
+            if (numbers.empty()) {
+                block = nullptr;
+            } else {
+                open(*block, numbers.back(), threads);
+                numbers.pop_back();
             }
         }
+        if (!progress) {
+            throw Error(waiting(*resident.front(), resident.size()));
+        }
+        std::erase(resident, nullptr);
     }
-    counts.blocks = block.number;
-    counts.warps = block.number * block.warps.size();
+    std::shuffle(late.begin(), late.end(), random);
+    for (const Addition& one : late) {
+        add(one);
+    }
     return counts;
 }
 

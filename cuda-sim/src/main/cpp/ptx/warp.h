@@ -68,6 +68,14 @@ struct AsyncCopy {
     unsigned char bytes[16];
 };
 
+// An addition to global memory that other blocks may not see before a fence.
+struct Addition {
+    uint64_t to;
+    float value;
+    int warp;
+    uint64_t barriers;  // that the block had passed
+};
+
 struct Block;
 
 struct Warp {
@@ -82,6 +90,7 @@ struct Warp {
     std::vector<Path> paths;
     std::vector<std::vector<AsyncCopy>> groups;  // asynchronous copies: the committed groups, then the open one
     const Instruction* waiting = nullptr;        // the barrier that it is at
+    bool polls = false;                          // it has read what it waits for, and lets others run
     bool votes = false;                          // ... which reduces a predicate: operand 2, to operand 0
 
     template <class T> T* row(uint32_t at) { return reinterpret_cast<T*>(rows.data()->bytes + at); }
@@ -96,7 +105,11 @@ struct Block {
     uint64_t barriers = 0;
     SharedMemory shared;
     std::vector<Warp> warps;
+    std::vector<Addition> additions;
 };
+
+// Makes those additions of a block visible to others that a warp's fence orders: its own, and those before a barrier.
+void perform(Block& block, const Warp& fencing);
 
 // Ends the launch: names the kernel, block, warp and line.
 [[noreturn]] void fail(const Warp& warp, const Instruction& instruction, const std::string& what);

@@ -29,6 +29,9 @@ final class AttentionKernels {
     /** Bytes of lse and delta of one query, in single precision. */
     private static final int STATISTICS_BYTES = 8;
 
+    /** Bytes of the block's ticket, rounded up. */
+    private static final int TICKET_BYTES = 16;
+
     /** One variant in which such a kernel is compiled. */
     record Variant(Pass pass, DType dtype, SinglePrecision single, int headDim, Masking masking,
         AttentionTiling tiling) {
@@ -53,6 +56,8 @@ final class AttentionKernels {
                 case BACKWARD_KEYS -> tiles + 2 * tiling.columns() * STATISTICS_BYTES;
                 case BACKWARD_KEYS_ATOMIC -> tiles + 2 * tiling.columns() * STATISTICS_BYTES
                     + tiling.rows() * tiling.columns() * dtype.bytes();
+                case BACKWARD_KEYS_ORDERED -> tiles + 2 * tiling.columns() * STATISTICS_BYTES
+                    + tiling.rows() * tiling.columns() * dtype.bytes() + TICKET_BYTES;
             };
         }
 
@@ -66,10 +71,13 @@ final class AttentionKernels {
             String function = switch (pass) {
                 case FORWARD -> "attention_forward";
                 case BACKWARD_QUERIES -> "attention_backward_queries";
-                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> "attention_backward_keys";
+                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC, BACKWARD_KEYS_ORDERED -> "attention_backward_keys";
             };
             if (pass == Pass.BACKWARD_KEYS_ATOMIC) {
                 defines.add("ATOMIC=1");
+            }
+            if (pass == Pass.BACKWARD_KEYS_ORDERED) {
+                defines.add("ORDERED=1");
             }
             return new KernelVariant(function + ".cu", function, defines);
         }
@@ -102,9 +110,19 @@ final class AttentionKernels {
         }
     }
 
-    /** The kernel that sums the gradient of the queries. */
-    static Pass keysPass(QueryGradient gradient) {
-        return gradient == QueryGradient.ATOMIC ? Pass.BACKWARD_KEYS_ATOMIC : Pass.BACKWARD_KEYS;
+    /** The kernel that sums the gradients of keys and values, and, unless it is the first of two, of the queries. */
+    static Pass keysPass(int capability, QueryGradient gradient, DType dtype, SinglePrecision single, int headDim,
+        Masking masking) {
+        if (gradient == QueryGradient.ATOMIC) {
+            return Pass.BACKWARD_KEYS_ATOMIC;
+        }
+        return isOrdered(capability, dtype, single, headDim, masking) ? Pass.BACKWARD_KEYS_ORDERED : Pass.BACKWARD_KEYS;
+    }
+
+    private static boolean isOrdered(int capability, DType dtype, SinglePrecision single, int headDim,
+        Masking masking) {
+        return !Variant.isFull(dtype, single)
+            && AttentionTiling.isOrdered(capability, dtype.bytes(), headDim, masking);
     }
 
     /** Every variant that devices of this compute capability use. */
@@ -115,7 +133,9 @@ final class AttentionKernels {
                 for (int headDim : HEAD_DIMS) {
                     for (Masking masking : Masking.values()) {
                         for (Pass pass : Pass.values()) {
-                            if (dtype == DType.F32 || single == SinglePrecision.TF32) {
+                            if ((dtype == DType.F32 || single == SinglePrecision.TF32)
+                                && (pass != Pass.BACKWARD_KEYS_ORDERED
+                                    || isOrdered(capability, dtype, single, headDim, masking))) {
                                 variants.add(Variant.of(capability, pass, dtype, single, headDim, masking));
                             }
                         }

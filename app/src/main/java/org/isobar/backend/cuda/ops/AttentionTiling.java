@@ -28,7 +28,7 @@ import org.isobar.device.ops.Dropout;
  */
 record AttentionTiling(int rowTiles, int warps, int columns, int kept, int blocks) {
     /** A kernel that iterates over tiles. */
-    enum Pass { FORWARD, BACKWARD_QUERIES, BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC }
+    enum Pass { FORWARD, BACKWARD_QUERIES, BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC, BACKWARD_KEYS_ORDERED }
 
     /** Whether attention weights are dropped. */
     enum Masking {
@@ -69,6 +69,11 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 64, 2, 2)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 48, Masking.DROPOUT, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 80, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
+        entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
         entry(80, Pass.FORWARD, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 0, 1)),
         entry(80, Pass.FORWARD, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
@@ -85,6 +90,11 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(80, Pass.BACKWARD_KEYS, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS, 4, 128, Masking.NONE, new AttentionTiling(1, 8, 16, 1, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ORDERED, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ORDERED, 2, 48, Masking.DROPOUT, new AttentionTiling(2, 8, 128, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ORDERED, 2, 80, Masking.NONE, new AttentionTiling(1, 8, 128, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ORDERED, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
+        entry(80, Pass.BACKWARD_KEYS_ORDERED, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(80, Pass.BACKWARD_KEYS_ATOMIC, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)));
@@ -117,13 +127,22 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         return OF_DEVICES.getOrDefault(new Kernel(capability, pass, elementBytes, headDim, masking), common);
     }
 
+    /**
+     * Whether one kernel computes all gradients, the sums over key blocks in order: where tiles have been chosen for
+     * it, because the model finds it faster than two kernels.
+     */
+    static boolean isOrdered(int capability, int elementBytes, int headDim, Masking masking) {
+        return OF_DEVICES.containsKey(new Kernel(capability, Pass.BACKWARD_KEYS_ORDERED, elementBytes, headDim,
+            masking));
+    }
+
     /** Tiling for devices of any compute capability. */
     static AttentionTiling common(Pass pass, int elementBytes, int headDim) {
         return switch (pass) {
             case FORWARD -> forward(elementBytes, headDim);
             case BACKWARD_QUERIES -> backwardQueries(elementBytes, headDim);
             case BACKWARD_KEYS -> backwardKeys(elementBytes, headDim);
-            case BACKWARD_KEYS_ATOMIC -> backwardKeysAtomic(elementBytes, headDim);
+            case BACKWARD_KEYS_ATOMIC, BACKWARD_KEYS_ORDERED -> backwardKeysAtomic(elementBytes, headDim);
         };
     }
 
@@ -188,7 +207,7 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
             case 96 -> new AttentionTiling(1, 8, 32, 2, 1);
             case 128 -> new AttentionTiling(1, 8, 16, 1, 1);
             default -> backwardKeys(elementBytes, headDim);
-        } : backwardKeys(elementBytes, headDim);
+        } : headDim == 80 ? new AttentionTiling(1, 4, 32, 0, 2) : backwardKeys(elementBytes, headDim);
     }
 
     /** Tiling of all kernels without tensor cores. Tiles are small because their unrolled products are long code. */

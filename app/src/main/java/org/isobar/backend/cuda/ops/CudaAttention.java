@@ -9,7 +9,6 @@ import java.util.Optional;
 import org.isobar.backend.cuda.cudnn.CudnnAttention;
 import org.isobar.backend.cuda.kernels.ElementGrid;
 import org.isobar.backend.cuda.kernels.KernelVariant;
-import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.device.Footprint;
 import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
@@ -89,9 +88,9 @@ final class CudaAttention implements AttentionOps {
     }
 
     /** Bytes of workspace that attention needs. */
-    static long workspaceBytes(Footprint footprint, QueryGradient gradient) {
+    static long workspaceBytes(Footprint footprint) {
         return footprint.attention().stream().mapToLong(shape -> Math.max(
-            hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape, gradient) : 0,
+            hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape) : 0,
             PlainAttention.workspaceBytes(shape))).max().orElse(0);
     }
 }

@@ -48,7 +48,7 @@ public final class CudaTensorOps implements AutoCloseable {
     public static long workspaceBytes(Footprint footprint, CudaOptions options) {
         return LongStream.of(CudaColumnSums.workspaceBytes(footprint), CudaLayerNorm.workspaceBytes(footprint),
             CudaLoss.workspaceBytes(footprint), CublasLtGemm.workspaceBytes(footprint),
-            CudaAttention.workspaceBytes(footprint, options.gradient())).max().orElseThrow();
+            CudaAttention.workspaceBytes(footprint)).max().orElseThrow();
     }
 
     /** Describes which kernels steps of that footprint run, one line per kind of operation that has a choice. */

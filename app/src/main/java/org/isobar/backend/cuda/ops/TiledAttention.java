@@ -9,7 +9,6 @@ import org.isobar.backend.cuda.kernels.TypedKernel;
 import org.isobar.backend.cuda.ops.AttentionKernels.Variant;
 import org.isobar.backend.cuda.ops.AttentionTiling.Masking;
 import org.isobar.backend.cuda.ops.AttentionTiling.Pass;
-import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
@@ -29,8 +28,11 @@ final class TiledAttention {
     /** Lanes per row of {@code attention_statistics}. */
     private static final int STATISTICS_GROUP = 8;
     private static final int STATISTICS_BYTES = 8;
+    /** Queries of the smallest tile. */
+    private static final int LEAST_COLUMNS = 16;
+    private static final long ALIGNMENT = 256;
     /** Elements per thread of {@code attention_query_gradient}. */
-    private static final int GRADIENT_CHUNK = 4;
+    private static final int GRADIENT_CHUNK = 8;
 
     private final OpResources context;
     private final AttentionKernels kernels;
@@ -53,9 +55,22 @@ final class TiledAttention {
         return variants;
     }
 
-    /** Bytes of the statistics (B, H, padded, 2) and, if summed atomically, of the queries' gradient (B, Tq, H, D). */
-    static long workspaceBytes(AttentionShape shape, QueryGradient gradient) {
-        return statisticsBytes(shape) + (gradient == QueryGradient.ATOMIC ? queries(shape) * Float.BYTES : 0);
+    /**
+     * Bytes of the statistics (B, H, padded, 2), of the sums of the queries' gradient (B, H, padded, D), and of the
+     * turns of their tiles. Where two kernels run, which sum nothing there, the last two are not used.
+     */
+    static long workspaceBytes(AttentionShape shape) {
+        return statisticsBytes(shape) + sumBytes(shape)
+            + Math.ceilDiv(turns(shape, LEAST_COLUMNS) * Integer.BYTES, ALIGNMENT) * ALIGNMENT;
+    }
+
+    private static long sumBytes(AttentionShape shape) {
+        return shape.batch() * shape.heads() * padded(shape) * shape.headDim() * Float.BYTES;
+    }
+
+    /** Number of tickets' counter and of the counters of tiles of so many queries. */
+    private static long turns(AttentionShape shape, int columns) {
+        return 1 + shape.batch() * shape.heads() * padded(shape) / columns;
     }
 
     private static long statisticsBytes(AttentionShape shape) {
@@ -80,27 +95,30 @@ final class TiledAttention {
 
     void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
-        QueryGradient gradient = context.options().gradient();
-        long workspace = context.workspace().address(workspaceBytes(shape, gradient));
-        boolean atomic = gradient == QueryGradient.ATOMIC;
-        long sums = atomic ? workspace + statisticsBytes(shape) : 0;
+        Variant variant = variant(keysPass(q.dtype(), (int) shape.headDim(), Masking.of(dropout)), q.dtype(), shape,
+            dropout);
+        boolean two = variant.pass() == Pass.BACKWARD_KEYS;
+        long workspace = context.workspace().address(workspaceBytes(shape));
+        long sums = two ? 0 : workspace + statisticsBytes(shape);
+        long turns = two ? 0 : sums + sumBytes(shape);
         long rows = shape.batch() * padded(shape) * shape.heads();
-        context.launcher().call(statistics.of(q.dtype())).int64(workspace).int64(sums).tensor(out).tensor(dOut)
-            .tensor(lse).int32(shape.queries()).int32(padded(shape)).int32(shape.heads()).int32(shape.headDim())
-            .int64(rows).launch(Math.ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
+        context.launcher().call(statistics.of(q.dtype())).int64(workspace).int64(sums).int64(turns).tensor(out)
+            .tensor(dOut).tensor(lse).int32(shape.queries()).int32(padded(shape)).int32(shape.heads())
+            .int32(shape.headDim()).int64(turns(shape, variant.tiling().columns())).int64(rows)
+            .launch(Math.ceilDiv(rows * STATISTICS_GROUP, STATISTICS_THREADS), STATISTICS_THREADS);
 
-        Variant variant = variant(AttentionKernels.keysPass(gradient), q.dtype(), shape, dropout);
-        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(dkv).int64(sums);
+        KernelLauncher launcher = context.launcher().call(kernels.of(variant)).tensor(dkv).int64(sums).int64(turns);
         launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.keys(), shape);
 
-        if (atomic) {
-            long chunks = queries(shape) / GRADIENT_CHUNK;
-            context.launcher().call(queryGradient.of(dq.dtype())).tensor(dq).int64(sums).float32(shape.scale())
-                .int64(chunks).launch(Math.ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
-        } else {
+        if (two) {
             variant = variant(Pass.BACKWARD_QUERIES, q.dtype(), shape, dropout);
             launcher = context.launcher().call(kernels.of(variant)).tensor(dq);
             launch(operands(launcher, dOut, q, kv, workspace, shape, dropout), variant, shape.queries(), shape);
+        } else {
+            long chunks = queries(shape) / GRADIENT_CHUNK;
+            context.launcher().call(queryGradient.of(dq.dtype())).tensor(dq).int64(sums).float32(shape.scale())
+                .int32(shape.queries()).int32(padded(shape)).int32(shape.heads()).int32(shape.headDim()).int64(chunks)
+                .launch(Math.ceilDiv(chunks, STATISTICS_THREADS), STATISTICS_THREADS);
         }
     }
 
@@ -116,11 +134,13 @@ final class TiledAttention {
     String description(int headDim, DType compute) {
         CudaOptions options = context.options();
         boolean cores = compute != DType.F32 || options.single() == SinglePrecision.TF32;
-        String keys = tile(AttentionKernels.keysPass(options.gradient()), compute, headDim);
-        String backward = switch (options.gradient()) {
-            case DETERMINISTIC -> keys + " and " + tile(Pass.BACKWARD_QUERIES, compute, headDim)
+        Pass pass = keysPass(compute, headDim, Masking.NONE);
+        String keys = tile(pass, compute, headDim);
+        String backward = switch (pass) {
+            case BACKWARD_KEYS_ATOMIC -> keys + " backward, gradient of queries by atomic additions";
+            case BACKWARD_KEYS_ORDERED -> keys + " backward, gradient of queries in the order of tickets";
+            default -> keys + " and " + tile(Pass.BACKWARD_QUERIES, compute, headDim)
                 + " backward, gradient of queries in fixed order";
-            case ATOMIC -> keys + " backward, gradient of queries by atomic additions";
         };
         return options.operands(compute) + (cores ? " on tensor cores" : "") + ", tiles of "
             + tile(Pass.FORWARD, compute, headDim) + " forward, " + backward;
@@ -129,6 +149,12 @@ final class TiledAttention {
     private String tile(Pass pass, DType compute, int headDim) {
         AttentionTiling tiling = variant(pass, compute, headDim, Masking.NONE).tiling();
         return tiling.rows() + " x " + tiling.columns();
+    }
+
+    private Pass keysPass(DType dtype, int headDim, Masking masking) {
+        CudaOptions options = context.options();
+        return AttentionKernels.keysPass(context.kernels().capability(), options.gradient(), dtype, options.single(),
+            headDim, masking);
     }
 
     private Variant variant(Pass pass, DType dtype, AttentionShape shape, Dropout dropout) {

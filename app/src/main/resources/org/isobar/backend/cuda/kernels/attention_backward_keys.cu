@@ -16,9 +16,10 @@
 //      |  ...   |  +---+
 //      +--------+
 //
-// With -DATOMIC the block also adds its part of dq. ds^T of the whole tile goes through shared memory, because the sum
-// is over the keys of all warps. The result is added to global memory by atomic additions, whose order is not defined.
-// This saves the two products that attention_backward_queries.cu recomputes.
+// With -DATOMIC or -DORDERED the block also adds its part of dq. ds^T of the whole tile goes through shared memory,
+// because the sum is over the keys of all warps. The result is added to global memory by atomic additions: with ATOMIC
+// in no defined order, with ORDERED in that of the blocks of keys, which wait for their turns. This saves the two
+// products that attention_backward_queries.cu recomputes.
 //
 // ds is computed in single precision and then rounded. In fp16 it may overflow if the loss scale is too large. The
 // infinity then reaches the gradients, where the scaler detects it.
@@ -27,6 +28,12 @@
 #ifndef ATOMIC
 #define ATOMIC 0
 #endif
+#ifndef ORDERED
+#define ORDERED 0
+#endif
+
+constexpr bool WITH_QUERIES = ATOMIC || ORDERED;
+constexpr int HEADS_TOGETHER = 4;
 
 using Pieces = Sum[ROW_TILES][2];  // (WARP_ROWS, 16)
 
@@ -48,7 +55,7 @@ struct ColumnStatistics {
 };
 
 // Turns scores into masked weights (without the mask's factor) and dp into ds. ds of the warp's rows from `count` on is
-// zeroed only with ATOMIC, because only there it is summed with the ds of other keys.
+// zeroed only if dq is computed, because only there it is summed with the ds of other keys.
 __device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, const ColumnStatistics& column,
     Kept kept, int count, float scale, float mask_scale) {
 #pragma unroll
@@ -67,7 +74,7 @@ __device__ __forceinline__ void weights_and_slopes(Pieces& scores, Pieces& dp, c
             score = keep ? p : 0;
         }
     }
-    if (ATOMIC && count < WARP_ROWS) {
+    if (WITH_QUERIES && count < WARP_ROWS) {
 #pragma unroll
         for (int i = 0; i < 8 * ROW_TILES; ++i) {
             float& x = dp[i / 8][i / 4 % 2][i % 4];
@@ -89,8 +96,7 @@ __device__ __forceinline__ void store_slopes(T* tile, int row, int column, const
 }
 
 // dq (Tq, D) += ds k of one tile. Each warp computes some of the pieces of 16 queries and 8 PIECES channels.
-__device__ __forceinline__ void add_query_gradient(float* dq, long long stride, const T* slopes, const T* keys,
-    int count) {
+__device__ __forceinline__ void add_query_gradient(float* dq, const T* slopes, const T* keys, int count) {
     // PIECES divides the head evenly; with six for 96 channels in single precision, code for 10.0 would spill.
     constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
         : HEAD_DIM == 80 ? 10 : 4;
@@ -117,16 +123,10 @@ __device__ __forceinline__ void add_query_gradient(float* dq, long long stride, 
                 multiply(T(), sums[n + 1], left[step], b[2], b[3]);
             }
         }
+        float* to = dq + query * HEAD_DIM + 16 * column + 2 * lane();
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            int row = query + 8 * half + lane_row();
-            float* to = dq + row * stride + column + lane_column();
-            if (row < count) {
-#pragma unroll
-                for (int i = 0; i < 2 * PIECES; ++i) {
-                    atomicAdd(to + i / 2 * 8 + i % 2, sums[i / 2][2 * half + i % 2]);
-                }
-            }
+        for (int i = 0; i < 2 * PIECES; ++i) {
+            add_pair(to + 64 * i, sums[i / 2][2 * (i % 2)], sums[i / 2][2 * (i % 2) + 1]);
         }
     }
 }
@@ -142,9 +142,53 @@ __device__ __forceinline__ void fetch_columns(T* tile, float2* columns, Tokens q
     cp_async_commit();
 }
 
+// What a block works on.
+struct Work {
+    unsigned block;  // of ROWS keys
+    unsigned head;
+    unsigned sample;
+    int turn;        // index of the counter of its head's first tile: with ORDERED
+};
+
+// With ORDERED, blocks take tickets when they start, and a ticket says what to work on: the blocks of keys of
+// HEADS_TOGETHER heads, in ascending order, heads in turn. So a block waits only for blocks that have started.
+__device__ __forceinline__ void take_ticket(Work* work, int* turns, int tiles) {
+    if (threadIdx.x == 0) {
+        int ticket = atomicAdd(turns, 1);
+        int blocks = gridDim.x;
+        int first = ticket / (HEADS_TOGETHER * blocks) * HEADS_TOGETHER;
+        int together = min(HEADS_TOGETHER, static_cast<int>(gridDim.y * gridDim.z) - first);
+        int i = ticket - first * blocks;
+        int row = first + i % together;  // over (B, H)
+        *work = {static_cast<unsigned>(i / together), row % gridDim.y, row / gridDim.y, 1 + row * tiles};
+    }
+    __syncthreads();
+}
+
+// The block's work. With ORDERED it is read from shared memory each time, because registers are scarce.
+__device__ __forceinline__ Work current(const Work* work) {
+    return ORDERED ? *work : Work{blockIdx.x, blockIdx.y, blockIdx.z, 0};
+}
+
+// Adds to a tile of dq are in the order of the blocks of keys: the tile's counter is the number of the block whose
+// turn it is. The first thread passes on the turn of the tile before, to which all threads have added before the last
+// barrier, and waits for its own. The fence orders these additions before the next block's, and the previous block's
+// before those of this block that follow the next barrier.
+__device__ __forceinline__ void next_turn(int* turn, bool pass, int block) {
+    int passed = load_relaxed(turn);
+    fence_device();
+    if (pass) {
+        add_relaxed(turn - 1, 1);
+    }
+    while (passed < block) {
+        passed = load_acquire(turn);
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention_backward_keys(
     T* dkv,           // (B, Tk, 2, H, D)
-    float* dq_sums,   // (B, Tq, H, D), added to: with ATOMIC
+    float* dq_sums,   // (B, H, padded / 16, D / 8, 16, 8), added to: with ATOMIC or ORDERED
+    int* turns,       // tickets taken, then a counter for each tile (B, H, padded / COLUMNS), all 0: with ORDERED
     const T* q,       // (B, Tq, H, D)
     const T* kv,      // (B, Tk, 2, H, D)
     const T* d_out,   // (B, Tq, H, D)
@@ -158,22 +202,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
     T* value_tile = key_tile + ROWS * HEAD_DIM;   // (ROWS, D): at last dv
     T* tiles = value_tile + ROWS * HEAD_DIM;      // two of (2, COLUMNS, D): queries, dOut
     T* slopes = tiles + 4 * TILE;                 // (ROWS, COLUMNS): with ATOMIC
-    float2* columns = reinterpret_cast<float2*>(slopes + ATOMIC * ROWS * COLUMNS);  // two of (COLUMNS)
-    int head = blockIdx.y;
-    long long sample = blockIdx.z;
+    float2* columns = reinterpret_cast<float2*>(slopes + WITH_QUERIES * ROWS * COLUMNS);  // two of (COLUMNS)
+    Work* ticket = reinterpret_cast<Work*>(columns + 2 * COLUMNS);                  // with ORDERED
+    if (ORDERED) {
+        take_ticket(ticket, turns, padded / COLUMNS);
+    }
+    Work work = current(ticket);
+    int head = work.head;
+    long long sample = work.sample;
     long long width = heads * HEAD_DIM;
     long long query_offset = (sample * queries * heads + head) * HEAD_DIM;
     long long key_offset = (sample * keys * 2 * heads + head) * HEAD_DIM;
     Tokens query = {q + query_offset, width, queries};
     Tokens gradient = {d_out + query_offset, width, queries};
-    statistics += (sample * heads + head) * padded;
+    statistics += ORDERED ? 0 : (sample * heads + head) * padded;
     int own = threadIdx.x / WARP * WARP_ROWS;  // the warp's first row in the block's tiles
-    int row = blockIdx.x * ROWS + own;
+    int row = work.block * ROWS + own;
     Mask mask = MASK_OF(sample, head);
+    auto fetch_queries = [&](int stage, int first) {
+        T* tile = tiles + 2 * TILE * stage;
+        if constexpr (ORDERED) {  // addresses are computed again, because registers are scarce
+            Work at = current(ticket);
+            long long row = static_cast<long long>(at.sample) * heads + at.head;
+            long long offset = (static_cast<long long>(at.sample) * queries * heads + at.head) * HEAD_DIM;
+            fetch_columns(tile, columns + COLUMNS * stage, {q + offset, width, queries},
+                {d_out + offset, width, queries}, statistics + row * padded, first);
+        } else {
+            fetch_columns(tile, columns + COLUMNS * stage, query, gradient, statistics, first);
+        }
+    };
 
-    fetch<ROWS>(key_tile, {kv + key_offset, 2 * width, keys}, blockIdx.x * ROWS);
-    fetch<ROWS>(value_tile, {kv + key_offset + width, 2 * width, keys}, blockIdx.x * ROWS);
-    fetch_columns(tiles, columns, query, gradient, statistics, 0);
+    fetch<ROWS>(key_tile, {kv + key_offset, 2 * width, keys}, work.block * ROWS);
+    fetch<ROWS>(value_tile, {kv + key_offset + width, 2 * width, keys}, work.block * ROWS);
+    fetch_queries(0, 0);
     cp_async_wait<0>();
     __syncthreads();
     OwnRows<(KEPT > 0)> key_rows(key_tile, own);
@@ -189,8 +250,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
         cp_async_wait<0>();
         __syncthreads();  // this tile is complete, and no thread reads the last one any more
         if (first + COLUMNS < queries) {
-            fetch_columns(tiles + 2 * TILE * (stage ^ 1), columns + COLUMNS * (stage ^ 1), query, gradient, statistics,
-                first + COLUMNS);
+            fetch_queries(stage ^ 1, first + COLUMNS);
         }
 #pragma unroll 1
         for (int c = 0; c < COLUMNS && first + c < queries; c += 16) {
@@ -209,16 +269,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             add_product(dv, left, d_out_tile + c * HEAD_DIM, 0);
             left_of(left, dp);
             add_product(dk, left, query_tile + c * HEAD_DIM, 0);
-            if (ATOMIC) {
+            if (WITH_QUERIES) {
                 store_slopes(slopes, own, c, dp);
             }
         }
-        if (ATOMIC) {
+        if (WITH_QUERIES) {
+            Work at = current(ticket);
+            if (ORDERED && threadIdx.x == 0) {
+                next_turn(turns + at.turn + first / COLUMNS, first > 0, static_cast<int>(at.block));
+            }
             __syncthreads();  // ds of all warps is there
-            add_query_gradient(dq_sums + query_offset + first * width, width, slopes, key_tile, queries - first);
+            long long row = static_cast<long long>(at.sample) * heads + at.head;
+            add_query_gradient(dq_sums + (row * padded + first) * HEAD_DIM, slopes, key_tile, queries - first);
         }
     }
-    __syncthreads();  // with ATOMIC, others may still read this warp's keys
+    __syncthreads();  // with ATOMIC or ORDERED, others may still read this warp's keys
+    if (ORDERED) {
+        work = current(ticket);
+        row = work.block * ROWS + own;
+        key_offset = (static_cast<long long>(work.sample) * keys * 2 * heads + work.head) * HEAD_DIM;
+        if (threadIdx.x == 0) {
+            fence_device();
+            add_relaxed(turns + work.turn + (queries - 1) / COLUMNS, 1);
+        }
+    }
     store_sums(key_tile, own, dk, scale);
     store_sums(value_tile, own, dv, DROPOUT ? mask_scale : 1);
     __syncwarp();

@@ -1,5 +1,5 @@
 // Kernels before and after the tiled backward kernels of attention. Before: two statistics for each query. After, if
-// the gradient of the queries was summed atomically: conversion of that gradient to its type.
+// one kernel has summed all gradients: conversion of the gradient of the queries to its type.
 #include "common.cuh"
 
 constexpr float LOG2E = 1.44269504f;
@@ -8,13 +8,16 @@ constexpr int GROUP = 8;  // lanes that share a row
 constexpr int THREADS = 256;
 
 // statistics[b, h, i] = (log2(e) lse, sum over channels of dOut out). Rows after the last query become (inf, 0), so
-// that their weights are zero. If dq_sums is given, it is set to zero.
+// that their weights are zero. Sums that are given are set to zero, and so are the turns of their tiles.
 extern "C" __global__ void __launch_bounds__(THREADS) attention_statistics(float2* statistics, // (B, H, padded)
-    float* dq_sums,     // (B, Tq, H, D), or null
+    float* dq_sums,     // (B, H, padded, D) in pieces, or null
+    int* turns,         // (turn_count), or null
     const T* out,       // (B, Tq, H, D)
     const T* d_out,     // (B, Tq, H, D)
     const float* lse,   // (B, H, Tq)
-    int queries, int padded, int heads, int head_dim, long long rows) { // rows = B padded H
+    int queries, int padded, int heads, int head_dim,
+    long long turn_count, // at most rows
+    long long rows) {     // B padded H
     long long row = (static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x) / GROUP; // over (B, padded, H)
     int head = static_cast<int>(row % heads);
     int i = static_cast<int>(row / heads % padded);
@@ -32,10 +35,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_statistics(float
             for (int e = 0; e < CHUNK; ++e) {
                 delta = fmaf(x[e], y[e], delta);
             }
-#pragma unroll
-            for (int e = 0; e < CHUNK && dq_sums != nullptr; e += 4) {
-                *reinterpret_cast<float4*>(dq_sums + first + d + e) = make_float4(0, 0, 0, 0);
-            }
+        }
+    }
+    if (dq_sums != nullptr && row < rows) {
+        for (int d = threadIdx.x % GROUP * 4; d < head_dim; d += GROUP * 4) {
+            *reinterpret_cast<float4*>(dq_sums + row * head_dim + d) = make_float4(0, 0, 0, 0);
+        }
+        if (row < turn_count && threadIdx.x % GROUP == 0) {
+            turns[row] = 0;
         }
     }
 #pragma unroll
@@ -49,17 +56,34 @@ extern "C" __global__ void __launch_bounds__(THREADS) attention_statistics(float
     }
 }
 
-// dq = scale * sums, in chunks of four.
-extern "C" __global__ void __launch_bounds__(THREADS) attention_query_gradient(T* dq, const float* dq_sums, float scale,
-    long long chunks) {
+// dq = scale * sums. A thread converts the 8 channels of a query that are neighbours in both.
+extern "C" __global__ void __launch_bounds__(THREADS) attention_query_gradient(T* dq, // (B, Tq, H, D)
+    const float* dq_sums, // (B, H, padded / 16, D / 8, 16, 8)
+    float scale, int queries, int padded, int heads, int head_dim,
+    long long chunks) {   // B Tq H D / 8
     long long i = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x;
-    if (i < chunks) {
-        float x[4];
-        load(x, dq_sums + 4 * i);
+    if (i >= chunks) {
+        return;
+    }
+    int pieces = head_dim / 8;
+    int piece = static_cast<int>(i % pieces);
+    int head = static_cast<int>(i / pieces % heads);
+    long long token = i / pieces / heads;
+    long long row = (token / queries * heads + head) * padded + token % queries;
+    const float* from = dq_sums + row / 16 * 16 * head_dim + piece * 128 + row % 16 * 8;
+    constexpr int STORED = CHUNK < 8 ? CHUNK : 8;
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-            x[e] *= scale;
+    for (int part = 0; part < 8; part += STORED) {
+        float x[STORED];
+#pragma unroll
+        for (int e = 0; e < STORED; e += 4) {
+            float four[4];
+            load(four, from + part + e);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                x[e + k] = scale * four[k];
+            }
         }
-        store(dq + 4 * i, x);
+        store(dq + 8 * i + part, x);
     }
 }

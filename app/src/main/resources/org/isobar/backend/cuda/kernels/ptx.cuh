@@ -131,3 +131,39 @@ template <int N>
 __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
+
+// ---- sums over several blocks, and their order ----
+
+// Adds two numbers to neighbours in global memory, each atomically.
+__device__ __forceinline__ void add_pair(float* to, float x, float y) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" :: "l"(to), "f"(x), "f"(y) : "memory");
+#else
+    atomicAdd(to, x);
+    atomicAdd(to + 1, y);
+#endif
+}
+
+// The value of a counter that other blocks add to. The two threads are not ordered by it, unless a fence follows.
+__device__ __forceinline__ int load_relaxed(const int* counter) {
+    int x;
+    asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(counter) : "memory");
+    return x;
+}
+
+// The same in a loop that waits for other blocks. What they did before a fence and the addition of this value has
+// happened before what follows.
+__device__ __forceinline__ int load_acquire(const int* counter) {
+    int x;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(counter) : "memory");
+    return x;
+}
+
+__device__ __forceinline__ void add_relaxed(int* counter, int x) {
+    asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" :: "l"(counter), "r"(x) : "memory");
+}
+
+// Orders the accesses of this thread, and those of others that it has observed, among blocks.
+__device__ __forceinline__ void fence_device() {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}

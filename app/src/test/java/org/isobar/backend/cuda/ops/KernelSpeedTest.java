@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The modelled speed of the kernels stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it anew. The
@@ -100,9 +101,44 @@ class KernelSpeedTest {
             variant.masking());
     }
 
+    /** With the time that blocks wait, and that memory takes; heads of the presets' sizes. */
+    @ParameterizedTest
+    @ValueSource(ints = {48, 128})
+    void oneOrderedKernelIsFasterThanTwo(int headDim) {
+        GPUS.forEach(gpu -> assertOrderedIsFaster(gpu, headDim, Masking.NONE));
+    }
+
+    @Tag("slow")
+    @Test
+    void allOrderedKernelsAreFasterThanTwo() {
+        assertAll(GPUS.stream().flatMap(gpu -> AttentionKernels.variants(gpu.capability()).stream()
+            .filter(variant -> variant.dtype() == DType.BF16 && variant.pass() == Pass.BACKWARD_KEYS_ORDERED)
+            .map(variant -> () -> assertOrderedIsFaster(gpu, variant.headDim(), variant.masking()))));
+    }
+
+    private static void assertOrderedIsFaster(GpuModel gpu, int headDim, Masking masking) {
+        AttentionSpeed[] speeds = Stream.of(Pass.BACKWARD_KEYS_ORDERED, Pass.BACKWARD_KEYS, Pass.BACKWARD_QUERIES)
+            .map(pass -> AttentionSpeed.of(Variant.of(gpu.capability(), pass, DType.BF16, SinglePrecision.TF32, headDim,
+                masking), gpu, compiler)).toArray(AttentionSpeed[]::new);
+        double one = SpeedTable.ofOne(speeds[0]);
+        double two = SpeedTable.ofTwo(speeds[1], speeds[2]);
+        assertFalse(speeds[0].spills());
+        assertTrue(one > (1 + LEAST_GAIN) * two, () -> headDim + " " + masking + " on the " + gpu.name() + ": " + one
+            + " TFLOP/s, with two kernels " + two);
+    }
+
+    /** Blocks of one head that all start together wait most; heads that take turns, and later rounds, wait less. */
+    @Test
+    void waitingDependsOnTheScheduleOfBlocks() {
+        assertEquals(1, new TicketSchedule(8, 8, 1, 10, 0.1).slowdown(), 1e-9);
+        assertEquals((10 + 3 * 1.1) / 10, new TicketSchedule(4, 1, 4, 10, 0.1).slowdown(), 1e-9);
+        assertTrue(new TicketSchedule(132, 128, 32, 64, 0.1).slowdown() < 1.05);
+    }
+
     /** Tiles that only some devices have room for are there because they are faster. */
     @ParameterizedTest
-    @EnumSource(value = Pass.class, names = "BACKWARD_KEYS_ATOMIC", mode = EnumSource.Mode.EXCLUDE)
+    @EnumSource(value = Pass.class, names = {"BACKWARD_KEYS_ATOMIC", "BACKWARD_KEYS_ORDERED"},
+        mode = EnumSource.Mode.EXCLUDE)
     void tilesOfADeviceAreFasterThanTheCommonOnes(Pass pass) {
         GPUS.forEach(gpu -> assertFaster(gpu, Variant.of(gpu.capability(), pass, DType.BF16, SinglePrecision.TF32, 128,
             Masking.NONE)));
@@ -112,7 +148,8 @@ class KernelSpeedTest {
     @Test
     void allTilesOfADeviceAreFasterThanTheCommonOnes() {
         assertAll(GPUS.stream().flatMap(gpu -> AttentionKernels.variants(gpu.capability()).stream()
-            .filter(variant -> variant.dtype() != DType.F16 && !variant.equals(common(variant)))
+            .filter(variant -> variant.dtype() != DType.F16 && variant.pass() != Pass.BACKWARD_KEYS_ORDERED)
+            .filter(variant -> !variant.equals(common(variant)))
             .map(variant -> () -> assertFaster(gpu, variant))));
     }
 
@@ -223,7 +260,7 @@ class KernelSpeedTest {
     }
 
     private static void assertSlower(List<SassInstruction> path, int blocks) {
-        double changed = AttentionSpeed.of(FORWARD, GpuModel.H100, path, blocks).teraflops();
+        double changed = AttentionSpeed.of(FORWARD, GpuModel.H100, path, path, blocks).teraflops();
         assertTrue(changed < 0.97 * forward.teraflops(), changed + " instead of " + forward.teraflops());
     }
 

@@ -1,0 +1,123 @@
+package org.isobar.backend.cuda.ops;
+
+import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxReset;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.UnaryOperator;
+
+import org.isobar.backend.cuda.BareDevice;
+import org.isobar.backend.cuda.driver.CudaException;
+import org.isobar.backend.cuda.kernels.KernelSource;
+import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
+import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
+import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
+import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
+import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * The sums of attention's query gradients have one order, whatever the order of blocks. The PTX machine starts blocks
+ * in a random order, runs several at once, and shows additions to other blocks as late as fences allow.
+ */
+@Isolated("It resets the context of the process.")
+@Tag("ptx")
+class OrderedSumsTest {
+    private static final String KERNEL = "attention_backward_keys.cu";
+    private static final String TICKET = "int ticket = atomicAdd(turns, 1);";
+    private static final int RUNS = 4;
+    /** Of keys and values: partial sums that are larger than their sum, so that rounding errors are seen. */
+    private static final float OFFSET = 64;
+
+    @Test
+    void bitsDoNotDependOnTheOrderOfBlocks() {
+        List<float[]> gradients = run(QueryGradient.DETERMINISTIC, UnaryOperator.identity());
+        gradients.forEach(other -> assertArrayEquals(gradients.getFirst(), other));
+    }
+
+    @Test
+    void atomicAdditionsInNoOrderHaveOtherBits() {
+        assertFalse(allEqual(run(QueryGradient.ATOMIC, UnaryOperator.identity())));
+    }
+
+    /** Without it the next block's additions may come first. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
+        "attention_backward_keys.cu | while (passed < block) | while (passed < 0)",
+        "attention_backward_keys.cu | add_relaxed(turn - 1, 1); | add_relaxed(turn, 1);",
+        "attention_backward_keys.cu | next_turn(turns + at.turn + first / COLUMNS, | next_turn(turns + at.turn,"})
+    void anythingLessIsFound(String file, String right, String wrong) {
+        Mutation mutation = new Mutation(file, right, wrong, "attentionBackward");
+        assertTrue(text(file).contains(right));
+        boolean equal;
+        try {
+            equal = allEqual(run(QueryGradient.DETERMINISTIC, mutation::apply));
+        } catch (CudaException found) {
+            assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
+            equal = false;
+        } finally {
+            cuDevicePrimaryCtxReset(0);
+        }
+        assertFalse(equal, "not found");
+    }
+
+    /** Blocks that waited for blocks of lower number, which need not have started, could wait for ever. */
+    @Test
+    void withoutTicketsBlocksWaitForEver() {
+        Mutation mutation = new Mutation(KERNEL, TICKET, "int ticket = gridDim.x - 1 - blockIdx.x + gridDim.x "
+            + "* blockIdx.y; if (ticket < 0) atomicAdd(turns, 1);", "attentionBackward");
+        assertTrue(text(KERNEL).contains(TICKET));
+        try {
+            List<float[]> unused = run(QueryGradient.DETERMINISTIC, mutation::apply, 12);
+            assertTrue(unused.isEmpty(), "not found");
+        } catch (CudaException found) {
+            assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
+        } finally {
+            cuDevicePrimaryCtxReset(0);
+        }
+    }
+
+    private static String text(String file) {
+        KernelSource source = KernelSource.load(KERNEL);
+        return file.equals(KERNEL) ? source.text() : source.headers().get(file);
+    }
+
+    private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change) {
+        return run(gradient, change, 3);
+    }
+
+    /** The queries' gradient of several runs, with heads of 96 channels and so many blocks of 128 keys. */
+    private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks) {
+        CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
+        try (AttentionFixture fixture = AttentionFixture.on(new BareDevice(options, change), DType.F16)) {
+            AttentionFixture.Inputs in =
+                fixture.inputs(new AttentionShape(1, 80, 128 * blocks - 5, 1, 96), Dropout.NONE, 1, 1);
+            float[] kv = in.kv().clone();
+            for (int i = 0; i < kv.length; i++) {
+                kv[i] += OFFSET;
+            }
+            AttentionFixture.Inputs inputs =
+                new AttentionFixture.Inputs(in.shape(), in.dropout(), in.q(), kv, in.dOut());
+            List<float[]> gradients = new ArrayList<>();
+            for (int i = 0; i < RUNS; i++) {
+                gradients.add(fixture.run(inputs).dq());
+            }
+            return gradients;
+        }
+    }
+
+    private static boolean allEqual(List<float[]> arrays) {
+        return arrays.stream().allMatch(other -> Arrays.equals(arrays.getFirst(), other));
+    }
+}
