@@ -180,8 +180,8 @@ void addMemory(Suite& suite) {
     suite.planted("host pointer as a copy's target", {"cuMemcpyHtoD", "a host pointer?"}, hostPointerInACopy);
     suite.planted("misaligned access of 16 bytes", {"kernel copy", "thread (0, 0, 0)", "misaligned access", "16 bytes"},
         misaligned);
-    suite.planted("race of two blocks", {"kernel count", "block (1, 0, 0), thread (0, 0, 0)", "race",
-        "block (0, 0, 0), thread (0, 0, 0)"}, racingBlocks);
+    suite.planted("race of two blocks", {"kernel count", ", 0, 0), thread (0, 0, 0), ", "race",
+        "which block (", ", 0, 0), thread (0, 0, 0) touched"}, racingBlocks);
     suite.caught("the error of a device lasts", {"the next launch", "kernel fill", "thread (63, 0, 0)"}, errorsLast);
     suite.planted("pinned memory freed while it is copied", {"cuMemFreeHost", "copy to device", "still uses it"},
         pinnedMemoryFreedEarly);
