@@ -132,9 +132,15 @@ void loadCounter(Warp& warp, const Instruction& i) {
     each(warp, warp.row<uint32_t>(i.at[0]), [&](int lane) { return *reinterpret_cast<uint32_t*>(at[lane]); });
 }
 
-// Part of a loop that waits for another block, so that others run now.
+// Part of a loop that waits for another block, so that others run now. How often it runs depends on their order; it is
+// not counted, up to its branch.
 void poll(Warp& warp, const Instruction& i) {
+    Counts& counts = *warp.block->counts;
+    Counts before = counts;
     loadCounter(warp, i);
+    counts = before;
+    --counts.instructions[static_cast<int>(i.counted)];
+    warp.uncounted = true;
     warp.polls = true;
     warp.parted = true;
     warp.paths.back().next = warp.next;

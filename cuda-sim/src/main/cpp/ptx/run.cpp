@@ -76,7 +76,7 @@ void begin(Warp& warp, Block& block, uint32_t threads) {
     warp.paths.assign(1, {warp.alive, 0, -1});
     warp.groups.assign(1, {});
     warp.waiting = nullptr;
-    warp.polls = false;
+    warp.polls = warp.uncounted = false;
 }
 
 // Runs a warp to a barrier, to its end, or until it polls.
@@ -100,7 +100,8 @@ void advance(Warp& warp) {
                 break;
             }
             const Instruction& i = code[warp.next++];
-            ++counts.instructions[static_cast<int>(i.counted)];
+            counts.instructions[static_cast<int>(i.counted)] += warp.uncounted ? 0 : 1;
+            warp.uncounted = warp.uncounted && i.counted != Class::BRANCH;
             warp.mask = lanes;
             if (i.guard >= 0) {
                 uint32_t holds = warp.predicates[i.guard];

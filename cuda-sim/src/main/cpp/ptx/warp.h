@@ -91,6 +91,7 @@ struct Warp {
     std::vector<std::vector<AsyncCopy>> groups;  // asynchronous copies: the committed groups, then the open one
     const Instruction* waiting = nullptr;        // the barrier that it is at
     bool polls = false;                          // it has read what it waits for, and lets others run
+    bool uncounted = false;                      // it is in the loop that polls
     bool votes = false;                          // ... which reduces a predicate: operand 2, to operand 0
 
     template <class T> T* row(uint32_t at) { return reinterpret_cast<T*>(rows.data()->bytes + at); }
