@@ -149,8 +149,15 @@ class KernelSpeedTest {
     void allTilesOfADeviceAreFasterThanTheCommonOnes() {
         assertAll(GPUS.stream().flatMap(gpu -> AttentionKernels.variants(gpu.capability()).stream()
             .filter(variant -> variant.dtype() != DType.F16 && variant.pass() != Pass.BACKWARD_KEYS_ORDERED)
-            .filter(variant -> !variant.equals(common(variant)))
+            .filter(variant -> !variant.equals(common(variant)) && !isReplaced(gpu, variant))
             .map(variant -> () -> assertFaster(gpu, variant))));
+    }
+
+    /** Whether one ordered kernel has taken the place of this one of two. */
+    private static boolean isReplaced(GpuModel gpu, Variant variant) {
+        return (variant.pass() == Pass.BACKWARD_KEYS || variant.pass() == Pass.BACKWARD_QUERIES)
+            && AttentionTiling.isOrdered(gpu.capability(), variant.dtype().bytes(), variant.headDim(),
+                variant.masking());
     }
 
     private static void assertFaster(GpuModel gpu, Variant variant) {
