@@ -180,17 +180,28 @@ SIM_API int cuDeviceGetPCIBusId(char* text, int length, int device) {
     });
 }
 
+namespace {
+
+std::map<int, int> holders;  // of a device's context: how often it was retained and not released yet
+
+}
+
 SIM_API int cuDevicePrimaryCtxRetain(void** context, int device) {
     return guarded([&] {
         *context = contextOf(device);
+        ++holders[device];
         return SUCCESS;
     });
 }
 
+// While others hold the context, it stays, and so do their captures.
 SIM_API int cuDevicePrimaryCtxRelease_v2(int device) {
     return guarded([&] {
-        needNoCapture(checkedDevice(device), "cuDevicePrimaryCtxRelease");
-        synchronizeDevice(device);
+        if (--holders[checkedDevice(device)] <= 0) {
+            holders.erase(device);
+            needNoCapture(device, "cuDevicePrimaryCtxRelease");
+            synchronizeDevice(device);
+        }
         return SUCCESS;
     });
 }
@@ -202,6 +213,7 @@ SIM_API int cuDevicePrimaryCtxReset_v2(int device) {
     healDevice();
     return guarded([&] {
         dropCaptures(checkedDevice(device));
+        holders.erase(device);
         dropGraphs(device);
         dropQueued(device);
         releaseAll(device);
