@@ -6,8 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,7 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("nvrtc")
 class KernelSpeedTest {
-    private static final Path DOCUMENT = Path.of("../docs/kernels.md");
     private static final Path FOUND = Path.of("target/kernels-modelled.md");
     private static final List<GpuModel> GPUS = List.of(GpuModel.H100, GpuModel.A100);
     private static final Variant FORWARD = Variant.of(GpuModel.H100.capability(), Pass.FORWARD, DType.BF16,
@@ -69,17 +66,8 @@ class KernelSpeedTest {
         SpeedTable table = new SpeedTable();
         modelled().forEach(variant -> table.add(
             GPUS.stream().map(gpu -> AttentionSpeed.of(on(gpu, variant), gpu, compiler)).toList()));
-        List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
-        List<String> before = committed.stream().takeWhile(line -> !line.equals(SpeedTable.HEADING)).toList();
-        List<String> after = committed.stream().dropWhile(line -> !line.equals(SpeedTable.NEXT)).toList();
-        Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND,
-            Stream.of(before, table.markdown(), after).flatMap(List::stream).toList(), StandardCharsets.UTF_8);
-        List<String> now = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
-        List<String> page = now.subList(before.size(), now.size() - after.size());
-        List<String> found = table.markdown();
-        assertEquals(found.size(), page.size(), "docs/kernels.md lists other kernels");
-        assertEquals(List.of(), IntStream.range(0, page.size()).filter(i -> !isNear(page.get(i), found.get(i)))
-            .mapToObj(i -> page.get(i) + " is now " + found.get(i)).toList());
+        ModelledTable.assertCurrent(SpeedTable.HEADING, SpeedTable.NEXT, table.markdown(), FOUND,
+            KernelSpeedTest::isNear);
     }
 
     /** Heads of all sizes in bf16; with dropout, in TF32 and with atomic additions those of the presets. */

@@ -4,14 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.KernelCompiler;
 import org.isobar.backend.cuda.sass.GpuModel;
@@ -28,7 +25,6 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("nvrtc")
 class MemorySpeedTest {
-    private static final Path DOCUMENT = Path.of("../docs/kernels.md");
     private static final Path FOUND = Path.of("target/kernels-memory.md");
     private static final List<GpuModel> GPUS = List.of(GpuModel.H100, GpuModel.A100);
     /** Cells from the end of a split line: the two speeds. */
@@ -39,21 +35,13 @@ class MemorySpeedTest {
     /** A loss or gain of more than 3 % in any speed fails. */
     @Test
     void theTableIsOfTheseKernels() throws Exception {
-        List<String> committed = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
+        List<String> committed = ModelledTable.page();
         KernelCompiler compiler = new KernelCompiler();
         MemorySpeedTable table = new MemorySpeedTable();
         MemoryKernel.all().forEach(kernel -> table.add(GPUS.stream()
             .map(gpu -> MemorySpeed.of(kernel, gpu, sectors(committed, kernel), compiler)).toList()));
-        List<String> before = committed.stream().takeWhile(line -> !line.equals(MemorySpeedTable.HEADING)).toList();
-        List<String> after = committed.stream().dropWhile(line -> !line.equals(SpeedTable.STEP)).toList();
-        Files.write(Boolean.getBoolean("isobar.kernels.write") ? DOCUMENT : FOUND,
-            Stream.of(before, table.markdown(), after).flatMap(List::stream).toList(), StandardCharsets.UTF_8);
-        List<String> now = Files.readAllLines(DOCUMENT, StandardCharsets.UTF_8);
-        List<String> page = now.subList(before.size(), now.size() - after.size());
-        List<String> found = table.markdown();
-        assertEquals(found.size(), page.size(), "docs/kernels.md lists other kernels");
-        assertEquals(List.of(), IntStream.range(0, page.size()).filter(i -> !isNear(page.get(i), found.get(i)))
-            .mapToObj(i -> page.get(i) + " is now " + found.get(i)).toList());
+        ModelledTable.assertCurrent(MemorySpeedTable.HEADING, SpeedTable.STEP, table.markdown(), FOUND,
+            MemorySpeedTest::isNear);
     }
 
     /** The ratio that the PTX machine has counted, of the line of the same name but perhaps another width of rows. */
