@@ -39,7 +39,7 @@ final class AttentionKernels {
         static Variant of(int capability, Pass pass, DType dtype, SinglePrecision single, int headDim,
             Masking masking) {
             return new Variant(pass, dtype, single, headDim, masking, isFull(dtype, single)
-                ? AttentionTiling.withoutTensorCores(headDim)
+                ? AttentionTiling.withoutTensorCores(capability, pass, headDim)
                 : AttentionTiling.of(capability, pass, dtype.bytes(), headDim, masking));
         }
 

@@ -210,9 +210,13 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         } : headDim == 80 ? new AttentionTiling(1, 4, 32, 0, 2) : backwardKeys(elementBytes, headDim);
     }
 
-    /** Tiling of all kernels without tensor cores. Tiles are small because their unrolled products are long code. */
-    static AttentionTiling withoutTensorCores(int headDim) {
-        return new AttentionTiling(1, headDim < 128 ? 4 : 2, 16, 0, 2);
+    /**
+     * Tiling of kernels without tensor cores. Tiles are small because their unrolled products are long code. From
+     * compute capability 10.0 on, a second warp in a block would make the largest kernel spill.
+     */
+    static AttentionTiling withoutTensorCores(int capability, Pass pass, int headDim) {
+        int warps = headDim < 128 ? 4 : pass == Pass.BACKWARD_KEYS_ATOMIC && capability >= 100 ? 1 : 2;
+        return new AttentionTiling(1, warps, 16, 0, 2);
     }
 
     private static IllegalArgumentException notTiled(int headDim) {
