@@ -27,8 +27,7 @@ enum FloatEncoding {
     private static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     private static final VectorSpecies<Float> NARROWED =
         VectorSpecies.of(float.class, VectorShape.forBitSize(DOUBLES.vectorBitSize() / 2));
-    private static final int BLOCK_BYTES = 1 << 20;
-    private static final int PAGE_BYTES = 4 << 10; // the smallest page of memory
+    private static final long BLOCK = 1 << 14; // numbers
     /** The target's numbers: single precision, native byte order, at any address. */
     static final ValueLayout.OfFloat TARGET = ValueLayout.JAVA_FLOAT_UNALIGNED;
 
@@ -56,33 +55,6 @@ enum FloatEncoding {
     }
 
     /**
-     * Normalizes as {@link #normalize} does, from a file that is mapped into memory. A page that cannot be read, as
-     * the file was shortened or the disk failed, is an {@code InternalError}. In a compiled loop over vectors, such a
-     * page may end the JVM. Therefore a byte of each page is read first, some microseconds before the loop.
-     */
-    void normalizeMapped(MemorySegment mapped, long from, long count, float mean, float spread,
-                         MemorySegment target, long to) {
-        long block = BLOCK_BYTES / bytes;
-        for (long done = 0; done < count; done += block) {
-            long next = Math.min(block, count - done);
-            touch(mapped, from + done * bytes, next * bytes);
-            normalize(mapped, from + done * bytes, next, mean, spread, target, to + done * Float.BYTES);
-        }
-    }
-
-    /**
-     * Reads a byte of each page. {@code jvm.options} keeps this method from being inlined: the JVM throws the
-     * {@code InternalError} of a page that cannot be read at its return, and does not leave out the unused reads.
-     */
-    private static int touch(MemorySegment mapped, long from, long bytes) {
-        int read = mapped.get(ValueLayout.JAVA_BYTE, from + bytes - 1);
-        for (long at = from; at < from + bytes; at += PAGE_BYTES) {
-            read |= mapped.get(ValueLayout.JAVA_BYTE, at);
-        }
-        return read;
-    }
-
-    /**
      * Reads numbers as they are from a file that is mapped into memory, in single precision and native byte order.
      *
      * @param from byte offset in {@code mapped}
@@ -92,13 +64,18 @@ enum FloatEncoding {
         if (bytes == Float.BYTES && order == ByteOrder.nativeOrder()) {
             MemorySegment.copy(mapped, from, target, to, count * bytes);
         } else {
-            normalizeMapped(mapped, from, count, 0, 1, target, to);
+            normalize(mapped, from, count, 0, 1, target, to);
         }
     }
 
     /**
      * Computes {@code target[i] = (source[i] - mean) / spread} for {@code count} consecutive numbers. Arithmetic is in
      * the precision of the source; the result is in single precision and native byte order.
+     *
+     * <p>The source may be a mapped file. A page that cannot be read, as the file was shortened or the disk failed, is
+     * an {@code InternalError}, because each block begins with a plain read of its last byte. In a compiled method with
+     * a plain read, the JVM throws that error for its reads of vectors, too; in others, these end the JVM. While this
+     * method is not compiled yet, its plain read finds that the file was shortened.
      *
      * @param from byte offset in {@code source}
      * @param to   byte offset in {@code target}
@@ -118,12 +95,16 @@ enum FloatEncoding {
         FloatVector means = FloatVector.broadcast(FLOATS, mean);
         FloatVector spreads = FloatVector.broadcast(FLOATS, spread);
         long i = 0;
-        for (; i <= count - FLOATS.length(); i += FLOATS.length()) {
-            FloatVector.fromMemorySegment(FLOATS, source, from + 4 * i, order).sub(means).div(spreads)
-                .intoMemorySegment(target, to + 4 * i, nativeOrder);
-        }
-        for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (source.get(floatLayout, from + 4 * i) - mean) / spread);
+        while (i < count) {
+            long end = Math.min(count, i + BLOCK);
+            source.get(ValueLayout.JAVA_BYTE, from + 4 * end - 1);
+            for (; i <= end - FLOATS.length(); i += FLOATS.length()) {
+                FloatVector.fromMemorySegment(FLOATS, source, from + 4 * i, order).sub(means).div(spreads)
+                    .intoMemorySegment(target, to + 4 * i, nativeOrder);
+            }
+            for (; i < end; i++) {
+                target.set(TARGET, to + 4 * i, (source.get(floatLayout, from + 4 * i) - mean) / spread);
+            }
         }
     }
 
@@ -133,14 +114,18 @@ enum FloatEncoding {
         DoubleVector means = DoubleVector.broadcast(DOUBLES, mean);
         DoubleVector spreads = DoubleVector.broadcast(DOUBLES, spread);
         long i = 0;
-        for (; i <= count - DOUBLES.length(); i += DOUBLES.length()) {
-            DoubleVector normal = DoubleVector.fromMemorySegment(DOUBLES, source, from + 8 * i, order)
-                .sub(means).div(spreads);
-            ((FloatVector) normal.convertShape(VectorOperators.D2F, NARROWED, 0))
-                .intoMemorySegment(target, to + 4 * i, nativeOrder);
-        }
-        for (; i < count; i++) {
-            target.set(TARGET, to + 4 * i, (float) ((source.get(doubleLayout, from + 8 * i) - mean) / spread));
+        while (i < count) {
+            long end = Math.min(count, i + BLOCK);
+            source.get(ValueLayout.JAVA_BYTE, from + 8 * end - 1);
+            for (; i <= end - DOUBLES.length(); i += DOUBLES.length()) {
+                DoubleVector normal = DoubleVector.fromMemorySegment(DOUBLES, source, from + 8 * i, order)
+                    .sub(means).div(spreads);
+                ((FloatVector) normal.convertShape(VectorOperators.D2F, NARROWED, 0))
+                    .intoMemorySegment(target, to + 4 * i, nativeOrder);
+            }
+            for (; i < end; i++) {
+                target.set(TARGET, to + 4 * i, (float) ((source.get(doubleLayout, from + 8 * i) - mean) / spread));
+            }
         }
     }
 }

@@ -148,7 +148,7 @@ final class Hdf5Fields implements AutoCloseable {
         for (int c = 0; c < window.channels(); c++) {
             long from = (frame * extents[dims - 3] + channels[c]) * height * width;
             for (int j = 0; j < runs; j++) {
-                encoding.normalizeMapped(mapped, (from + j * width) * encoding.bytes(), run,
+                encoding.normalize(mapped, (from + j * width) * encoding.bytes(), run,
                     normalization.means()[c], normalization.spreads()[c], target, to);
                 to += run * Float.BYTES;
             }
