@@ -33,19 +33,13 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
         return planned.samplesPerSecond() / samplesPerSecond - 1;
     }
 
-    /** Compares all epochs of a run but the first with the prediction; a run of one epoch has that one. */
-    public static RunCheck of(Path run, Machine machine) {
-        return of(run, machine, Integer.MAX_VALUE);
-    }
-
     /**
-     * Compares a run with its prediction.
+     * Compares all epochs of a run but the first with the prediction; a run of one epoch has that one.
      *
      * @param run the run's directory, with {@code config.yaml} and {@code out.log}
-     * @param most the most epochs that count, the last ones; the first of several never does
      * @throws UserException if it is not the directory of a run that has trained an epoch
      */
-    public static RunCheck of(Path run, Machine machine, int most) {
+    public static RunCheck of(Path run, Machine machine) {
         String log = read(run.resolve("out.log"));
         Matcher sizes = GRID.matcher(log);
         double[] speeds = EPOCH.matcher(log).results().mapToDouble(epoch -> Double.parseDouble(epoch.group(1)))
@@ -64,8 +58,7 @@ public record RunCheck(PlannedLayout planned, double samplesPerSecond, int epoch
         PlanLayout layout = new PlanLayout(tp, cp, dp, order(file, dp * tp * cp), config.training().globalBatchSize()
             / dp, config.training().microBatches(), config.training().ampMode(),
             config.model().recompute(), config.training().enableCudaGraphs());
-        Spread counted = Spread.of(Arrays.copyOfRange(speeds, Math.max(speeds.length > 1 ? 1 : 0, speeds.length - most),
-            speeds.length));
+        Spread counted = Spread.of(Arrays.copyOfRange(speeds, speeds.length > 1 ? 1 : 0, speeds.length));
         return new RunCheck(Planner.predict(request, layout), counted.median(), counted.count());
     }
 

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -15,18 +16,20 @@ import org.isobar.fault.UserException;
 import org.isobar.os.CommandResult;
 import org.isobar.os.FileFault;
 import org.isobar.os.TemporaryDirectory;
+import org.isobar.plan.PlannedLayout;
 import org.isobar.plan.RunCheck;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.report.Comparison;
+import org.isobar.report.RunHistory;
 
 /**
- * Runs of 2 and 4 processes on this machine, in each of their layouts, beside their predictions. The last epochs of a
- * run count: before them, the processes' compilers take the cores. Rounds over all layouts are interleaved, and the
- * median of a layout's runs counts.
+ * Runs of 2 and 4 processes on this machine, in each of their layouts, beside their predictions. The median of a run's
+ * last steps counts: before them the processes' compilers take the cores, and now and then they still do. Rounds over
+ * all layouts are interleaved, and the median of a layout's runs counts.
  */
 final class LayoutRuns {
-    /** Epochs that count, the last ones. */
-    private static final int COUNTED = 3;
+    /** Steps that count, the last ones. */
+    private static final int COUNTED = 120;
     private static final Duration LIMIT = Duration.ofMinutes(10);
     private static final List<Model> MODELS = List.of(new Model("demo", 192, 6, 6, 12),
         new Model("larger", 384, 8, 4, 7));
@@ -45,6 +48,9 @@ final class LayoutRuns {
 
     private record Model(String name, int embed, int heads, int depth, int epochs) { }
 
+    /** The prediction for a run, and the samples a second of its median step. */
+    private record Measured(PlannedLayout planned, double samplesPerSecond) { }
+
     private record Layout(int tp, int cp, int dp) {
         int ranks() {
             return tp * cp * dp;
@@ -61,29 +67,36 @@ final class LayoutRuns {
     /** Runs and predicts all layouts, for each model. */
     List<List<Comparison>> compare(Machine machine) {
         try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-validate")) {
-            List<List<List<RunCheck>>> checks = new ArrayList<>(); // by model, layout and round
-            MODELS.forEach(_ -> checks.add(Stream.<List<RunCheck>>generate(ArrayList::new).limit(LAYOUTS.size())
+            List<List<List<Measured>>> runs = new ArrayList<>(); // by model, layout and round
+            MODELS.forEach(_ -> runs.add(Stream.<List<Measured>>generate(ArrayList::new).limit(LAYOUTS.size())
                 .toList()));
             for (int round = 0; round < rounds; round++) {
                 for (int model = 0; model < MODELS.size(); model++) {
                     for (int layout = 0; layout < LAYOUTS.size(); layout++) {
                         Path run = run(scratch.directory(), MODELS.get(model), LAYOUTS.get(layout), round);
-                        checks.get(model).get(layout).add(RunCheck.of(run, machine, COUNTED));
+                        runs.get(model).get(layout).add(new Measured(RunCheck.of(run, machine).planned(), speed(run)));
                     }
                 }
             }
-            return IntStream.range(0, MODELS.size()).mapToObj(model -> checks.get(model).stream()
+            return IntStream.range(0, MODELS.size()).mapToObj(model -> runs.get(model).stream()
                 .map(rounds -> median(MODELS.get(model).name, rounds)).toList()).toList();
         } catch (IOException failure) {
             throw FileFault.unwritable("runs of several processes", "TMPDIR", failure);
         }
     }
 
-    private static Comparison median(String name, List<RunCheck> rounds) {
-        RunCheck first = rounds.getFirst();
-        return new Comparison(name + ", " + first.planned().layout(),
-            "samples/s", first.planned().samplesPerSecond(),
-            Spread.of(rounds.stream().mapToDouble(RunCheck::samplesPerSecond).toArray()).median());
+    private static Comparison median(String name, List<Measured> rounds) {
+        PlannedLayout planned = rounds.getFirst().planned;
+        return new Comparison(name + ", " + planned.layout(), "samples/s", planned.samplesPerSecond(),
+            Spread.of(rounds.stream().mapToDouble(Measured::samplesPerSecond).toArray()).median());
+    }
+
+    /** Samples a second of the median of a run's last steps. */
+    private static double speed(Path run) {
+        double[] seconds = RunHistory.read(run).lines("step").stream()
+            .mapToDouble(line -> line.path("seconds").asDouble() / line.path("steps").asInt()).toArray();
+        return BATCH / Spread.of(Arrays.copyOfRange(seconds, Math.max(0, seconds.length - COUNTED), seconds.length))
+            .median();
     }
 
     /** Trains, and returns the run's directory. */

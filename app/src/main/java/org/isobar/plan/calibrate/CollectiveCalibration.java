@@ -3,6 +3,7 @@ package org.isobar.plan.calibrate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Supplier;
 
 import org.isobar.bench.measure.Spread;
@@ -15,16 +16,23 @@ import org.isobar.distributed.Work;
 import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.tensor.Tensor;
 
-/** Times of collectives of one group by operation and bytes, like those that nccl-tests print. */
+/**
+ * Times of collectives of one group by operation and bytes, as they are in a training step: what a collective adds to a
+ * loop in which each rank computes before it, and between its issue and the wait for it. Measured back to back, the
+ * ranks would reach each collective at once, with its data in the caches and its threads awake.
+ */
 public final class CollectiveCalibration {
     private static final long SMALLEST = 1 << 10;
     private static final long LARGEST = 1 << 24;
     private static final int STEP = 4; // factor between sizes
-    private static final int WARMUP = 3;
-    /** All-reduces of {@link #COMPILED} values, in which the JVM compiles what collectives compute. */
+    /** All-reduces of {@link #COMPILED} values, in which the JVM compiles what the loops compute. */
     private static final int COMPILING = 2_000;
     private static final long COMPILED = 1 << 16;
-    private static final int REPETITIONS = 15;
+    private static final int REPETITIONS = 20;
+    private static final int ROUNDS = 5;
+    /** Values that are copied on either side of the issue: more than the caches of a core hold. */
+    private static final long COMPUTED = 1 << 20;
+    private static final Work NOTHING = Work.all(List.of());
 
     private final Device device;
     private final Communicator group;
@@ -42,48 +50,78 @@ public final class CollectiveCalibration {
      */
     public List<CollectiveTable.Row> measure(int nodes) {
         int ranks = group.group().size();
-        warmUp();
         List<CollectiveTable.Row> rows = new ArrayList<>();
-        for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= STEP) {
-            long part = Math.max(1, bytes / Float.BYTES / ranks);
-            try (DeviceArena arena = device.arena("collectives", 2 * bytes + 2 * (1 << 20))) {
-                Tensor whole = arena.f32(part * ranks);
-                Tensor own = whole.slice(group.group().index() * part, part);
-                device.ops().memory().fill(whole, 0);
-                Map<String, Supplier<Work>> calls = Map.of(
-                    "allreduce", () -> group.allReduce(whole, Reduction.SUM),
-                    "allgather", () -> group.allGather(whole, own),
-                    "reducescatter", () -> group.reduceScatter(own, whole, Reduction.SUM));
-                for (String name : List.of("allreduce", "allgather", "reducescatter")) {
-                    rows.add(new CollectiveTable.Row(name, nodes, ranks / nodes, whole.bytes(),
-                        median(calls.get(name))));
-                }
+        try (DeviceArena arena = device.arena("computation", 2 * COMPUTED * Float.BYTES + (1 << 20))) {
+            Tensor from = arena.f32(COMPUTED);
+            Tensor to = arena.f32(COMPUTED);
+            device.ops().memory().fill(from, 0);
+            Runnable computation = () -> device.ops().memory().copy(to, from);
+            warmUp(computation);
+            for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= STEP) {
+                long part = Math.max(1, bytes / Float.BYTES / ranks);
+                measure(part, computation).forEach((name, seconds) -> rows.add(new CollectiveTable.Row(name, nodes,
+                    ranks / nodes, part * ranks * Float.BYTES, seconds)));
             }
         }
         return rows;
     }
 
-    private void warmUp() {
+    /** Seconds of each operation on a tensor of which each rank has {@code part} values. */
+    private Map<String, Double> measure(long part, Runnable computation) {
+        int ranks = group.group().size();
+        Map<String, Double> seconds = new TreeMap<>();
+        try (DeviceArena arena = device.arena("collectives", 2 * part * ranks * Float.BYTES + (1 << 20))) {
+            Tensor whole = arena.f32(part * ranks);
+            Tensor own = whole.slice(group.group().index() * part, part);
+            device.ops().memory().fill(whole, 0);
+            Map<String, Supplier<Work>> calls = new TreeMap<>(Map.of(
+                "allreduce", () -> group.allReduce(whole, Reduction.SUM),
+                "allgather", () -> group.allGather(whole, own),
+                "reducescatter", () -> group.reduceScatter(own, whole, Reduction.SUM)));
+            calls.forEach((name, call) -> seconds.put(name, added(call, computation)));
+        }
+        return seconds;
+    }
+
+    private void warmUp(Runnable computation) {
         try (DeviceArena arena = device.arena("collectives", 2 * COMPILED * Float.BYTES)) {
             Tensor values = arena.f32(COMPILED);
             device.ops().memory().fill(values, 0);
             for (int i = 0; i < COMPILING; i++) {
                 group.allReduce(values, Reduction.SUM).await();
             }
+            loop(COMPILING / 4, () -> group.allReduce(values, Reduction.SUM), computation);
         }
     }
 
-    private double median(Supplier<Work> call) {
+    /**
+     * Seconds that {@code call} adds to the computation, at least those that it takes back to back: the median of some
+     * rounds.
+     */
+    private double added(Supplier<Work> call, Runnable computation) {
+        double[] rounds = new double[ROUNDS];
+        for (int round = 0; round < ROUNDS; round++) {
+            double computed = loop(REPETITIONS, () -> NOTHING, computation);
+            double both = loop(REPETITIONS, call, computation);
+            rounds[round] = Math.max(both - computed, loop(REPETITIONS, call, () -> { }));
+        }
+        return Spread.of(rounds).median();
+    }
+
+    /** Seconds of a repetition, from when all ranks begin until all of them have finished. */
+    private double loop(int repetitions, Supplier<Work> call, Runnable computation) {
         try (Stopwatch stopwatch = device.stopwatch()) {
-            for (int i = 0; i < WARMUP; i++) {
-                call.get().await();
-            }
+            group.barrier().await();
             stopwatch.mark();
-            for (int i = 0; i < REPETITIONS; i++) {
-                call.get().await();
-                stopwatch.mark();
+            for (int i = 0; i < repetitions; i++) {
+                computation.run();
+                Work work = call.get();
+                computation.run();
+                work.await();
             }
-            return Spread.of(stopwatch.laps()).median();
+            group.barrier().await();
+            stopwatch.mark();
+            return stopwatch.laps()[0] / repetitions;
         }
     }
 }
