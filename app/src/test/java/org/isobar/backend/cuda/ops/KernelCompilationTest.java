@@ -113,9 +113,7 @@ class KernelCompilationTest {
         KernelTable table = new KernelTable(capability);
         List<Callable<Void>> compilations = new ArrayList<>();
         KernelUnit.all(capability).forEach((unit, kernels) -> compilations.add(() -> {
-            List<String> options = new ArrayList<>(KernelCompiler.options(capability, unit.defines()));
-            options.add("--ptxas-options=-v");
-            KernelBinary compiled = compiler.compile(KernelSource.load(unit.file()), options);
+            KernelBinary compiled = CompiledUnits.of(capability, unit, compiler);
             kernels.forEach(kernel -> table.add(kernel, compiled.log()));
             return null;
         }));

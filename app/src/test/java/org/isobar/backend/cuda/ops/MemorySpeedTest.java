@@ -18,11 +18,14 @@ import org.isobar.backend.cuda.sass.MemoryPath.Accesses;
 import org.isobar.backend.cuda.sass.SassInstruction;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * The modelled speed of memory-bound kernels stands in docs/kernels.md; {@code -Disobar.kernels.write=true} writes it
  * anew. The model itself falls for code that is slower.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("nvrtc")
 class MemorySpeedTest {
     private static final Path FOUND = Path.of("target/kernels-memory.md");
