@@ -39,11 +39,13 @@ if [ ${#rehearse[@]} -gt 0 ]; then
     sizes=(--copy_mb=1 --size=64)
     steps=(--warmup_steps=3 --steps=2 --local_batch_size=2)
     torch_device=cpu
+    attentions=(fastest flash cudnn)
 else
     settings=(base:bf16 mp:bf16 base:none base:fp16)
     sizes=(--copy_mb=2048 --size=8192)
     steps=(--warmup_steps=5 --steps=20 --local_batch_size=16)
     torch_device=cuda
+    attentions=(flash cudnn)
 fi
 failed=0
 export CUDA_DEVICE_ORDER=PCI_BUS_ID # numbers of GPUs as in nvidia-smi
@@ -65,16 +67,21 @@ peak() { # FILE
     sort -n "$1" 2>/dev/null | tail -1 | grep -x '[0-9]*' || echo -
 }
 
+last_line() { # LOG
+    grep -v '^[[:space:]]*$' "$1" | grep -v '^WARNING' | tail -1 | tr -d '\t\r\n' | cut -c -300
+}
+
 # Why a part failed: its exit status and the last line of its log.
 reason() { # STATUS LIMIT LOG
     if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
         echo "stopped at its time limit of $2 s"
     else
-        printf 'status %s: %s' "$1" "$(grep -v '^[[:space:]]*$' "$3" | grep -v '^WARNING' | tail -1 | tr -d '\t\r\n' | cut -c -300)"
+        printf 'status %s: %s' "$1" "$(last_line "$3")"
     fi
 }
 
-# Runs one part within its time limit and the budget; writes its output to PART.log.
+# Runs one part within its time limit and the budget; writes its output to PART.log. Exit status 3 is that of a program
+# that does not have what is to be measured: vit_torch.py without a kernel of attention.
 part() { # PART LIMIT COMMAND...
     local name=$1 limit=$2 left status start watcher=
     shift 2
@@ -94,6 +101,8 @@ part() { # PART LIMIT COMMAND...
     [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher"; } 2>/dev/null
     if [ $status -eq 0 ]; then
         record "$name" ok $((SECONDS - start)) "$(peak "$directory/$name.mib")" ""
+    elif [ $status -eq 3 ]; then
+        record "$name" skipped - - "$(last_line "$directory/$name.log")"
     else
         failed=1
         record "$name" failed $((SECONDS - start)) "$(peak "$directory/$name.mib")" "$(reason $status "$limit" "$directory/$name.log")"
@@ -175,7 +184,19 @@ awk -F' *[|] *' '
         gsub("`", "", $2)
         printf "H100\t%s\t%s\t%s\t%s\nA100\t%s\t%s\t%s\t%s\n", $2, $3, $5, $7, $2, $3, $6, $8
     }' "$here/../docs/kernels.md" >"$directory/modelled.tsv"
-[ -s "$directory/modelled.tsv" ] || fact "modelled speeds" "none: docs/kernels.md has no table of them"
+# GPU, kernel, type, GB/s.
+awk -F' *[|] *' '
+    /^### / { section = $0 }
+    section != "### Memory-bound kernels, modelled" { next }
+    $2 == "kernel" { for (i = 1; i <= NF; i++) { if ($i == "H100, GB/s") h100 = i; if ($i == "A100, GB/s") a100 = i } }
+    $2 ~ /^`/ && h100 && a100 {
+        gsub("`", "", $2)
+        gsub("`", "", $3)
+        printf "H100\t%s\t%s\t%s\nA100\t%s\t%s\t%s\n", $2, $3, $h100, $2, $3, $a100
+    }' "$here/../docs/kernels.md" >"$directory/modelled-memory.tsv"
+for table in modelled modelled-memory; do
+    [ -s "$directory/$table.tsv" ] || fact "modelled speeds" "$table.tsv is empty: docs/kernels.md has no table of them"
+done
 
 # ---- measuring ----
 
@@ -186,7 +207,7 @@ isobar_step() { # PRESET PRODUCTS PART OPTION...
         --enable_fused --enable_jit "${steps[@]}" "${rehearse[@]}" --json="$directory/$name.json" "$@"
 }
 
-torch_step() { # LIKE MODE PART
+torch_part() { # LIKE MODE PART ARGUMENT...
     if [ -z "$python" ]; then
         record "$3" skipped - - "$absence"
     elif [ "$2" = compiled ] && ! "$python" -c 'import torch; torch.compile' 2>/dev/null; then
@@ -194,9 +215,15 @@ torch_step() { # LIKE MODE PART
     elif [ ! -e "$directory/$1.json" ]; then
         record "$3" skipped - - "$1 has no result to read the settings from"
     else
-        part "$3" 150 "$python" "$here/vit_torch.py" step --device "$torch_device" --like "$directory/$1.json" \
-            --mode "$2" "${rehearse[@]}" --json "$directory/$3.json"
+        part "$3" 150 "$python" "$here/vit_torch.py" "${@:4}" --device "$torch_device" --like "$directory/$1.json" \
+            "${rehearse[@]}" --json "$directory/$3.json"
     fi
+}
+
+torch_step() { # LIKE MODE ATTENTION
+    local part=${1%-isobar-1}-pytorch-$2
+    [ "$3" = fastest ] || part=$part-$3
+    torch_part "$1" "$2" "$part" step --mode "$2" --attention "$3"
 }
 
 if ! part verify 180 "${on_gpu[@]}" "$isobar" verify --device=cuda; then
@@ -219,9 +246,16 @@ for setting in "${settings[@]}"; do
     products=${setting#*:}
     name=step-$preset-$products
     isobar_step "$preset" "$products" "$name-isobar-1"
-    torch_step "$name-isobar-1" eager "$name-pytorch-eager"
+    if [ "$products" = none ]; then
+        torch_step "$name-isobar-1" eager fastest
+    else
+        torch_part "$name-isobar-1" attention "attention-$preset-$products" attention
+        for attention in "${attentions[@]}"; do
+            torch_step "$name-isobar-1" eager "$attention"
+        done
+    fi
     isobar_step "$preset" "$products" "$name-isobar-graphs" --enable_cuda_graphs
-    torch_step "$name-isobar-1" compiled "$name-pytorch-compiled"
+    torch_step "$name-isobar-1" compiled fastest
     # Not in a rehearsal: heads of preset tiny have 12 channels, which cuDNN does not compute.
     if [ "$products" != none ] && [ ${#rehearse[@]} -eq 0 ] \
         && { has_library libcudnn.so.9 || [ -n "${CUDNN_PATH:-}" ]; }; then
@@ -230,6 +264,7 @@ for setting in "${settings[@]}"; do
     isobar_step "$preset" "$products" "$name-isobar-2"
     report
 done
-sed -n '/^## Training steps/,/^## Ceilings/{/^## Ceilings/!p}' "$directory/report.md"
+sed -n -e '/^## Training steps/,/^## Ceilings/{/^## Ceilings/!p}' -e '/^## Operations/,/^## Parts/{/^## Parts/!p}' \
+    "$directory/report.md"
 echo "Full report: $directory/report.md"
 exit $failed

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Measures the training step of Isobar's benchmark in PyTorch, with the same model, weights, images, batch and types.
 
-    vit_torch.py step --like ISOBAR.json --mode eager|compiled --json FILE [--device cuda|cpu] [--rehearse]
+    vit_torch.py step --like ISOBAR.json --mode eager|compiled --json FILE [--attention KERNEL] [--device cuda|cpu]
+                      [--rehearse]
+    vit_torch.py attention --like ISOBAR.json --json FILE [--device cuda|cpu] [--rehearse]
     vit_torch.py ceilings --json FILE [--copy_mb MIB] [--size N] [--device cuda|cpu] [--rehearse]
 
-ISOBAR.json is the output of `isobar bench step`; FILE has the same format. PyTorch runs in its fastest configuration:
-fused Adam, gradients set to None, TF32 for fp32, its fastest attention kernel for this shape, no synchronization
-between steps. It needs PyTorch 2.9 or newer on a GPU and any version on a CPU. On a CPU,
+ISOBAR.json is the output of `isobar bench step`. FILE has the same format; that of `attention`, which times kernels of
+attention alone, has another. PyTorch runs in its fastest configuration: fused Adam, gradients set to None, TF32 for
+fp32, its fastest attention kernel for this shape, no synchronization between steps. KERNEL names another attention
+kernel: `flash`, `cudnn` or `efficient`. If PyTorch does not have it for this shape and type, the exit status is 3.
+PyTorch must be 2.9 or newer on a GPU and may be any version on a CPU. On a CPU,
 `bench/pytorch.sh --python PYTHON step ...` sets up the environment; a PyTorch without fused attention (1.13) stores
 T x T scores.
 Comments give shapes: B samples, C channels, T tokens, E embedding, h heads, D = E / h.
@@ -28,6 +32,11 @@ from torch import nn
 from torch.nn import functional as F
 
 HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
+KERNELS = {  # name in torch.nn.attention.SDPBackend, and what it is
+    "flash": ("FLASH_ATTENTION", "FlashAttention-2"),
+    "cudnn": ("CUDNN_ATTENTION", "cuDNN attention"),
+    "efficient": ("EFFICIENT_ATTENTION", "memory-efficient attention")}
+NOT_AVAILABLE = 3
 WEIGHT_DEVIATION = 0.02
 MASK = 0xFFFFFFFF
 CHUNK = 1 << 24
@@ -201,35 +210,86 @@ def repeat(operation, warmup, count, device):
     return watch.laps()
 
 
-def fastest_attention(like, dtype, device):
-    """Returns a context with PyTorch's fastest fused kernel for this shape, and the time of each kernel."""
-    if device == "cpu":
-        fused = hasattr(F, "scaled_dot_product_attention")
-        return contextlib.nullcontext, {"attention": "fp32, fused" if fused else "fp32, T x T scores stored"}
+class NotAvailable(Exception):
+    """PyTorch has no such kernel, or not for this shape, type or device."""
+
+
+def only(kernel):
+    """Returns a context in which attention is computed by this kernel or fails."""
     try:
         from torch.nn.attention import SDPBackend, sdpa_kernel
-    except ImportError:
-        return contextlib.nullcontext, {"attention": "no choice in this PyTorch"}
+        return sdpa_kernel([getattr(SDPBackend, KERNELS[kernel][0])])
+    except (ImportError, AttributeError):
+        raise NotAvailable("PyTorch %s has no choice of %s" % (torch.__version__, KERNELS[kernel][1])) from None
+
+
+def attention_laps(like, device, kernel, warmup, count):
+    """Returns seconds of forward and of backward of one layer's attention by this kernel, a list each."""
     model = like["model"]
     tokens = math.prod(side // model["patch_size"] for side in model["img_size"])
-    shape = (like["batch"], model["num_heads"], tokens, model["embed_dim"] // model["num_heads"])
-    q, k, v = (torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    gradient = torch.randn(shape, device=device, dtype=dtype)
-    times, facts = {}, {}
-    for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION"):
-        backend = getattr(SDPBackend, name, None)
+    shape = (like["batch"], tokens, model["num_heads"], model["embed_dim"] // model["num_heads"])
+    dtype = HALF.get(like["products"], torch.float32)
+    q, k, v, gradient = (torch.randn(shape, device=device, dtype=dtype).transpose(1, 2) for _ in range(4))  # (B, h, T, D)
+    for leaf in (q, k, v):
+        leaf.requires_grad_()
+    watch = Stopwatch(device)
+    with only(kernel):
         try:
-            with sdpa_kernel([backend]):
-                laps = repeat(lambda: torch.autograd.grad(F.scaled_dot_product_attention(q, k, v), (q, k, v), gradient),
-                              2, 3, device)
-            times[backend] = statistics.median(laps)
-            facts[name.lower()] = "%.3f ms forward and backward" % (1e3 * times[backend])
+            for repetition in range(warmup + count):
+                if repetition == warmup:
+                    watch.mark()
+                out = F.scaled_dot_product_attention(q, k, v)
+                if repetition >= warmup:
+                    watch.mark()
+                torch.autograd.grad(out, (q, k, v), gradient)
+                if repetition >= warmup:
+                    watch.mark()
+            laps = watch.laps()
         except Exception as failure:  # kernels that do not support this shape raise different exceptions
-            facts[name.lower()] = "unsupported shape: " + str(failure).strip().split("\n")[0]
+            raise NotAvailable("%s does not compute this attention: %s" % (KERNELS[kernel][1],
+                                                                           first_line(failure))) from failure
+    return laps[::2], laps[1::2]
+
+
+def first_line(failure):
+    return (str(failure).strip() or type(failure).__name__).split("\n")[0]
+
+
+def chosen_attention(like, device, choice):
+    """Returns a function that makes a context with this kernel, the kernel's name, and facts. The fastest is chosen by
+    the time of forward and backward."""
+    if device == "cpu" and choice == "fastest":
+        fused = hasattr(F, "scaled_dot_product_attention")
+        return contextlib.nullcontext, None, {"attention": "fp32, fused" if fused else "fp32, T x T scores stored"}
+    times, facts = {}, {}
+    for kernel in KERNELS if choice == "fastest" else (choice,):
+        try:
+            times[kernel] = statistics.median(map(sum, zip(*attention_laps(like, device, kernel, 2, 3))))
+            facts[KERNELS[kernel][1]] = "%.3f ms forward and backward" % (1e3 * times[kernel])
+        except NotAvailable as reason:
+            if choice == kernel:
+                raise
+            facts[KERNELS[kernel][1]] = str(reason)
     if not times:
-        return contextlib.nullcontext, {**facts, "attention": "PyTorch's choice"}
+        return contextlib.nullcontext, None, {**facts, "attention": "PyTorch's choice"}
     best = min(times, key=times.get)
-    return (lambda: sdpa_kernel([best])), {**facts, "attention": best.name.lower()}
+    return (lambda: only(best)), KERNELS[best][1], {**facts, "attention": KERNELS[best][1]}
+
+
+def measure_attention(args):
+    like = read(args.like)
+    kernels = []
+    for kernel in ("flash", "cudnn"):
+        entry = dict(name=KERNELS[kernel][1], forward=None, backward=None, reason="")
+        try:
+            forward, backward = attention_laps(like, args.device, kernel, 3, 10)
+            if not args.rehearse:
+                entry.update(forward=spread(forward), backward=spread(backward))
+        except NotAvailable as reason:
+            entry.update(reason=str(reason))
+        kernels.append(entry)
+    return dict(program="pytorch", config=like["config"], products=like["products"], kernels=kernels,
+                facts=versions(args.device))
 
 
 def grad_scaler(enabled):
@@ -275,12 +335,16 @@ def trainer(like, mode, device):
     return step
 
 
+def read(path):
+    with open(path) as file:
+        return json.load(file)
+
+
 def measure_step(args):
-    with open(args.like) as file:
-        like = json.load(file)
+    like = read(args.like)
     if args.device == "cpu" and like["products"] == "fp16":
         raise RuntimeError("PyTorch's CPU back end trains only in fp32 and bf16")
-    context, facts = fastest_attention(like, HALF.get(like["products"], torch.float32), args.device)
+    context, kernel, facts = chosen_attention(like, args.device, args.attention)
     if args.device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -296,7 +360,8 @@ def measure_step(args):
         facts["reserved by PyTorch's allocator, GB"] = "%.2f" % (torch.cuda.max_memory_reserved() / 1e9)
     else:
         memory = dict(own=0, device=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
-    return dict(like, program="pytorch", mode=args.mode, losses=[loss.item() for loss in losses[:reported]],
+    mode = args.mode + (", " + kernel if kernel else "")
+    return dict(like, program="pytorch", mode=mode, losses=[loss.item() for loss in losses[:reported]],
                 step_seconds=None if args.rehearse else spread(laps), memory=memory, operations=[],
                 facts={**versions(args.device), **({} if args.rehearse else facts)})
 
@@ -334,10 +399,13 @@ def main():
     step = commands.add_parser("step")
     step.add_argument("--like", required=True, help="output of isobar bench step")
     step.add_argument("--mode", choices=("eager", "compiled"), required=True)
+    step.add_argument("--attention", choices=("fastest", *KERNELS), default="fastest")
+    attention = commands.add_parser("attention")
+    attention.add_argument("--like", required=True, help="output of isobar bench step")
     ceilings = commands.add_parser("ceilings")
     ceilings.add_argument("--copy_mb", type=int, default=2048)
     ceilings.add_argument("--size", type=int, default=8192)
-    for command in (step, ceilings):
+    for command in (step, attention, ceilings):
         command.add_argument("--json", required=True, help="result file")
         command.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
         command.add_argument("--rehearse", action="store_true", help="record no times")
@@ -348,7 +416,12 @@ def main():
         torch.set_flush_denormal(True)
     torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
-    result = measure_step(args) if args.command == "step" else measure_ceilings(args)
+    measure = dict(step=measure_step, attention=measure_attention, ceilings=measure_ceilings)[args.command]
+    try:
+        result = measure(args)
+    except NotAvailable as reason:
+        print(reason, file=sys.stderr)
+        sys.exit(NOT_AVAILABLE)
     temporary = f"{args.json}.{secrets.token_hex(8)}.tmp"
     with open(temporary, "x") as file:  # follows no link
         json.dump(result, file, indent=2)

@@ -54,6 +54,9 @@ class RehearsalTest {
         List<String> modelled = Files.readAllLines(whole.resolve("results/modelled.tsv"));
         assertTrue(modelled.stream().allMatch(line -> line.matches("[HA]100\t(float|bf16_t)(\t[\\d.]+){3}"))
             && modelled.stream().anyMatch(line -> line.startsWith("H100\tbf16_t\t128\t")), modelled::toString);
+        List<String> memory = Files.readAllLines(whole.resolve("results/modelled-memory.tsv"));
+        assertTrue(memory.stream().allMatch(line -> line.matches("[HA]100\t\\w[^\t]*\t(float|bf16_t|)\t\\d+\\.\\d"))
+            && memory.stream().anyMatch(line -> line.startsWith("A100\tadam COPY\tbf16_t\t")), memory::toString);
         assertFalse(page.matches("(?s).*\\d (ms|GB/s|TFLOP/s) \\|.*"), page);
         for (JsonNode way : report.get("comparisons")) {
             assertTrue(way.get("seconds").isNull() && way.get("rounds").isEmpty(), way::toString);
@@ -75,6 +78,16 @@ class RehearsalTest {
         assumeTrue(report(whole).get("steps").has("step-tiny-bf16-pytorch-eager"), () -> "no PyTorch on this machine: "
             + output);
         assertEquals(2, agreeing("pytorch", "eager"), () -> output);
+    }
+
+    /** On a CPU, PyTorch has no cuDNN attention, and before 2.3 no choice at all. */
+    @Test
+    void kernelsThatPyTorchDoesNotHaveAreSkippedWithTheReason() throws IOException {
+        String page = page(whole);
+        assertTrue(page.contains("| tiny | bf16 | pytorch, FlashAttention-2 | not measured |")
+            && page.contains("| tiny | bf16 | pytorch, cuDNN attention | not measured |"), page);
+        assertTrue(page.matches("(?s).*\\| step-tiny-bf16-pytorch-eager-cudnn \\| skipped \\| not measured \\| "
+            + "(no python3|PyTorch \\S+ has no choice of cuDNN|cuDNN attention does not compute)[^|]* \\|\n.*"), page);
     }
 
     @Test

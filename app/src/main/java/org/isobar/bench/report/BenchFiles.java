@@ -17,6 +17,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import org.isobar.bench.measure.AttentionResult;
 import org.isobar.bench.measure.BenchmarkPart;
 import org.isobar.bench.measure.CeilingsResult;
 import org.isobar.bench.measure.LoaderResult;
@@ -36,11 +37,12 @@ import org.isobar.os.FileFault;
  * @param growth   training steps of models that differ in one size, by part
  * @param loaders  read rates by part
  * @param traces   observed training runs by part
- * @param modelled modelled speeds of attention, which are not measured
+ * @param attention times of another program's kernels of attention, by part
+ * @param modelled modelled speeds of kernels, which are not measured
  */
 public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, Map<String, CeilingsResult> ceilings,
     Map<String, StepResult> steps, Map<String, StepResult> growth, Map<String, LoaderResult> loaders,
-    Map<String, TrainingTrace> traces, List<ModelledAttention> modelled) {
+    Map<String, TrainingTrace> traces, Map<String, AttentionResult> attention, ModelledSpeeds modelled) {
     private static final String WRITERS = "; name a directory that bench cpu or bench/gpu.sh has written";
     private static final String SUFFIX = ".json";
     private static final ObjectMapper JSON = JsonMapper.builder()
@@ -88,9 +90,11 @@ public record BenchFiles(Map<String, String> facts, List<BenchmarkPart> parts, M
                 results(directory, "ceilings-", CeilingsResult.class), results(directory, "step-", StepResult.class),
                 results(directory, "growth-", StepResult.class), results(directory, "loader-", LoaderResult.class),
                 results(directory, "trace-", TrainingTrace.class),
-                lines(directory.resolve("modelled.tsv")).stream().map(ModelledAttention::of).toList());
+                results(directory, "attention-", AttentionResult.class),
+                ModelledSpeeds.of(lines(directory.resolve("modelled.tsv")),
+                    lines(directory.resolve("modelled-memory.tsv"))));
             if (files.equals(new BenchFiles(Map.of(), List.of(), Map.of(), Map.of(), Map.of(), Map.of(), Map.of(),
-                files.modelled))) {
+                Map.of(), files.modelled))) {
                 throw new UserException("there are no results in " + directory + WRITERS);
             }
             return files;

@@ -63,6 +63,7 @@ public final class BenchReport {
             .append(section("Training steps", "", comparisons.isEmpty() ? "" : StepTables.steps(comparisons)))
             .append(section("Agreement of the losses", "", comparisons.isEmpty() ? ""
                 : StepTables.agreement(comparisons)))
+            .append(section("Attention", AttentionTable.TEXT, AttentionTable.of(files)))
             .append(section("Ceilings", "", files.ceilings().isEmpty() ? "" : ceilings.toString()))
             .append(section("Loader", "Samples of two frames of 20 x 360 x 720 values, 41.5 MB, from files in the "
                 + "page cache. Isobar and the tutorial normalize them.", loader.table()))

@@ -2,8 +2,6 @@ package org.isobar.bench.report;
 
 import static org.isobar.bench.report.Units.TERA;
 
-import java.util.Collection;
-import java.util.Map;
 import java.util.Optional;
 
 import org.isobar.bench.measure.OperationGroup;
@@ -20,8 +18,6 @@ import org.isobar.bench.measure.StepResult;
  * @param backward TFLOP/s; five products count
  */
 public record ModelledAttention(String gpu, String operands, long channels, double forward, double backward) {
-    private static final Map<String, String> OPERANDS =
-        Map.of("bf16", "bf16_t", "fp16", "bf16_t", "tf32", "float"); // fp16 has the code of bf16
     /** {@link OperationGroup#flops} leaves out the product that backward computes again. */
     private static final double BACKWARD_PRODUCTS = 5.0 / 4;
 
@@ -32,12 +28,10 @@ public record ModelledAttention(String gpu, String operands, long channels, doub
             Double.parseDouble(columns[3]), Double.parseDouble(columns[4]));
     }
 
-    /** The model of a step's attention; empty for another GPU or head, and if a library computes attention. */
-    static Optional<ModelledAttention> of(StepResult step, Collection<ModelledAttention> models) {
-        String device = step.facts().getOrDefault("device", "");
-        return step.facts().containsKey("attention") ? Optional.empty() : models.stream()
-            .filter(model -> device.contains(model.gpu) && model.operands.equals(OPERANDS.get(step.products()))
-                && model.channels * step.model().numHeads() == step.model().embedDim()).findFirst();
+    /** Whether this is the model of a step on its GPU, whose operands have that type. */
+    boolean isOf(StepResult step, String type) {
+        return step.facts().getOrDefault("device", "").contains(gpu) && operands.equals(type)
+            && channels * step.model().numHeads() == step.model().embedDim();
     }
 
     /** Seconds of a group of operations; empty for another operation than attention. */

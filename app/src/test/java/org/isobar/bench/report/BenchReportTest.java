@@ -78,14 +78,15 @@ class BenchReportTest {
         StepResult step = step("isobar", "steps", Spread.of(MILLI), List.of(1.0), operations);
         write("step-a-isobar-1", withFacts(step, Map.of("device", "NVIDIA H100 80GB HBM3, compute capability 9.0")));
         String page = report();
-        assertTrue(page.contains("| ms, modelled, not measured |\n"), page);
-        assertTrue(page.contains("| attention | forward | 2 | 4.000 | 250.0 TFLOP/s | not measured | 5.000 |\n"), page);
+        assertTrue(page.contains("| ms, modelled, not measured | measured / modelled |\n"), page);
+        assertTrue(page.contains("| attention | forward | 2 | 4.000 | 250.0 TFLOP/s | not measured | 5.000 | 0.80 "
+            + "|\n"), page);
         assertTrue(page.contains("| attentionBackward | backward | 2 | not measured | not measured | not measured | "
-            + "10.000 |\n"), page);
+            + "10.000 | not measured |\n"), page);
         for (Map<String, String> facts : List.of(Map.of("device", "another GPU"),
             Map.of("device", "NVIDIA H100", "attention", "cuDNN 9.19.0"))) {
             write("step-a-isobar-1", withFacts(step, facts));
-            assertFalse(report().contains("modelled"), facts::toString);
+            assertFalse(report().contains("ms, modelled"), facts::toString);
         }
     }
 
