@@ -15,8 +15,8 @@ import org.isobar.tensor.Tensor;
  * The all-reduce of a bucket starts when all of its ranges are complete and all earlier buckets have started. So all
  * ranks issue the same all-reduces in the same order.
  *
- * <p>A gradient is averaged over dp and summed over every other axis. One all-reduce (sum) over all of these axes
- * together, scaled by 1/dp, does both.
+ * <p>A gradient is summed over all of its axes, dp too, by one all-reduce over these axes together. The mean over dp is
+ * left to whoever reads the sums: NCCL lets switches add (NVLink SHARP) only if numbers are not multiplied by a factor.
  */
 public final class GradientBuckets {
     private final List<Bucket> buckets = new ArrayList<>();
@@ -122,7 +122,6 @@ public final class GradientBuckets {
         private final int ranges;
         private final Tensor gradient;
         private final Communicator communicator;
-        private final Reduction reduction;
         private int pending;
         private Work work;
 
@@ -133,12 +132,10 @@ public final class GradientBuckets {
             gradient = new Tensor(flat.storage(), flat.offset() + range.offset() * dtype.bytes(), dtype,
                 Shape.of(range.length()));
             communicator = communicators.along(range.over());
-            reduction = Reduction.SUM.times(range.over().contains(Axis.DP)
-                ? 1.0 / communicators.grid().size(Axis.DP) : 1);
         }
 
         void start() {
-            work = communicator.allReduce(gradient, reduction);
+            work = communicator.allReduce(gradient, Reduction.SUM);
         }
 
         void await() {

@@ -24,6 +24,8 @@ public final class Adam {
     private final Device device;
     private final Options options;
     private final Communicator ranks;
+    private final int replicas;
+    private final AdamConstants constants;
     private final Tensor gradients; // all
     private final StepControl control;
     private final Piece whole;
@@ -84,12 +86,16 @@ public final class Adam {
     /**
      * Creates an optimizer whose moments are allocated in {@code arena} and set to zero.
      *
-     * @param ranks communicator of all ranks that must skip the same steps
+     * @param ranks    communicator of all ranks that must skip the same steps
+     * @param replicas number of replicas over which the gradients are sums; the update uses their mean
      */
-    public Adam(Device device, ParameterStore parameters, DeviceArena arena, Options options, Communicator ranks) {
+    public Adam(Device device, ParameterStore parameters, DeviceArena arena, Options options, Communicator ranks,
+        int replicas) {
         this.device = device;
         this.options = options;
         this.ranks = ranks;
+        this.replicas = replicas;
+        constants = options.judgesGradients() ? CONSTANTS : CONSTANTS.dividing(replicas);
         gradients = parameters.gradients();
         whole = new Piece(parameters.values(), parameters.copies(), gradients,
             arena.f32(parameters.elements()), arena.f32(parameters.elements()));
@@ -150,12 +156,21 @@ public final class Adam {
 
     /**
      * Clears the overflow flag. If losses are scaled or steps with non-finite values are skipped, also divides all
-     * gradients by the loss scale and sets the flag if a gradient is not finite.
+     * gradients by the loss scale and the number of replicas, and sets the flag if a gradient is not finite. Otherwise
+     * {@link #step} divides them.
      */
     public void unscale() {
         device.ops().memory().fill(control.overflow(), 0);
         if (options.judgesGradients()) {
-            GradScaler.unscale(device.ops(), gradients, control, ranks);
+            GradScaler.unscale(device.ops(), gradients, replicas, control, ranks);
+        }
+    }
+
+    /** Makes the gradients those of the mean loss over the replicas, where no {@link #step} follows. */
+    public void average() {
+        unscale();
+        if (!options.judgesGradients() && replicas > 1) {
+            device.ops().updates().unscale(gradients, control.overflow(), control.scale(), replicas);
         }
     }
 
@@ -169,7 +184,7 @@ public final class Adam {
         device.ops().updates().advance(control.values(), loss, options.scaler().moves());
         for (Piece piece : pieces) {
             device.ops().updates().adam(piece.value(), piece.copy(), piece.gradient(), piece.moment1(), piece.moment2(),
-                control.values(), CONSTANTS);
+                control.values(), constants);
         }
     }
 

@@ -36,11 +36,11 @@ public record GradScaler(double start, LossScaling moves) {
     }
 
     /**
-     * Divides gradients by the scale and sets the overflow flag on all {@code ranks} if a gradient is not finite on any
-     * of them, so that all ranks skip the same steps.
+     * Divides gradients by the scale and by {@code replicas}, over which they are sums, and sets the overflow flag on
+     * all {@code ranks} if a gradient is not finite on any of them, so that all ranks skip the same steps.
      */
-    static void unscale(TensorOps ops, Tensor gradients, StepControl control, Communicator ranks) {
-        ops.updates().unscale(gradients, control.overflow(), control.scale());
+    static void unscale(TensorOps ops, Tensor gradients, int replicas, StepControl control, Communicator ranks) {
+        ops.updates().unscale(gradients, control.overflow(), control.scale(), replicas);
         ranks.allReduce(control.overflow(), Reduction.MAX).await();
     }
 }

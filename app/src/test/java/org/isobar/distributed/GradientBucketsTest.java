@@ -51,7 +51,7 @@ class GradientBucketsTest {
     }
 
     @Test
-    void averagesOverDataAndSumsOverContext() throws Exception {
+    void sumsOverAllAxesOfARange() throws Exception {
         List<double[]> reduced = ranks(2, 2, communicators -> {
             int dp = communicators.coordinate(Axis.DP);
             int cp = communicators.coordinate(Axis.CP);
@@ -67,9 +67,9 @@ class GradientBucketsTest {
         for (int dp = 0; dp < 2; dp++) {
             for (int cp = 0; cp < 2; cp++) {
                 double own = 1 + dp * 10 + cp * 100;
-                double overDp = 6 + cp * 100;
+                double overDp = 12 + cp * 200;
                 double overCp = 102 + dp * 20;
-                assertArrayEquals(new double[] {112, 112, overCp, overCp, overDp, overDp, own, own},
+                assertArrayEquals(new double[] {224, 224, overCp, overCp, overDp, overDp, own, own},
                     reduced.get(dp * 2 + cp));
             }
         }
@@ -83,12 +83,13 @@ class GradientBucketsTest {
                 new GradientBuckets(flat, List.of(range(2, 2, DP), range(0, 2, DP)), 1e-5, communicators);
             assertEquals(2, buckets.size());
             for (int step = 0; step < 3; step++) {
+                double sum = 1 << step;
                 buckets.ready(0);
                 assertThrows(IllegalStateException.class, () -> buckets.ready(0));
                 assertThrows(IllegalStateException.class, buckets::await);
                 buckets.ready(1);
                 buckets.await();
-                assertArrayEquals(new double[] {.5, .5, .5, .5}, HostTensors.values(flat));
+                assertArrayEquals(new double[] {sum, sum, sum, sum}, HostTensors.values(flat));
             }
             return null;
         });
@@ -98,20 +99,21 @@ class GradientBucketsTest {
     @Test
     void bucketsAreReducedInOrderWhileBackwardGoesOn() throws Exception {
         ranks(2, 1, communicators -> {
-            Tensor flat = HostTensors.of(DType.F32, 60, i -> communicators.coordinate(Axis.DP));
+            int own = 1 + communicators.coordinate(Axis.DP);
+            Tensor flat = HostTensors.of(DType.F32, 60, i -> own);
             GradientBuckets buckets = new GradientBuckets(flat, List.of(range(50, 10, DP), range(45, 5, DP),
                 range(40, 5, DP), range(0, 40, DP)), TEN_FLOATS, communicators);
             assertEquals(3, buckets.size());
             buckets.ready(2);
             buckets.ready(0);
             awaitReduced(flat.slice(50, 10));
-            assertEquals(communicators.coordinate(Axis.DP), HostTensors.values(flat)[44]);
+            assertEquals(own, HostTensors.values(flat)[44]);
             buckets.ready(1);
             awaitReduced(flat.slice(40, 10));
-            assertEquals(communicators.coordinate(Axis.DP), HostTensors.values(flat)[39]);
+            assertEquals(own, HostTensors.values(flat)[39]);
             buckets.ready(3);
             buckets.await();
-            assertTrue(Arrays.stream(HostTensors.values(flat)).allMatch(value -> value == .5));
+            assertTrue(Arrays.stream(HostTensors.values(flat)).allMatch(value -> value == 3));
             return null;
         });
     }
@@ -119,7 +121,7 @@ class GradientBucketsTest {
     /** Polls the values, which only the reduction changes. */
     private static void awaitReduced(Tensor tensor) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (Arrays.stream(HostTensors.values(tensor)).anyMatch(value -> value != .5)) {
+        while (Arrays.stream(HostTensors.values(tensor)).anyMatch(value -> value != 3)) {
             assertTrue(System.nanoTime() < deadline, "not reduced before backward has ended");
             Thread.sleep(1);
         }

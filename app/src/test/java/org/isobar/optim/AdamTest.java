@@ -177,6 +177,21 @@ class AdamTest {
     }
 
     @Test
+    void sumsOverReplicasUpdateLikeTheirMean() {
+        for (GradScaler scaler : List.of(GradScaler.NONE, SCALED)) {
+            float[][] weights = new float[2][];
+            for (int replicas : new int[] {1, 4}) {
+                with(new Adam.Options(scaler, Adam.Launch.ONCE), replicas, fixture -> {
+                    fixture.step(1e-3, scaler.start() * replicas);
+                    fixture.step(7e-4, scaler.start() * replicas);
+                    weights[replicas / 4] = fixture.weights();
+                });
+            }
+            assertArrayEquals(weights[0], weights[1]);
+        }
+    }
+
+    @Test
     void oneLaunchAndOneForEachTensorGiveTheSameBits() {
         float[][] weights = new float[2][];
         for (Adam.Launch launch : Adam.Launch.values()) {
@@ -197,8 +212,12 @@ class AdamTest {
     }
 
     private static void with(Adam.Options options, Consumer<Fixture> body) {
+        with(options, 1, body);
+    }
+
+    private static void with(Adam.Options options, int replicas, Consumer<Fixture> body) {
         try (Device device = new CpuDevice(2); DeviceArena arena = device.arena("parameters", 1 << 21)) {
-            body.accept(new Fixture(device, arena, options));
+            body.accept(new Fixture(device, arena, options, replicas));
         }
     }
 
@@ -211,7 +230,7 @@ class AdamTest {
         private final Random random = new Random(1);
         private double loss = 1; // of the next steps
 
-        Fixture(Device device, DeviceArena arena, Adam.Options options) {
+        Fixture(Device device, DeviceArena arena, Adam.Options options, int replicas) {
             this.device = device;
             Communicators alone = Communicators.alone(device.ops().memory()::copy);
             ParameterScope root = ParameterScope.root(store, Layout.of(alone, 1));
@@ -221,7 +240,7 @@ class AdamTest {
             store.bind(values, arena.f32(store.elements()));
             store.initialize(device, 3);
             scores = arena.allocate(DType.F64, 1);
-            adam = new Adam(device, store, arena, options, alone.along(Axis.values()));
+            adam = new Adam(device, store, arena, options, alone.along(Axis.values()), replicas);
         }
 
         /** A step whose gradients come multiplied by {@code scale}. */

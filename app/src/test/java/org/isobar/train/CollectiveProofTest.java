@@ -118,8 +118,8 @@ class CollectiveProofTest {
             one("size", 3, p -> p.to("step 1", "tp", Kind.ALL_REDUCE).part(1, 0), IN_TP),
             one("type", 3, p -> p.to("step 1", "tp", Kind.ALL_REDUCE).type(DType.BF16), IN_TP),
             one("operator", 3, p -> p.to("step 1", "tp", Kind.ALL_REDUCE).reduction(Reduction.MAX), IN_TP),
-            one("scale of a bucket", 5, p -> p.to("step 2", "cp-dp", Kind.ALL_REDUCE).reduction(Reduction.SUM),
-                "rank 5", "group cp-dp [1, 3, 5, 7], operation ", "sum times 0.5"),
+            one("scale of a bucket", 5, p -> p.to("step 2", "cp-dp", Kind.ALL_REDUCE).reduction(Reduction.AVERAGE),
+                "rank 5", "group cp-dp [1, 3, 5, 7], operation ", "average"),
             one("size of a bucket", 5, p -> p.to("step 2", "cp-dp", Kind.ALL_REDUCE).part(64, 0),
                 "rank 5", "group cp-dp [1, 3, 5, 7], operation "),
             one("root", 6, p -> p.to("start", "tp-cp-dp", Kind.BROADCAST).root(1), "rank 6", "root 1", "root 0",
@@ -178,7 +178,7 @@ class CollectiveProofTest {
 
     /** What all ranks do wrong in the same way, a comparison of ranks cannot find. */
     @ParameterizedTest
-    @CsvSource({"omitted, in 0 buckets", "twice, in 2 buckets", "scale, mean over dp", "group, declared for group",
+    @CsvSource({"omitted, in 0 buckets", "twice, in 2 buckets", "scale, average", "group, declared for group",
         "short, partly outside of", "kind, reduce-scatter"})
     void aGradientThatIsReducedWronglyIsFound(String mistake, String expected) {
         CollectiveRehearsal.Recorded one = sound.get(4);
@@ -187,7 +187,7 @@ class CollectiveProofTest {
         switch (mistake) {
             case "omitted" -> planted.omit();
             case "twice" -> planted.repeat();
-            case "scale" -> planted.reduction(Reduction.SUM);
+            case "scale" -> planted.reduction(Reduction.AVERAGE);
             case "group" -> planted.group("dp");
             case "short" -> planted.tensor(tensor -> tensor.slice(0, tensor.elements() - 1));
             default -> planted.kind(Kind.REDUCE_SCATTER);

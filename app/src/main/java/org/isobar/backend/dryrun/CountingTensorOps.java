@@ -280,7 +280,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
 
     /** Flat ranges have no rows. */
     @Override
-    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale, double divisor) {
         moves(gradient, WriteMode.ADD);
     }
 

@@ -16,13 +16,13 @@ import org.isobar.tensor.Tensor;
 /** Checks the arguments of {@link UpdateOps}. */
 record CheckedUpdates(UpdateOps ops) implements UpdateOps {
     @Override
-    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale, double divisor) {
         new OperandChecks("unscale")
             .output("gradient", gradient, F32, flat(gradient.elements()))
             .output("overflow", overflow, F64, exactly(1))
             .input("scale", scale, F64, exactly(1))
             .check();
-        ops.unscale(gradient, overflow, scale);
+        ops.unscale(gradient, overflow, scale, divisor);
     }
 
     @Override

@@ -7,14 +7,15 @@ import org.isobar.tensor.Tensor;
  */
 public interface UpdateOps {
     /**
-     * {@code gradient *= 1 / scale}. Then sets {@code overflow} to 1 if an element is not finite; otherwise leaves it
-     * unchanged.
+     * {@code gradient *= 1 / (scale divisor)}, a factor that is rounded to F32. Then sets {@code overflow} to 1 if an
+     * element is not finite; otherwise leaves it unchanged.
      *
      * @param gradient (n), F32
      * @param overflow (1), F64
      * @param scale    (1), F64: the loss scale
+     * @param divisor  what the gradient is divided by besides
      */
-    void unscale(Tensor gradient, Tensor overflow, Tensor scale);
+    void unscale(Tensor gradient, Tensor overflow, Tensor scale, double divisor);
 
     /**
      * Decides from the overflow flag and the loss whether this step updates the weights, and adjusts the loss scale:
@@ -27,8 +28,8 @@ public interface UpdateOps {
 
     /**
      * One step of Adam without weight decay over flat ranges (Kingma and Ba, 2015), as PyTorch computes it:
-     * {@code m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + epsilon)}.
-     * Updates nothing if the step overflowed.
+     * {@code m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr/(1-b1^t) * m / (sqrt(v)/sqrt(1-b2^t) + epsilon)} with
+     * {@code g = gradient / divisor}. Updates nothing if the step overflowed.
      *
      * @param parameter (n), F32
      * @param copy      (n), compute type, written: the parameters in the compute type; {@code parameter} itself if that

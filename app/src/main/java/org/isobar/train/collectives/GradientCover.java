@@ -18,8 +18,7 @@ import org.isobar.distributed.Reduction;
 import org.isobar.tensor.Tensor;
 
 /**
- * Checks that a step reduces each element of every gradient exactly once, over the axes that its layer declares: a mean
- * over dp and a sum over the others.
+ * Checks that a step sums each element of every gradient exactly once, over the axes that its layer declares.
  *
  * @param grid      the process grid
  * @param gradients the flat gradient
@@ -71,12 +70,11 @@ public record GradientCover(ProcessGrid grid, Tensor gradients, List<GradientBuc
         if (bucket.first > range.offset() || bucket.end < range.offset() + range.length()) {
             return Optional.of("partly outside of " + bucket);
         }
-        Reduction wanted = Reduction.SUM.times(over(range.over()).contains(Axis.DP) ? 1.0 / grid.size(Axis.DP) : 1);
         CollectiveCall call = bucket.event.call();
         boolean right = call.kind() == Kind.ALL_REDUCE && bucket.event.group().equals(group)
-            && call.reduction().equals(wanted);
-        return right ? Optional.empty() : Optional.of("declared for group " + group + ", "
-            + (wanted.factor() == 1 ? "sum" : "mean over dp") + ", but reduced by " + bucket);
+            && call.reduction().equals(Reduction.SUM);
+        return right ? Optional.empty()
+            : Optional.of("declared for group " + group + ", sum, but reduced by " + bucket);
     }
 
     private Bucket bucket(CollectiveEvent event) {

@@ -14,9 +14,13 @@ import org.isobar.distributed.ProcessGrid;
 import org.isobar.nn.Parameter;
 import org.isobar.nn.ParameterStore;
 
-/** Reduces gradients over the ranks that share a weight, in buckets, overlapped with backward. */
+/**
+ * Reduces gradients over the ranks that share a weight, in buckets, overlapped with backward. Gradients are summed over
+ * dp, too; the optimizer divides the sums by {@link #replicas}.
+ */
 public final class GradientSync {
     private final GradientBuckets buckets;
+    private final int replicas;
     private final Map<Parameter, Integer> indices = new IdentityHashMap<>();
 
     /**
@@ -32,7 +36,7 @@ public final class GradientSync {
 
     /** Whether data-parallel replicas train together. */
     public enum Replicas {
-        /** Replicas train one model: gradients are averaged over dp. */
+        /** Replicas train one model by the mean of their gradients. */
         TOGETHER,
         /** Each replica trains its own model; gradients are not reduced over dp ({@code --noddp}). */
         APART
@@ -50,6 +54,12 @@ public final class GradientSync {
             indices.put(reversed.get(i), i);
         }
         buckets = new GradientBuckets(parameters.gradients(), ranges, options.bucketCapMb(), communicators);
+        replicas = options.replicas() == Replicas.TOGETHER ? communicators.grid().size(Axis.DP) : 1;
+    }
+
+    /** Number of replicas over which each gradient is summed. */
+    public int replicas() {
+        return replicas;
     }
 
     /** The axes to reduce over. Axes of size 1 are left out, so that ranges that differ only in them share a bucket. */

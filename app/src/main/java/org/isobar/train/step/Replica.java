@@ -49,12 +49,13 @@ public final class Replica implements AutoCloseable {
         model = new DeviceModel(device, spec, batch, memory, communicators, options.compute());
         ScoreTensors scores = ScoreTensors.in(state, spec.outChannels(),
             Math.multiplyExact(batch, options.microBatches()));
-        Adam adam = new Adam(device, model.parameters(), state, options.adam(), skipGroup(communicators, options));
+        GradientSync sync = new GradientSync(model.parameters(), communicators, options.sync());
+        Adam adam = new Adam(device, model.parameters(), state, options.adam(), skipGroup(communicators, options),
+            sync.replicas());
         signals = new RunSignals(device, communicators.along(Axis.values()), state.allocate(DType.F64, 1));
         consensus = new Consensus(device, communicators, state.allocate(DType.F64, 2));
-        step = new TrainStep(model, adam, new GradientSync(model.parameters(), communicators, options.sync()),
-            dataParallel, scores, new StepLauncher(device, options.launch()), options.microBatches(),
-            signals::exchange, clock);
+        step = new TrainStep(model, adam, sync, dataParallel, scores, new StepLauncher(device, options.launch()),
+            options.microBatches(), signals::exchange, clock);
         evaluator = new Evaluator(model, dataParallel, scores);
         state.seal();
     }

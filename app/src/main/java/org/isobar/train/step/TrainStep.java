@@ -178,7 +178,7 @@ public final class TrainStep implements AutoCloseable {
     public double gradients(Tensor input, Tensor target, Pass.Randomness randomness, Pass.Inspector inspector) {
         assert microBatches == 1 : "gradients of one of " + microBatches + " micro-batches";
         differentiate(input, target, 0, randomness, inspector);
-        adam.unscale();
+        adam.average();
         averageLoss();
         return device.read(scores.loss()).await()[0];
     }

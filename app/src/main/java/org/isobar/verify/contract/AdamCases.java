@@ -29,6 +29,7 @@ final class AdamCases {
         cases.add(adam(a, "after 100,000 steps", 100, control(5e-4, 100_000), CONSTANTS));
         cases.add(adam(a, "with learning rate 0", 100, control(0, 20), CONSTANTS));
         cases.add(adam(a, "with an epsilon that counts", 100, control(1e-3, 2), new AdamConstants(0.8, 0.999, 0.5)));
+        cases.add(adam(a, "of gradients of three replicas", 1000, control(1e-3, 17), CONSTANTS.dividing(3)));
         double[] overflowed = control(1e-3, 17);
         overflowed[StepControl.OVERFLOW] = 1;
         cases.add(adam(a, "of a step that overflowed", 1000, overflowed, CONSTANTS));

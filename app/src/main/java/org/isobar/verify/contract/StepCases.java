@@ -25,6 +25,7 @@ final class StepCases {
             cases.add(unscale("of " + n + " with infinity at the end", n, 4, 0, Double.NEGATIVE_INFINITY));
         }
         cases.add(unscale("by no power of two", 1000, 3, 0));
+        cases.add(unscale("of three replicas", 1000, 65536, 3, 0, new double[0]));
         cases.add(unscale("with a NaN", 1000, 65536, 0, Double.NaN));
         cases.add(unscale("with hardly a finite number", 5000, 65536, 0,
             DoubleStream.generate(() -> Double.POSITIVE_INFINITY).limit(4900).toArray()));
@@ -75,16 +76,21 @@ final class StepCases {
             unstoppable(7, 1, 512, 0, 3)));
     }
 
-    /** @param last the last elements of the gradient, where it overflows */
     private static ContractCase unscale(String variant, int n, double scale, double flag, double... last) {
+        return unscale(variant, n, scale, 1, flag, last);
+    }
+
+    /** @param last the last elements of the gradient, where it overflows */
+    private static ContractCase unscale(String variant, int n, double scale, double divisor, double flag,
+        double[] last) {
         return new ContractCase("unscale", OperandTypes.SINGLE.with(DType.F64, "overflow", "scale"), variant, bench -> {
             double[] values = bench.random("gradient", n);
             System.arraycopy(last, 0, values, n - last.length, last.length);
             GuardedTensor gradient = bench.inOut("gradient", values, n);
             GuardedTensor overflow = bench.inOut("overflow", new double[] {flag}, 1);
             GuardedTensor scaling = bench.input("scale", new double[] {scale}, 1);
-            bench.ops().updates().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor());
-            bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale));
+            bench.ops().updates().unscale(gradient.tensor(), overflow.tensor(), scaling.tensor(), divisor);
+            bench.expect(gradient, ReferenceOps.unscaled(gradient.values(), scale * divisor));
             bench.expect(overflow, ExpectedTensor.exactly(new double[] {last.length == 0 ? flag : 1}));
         });
     }

@@ -135,10 +135,11 @@ public final class ReferenceOps {
         ExpectedTensor moment2 = ExpectedTensor.sums(p.length, 2);
         ExpectedTensor parameter = ExpectedTensor.sums(p.length, 4).plus(p);
         for (int i = 0; i < p.length; i++) {
+            double gradient = g[i] / constants.divisor();
             moment1.add(i, beta1 * m[i]);
-            moment1.add(i, (1 - beta1) * g[i]);
+            moment1.add(i, (1 - beta1) * gradient);
             moment2.add(i, beta2 * v[i]);
-            moment2.add(i, (1 - beta2) * g[i] * g[i]);
+            moment2.add(i, (1 - beta2) * gradient * gradient);
             double step = control[StepControl.LEARNING_RATE] / (1 - Math.pow(beta1, t))
                 / (Math.sqrt(moment2.value(i)) / Math.sqrt(1 - Math.pow(beta2, t)) + constants.epsilon());
             parameter.add(i, -step * moment1.value(i), step * moment1.magnitude(i));

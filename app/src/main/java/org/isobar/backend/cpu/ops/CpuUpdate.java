@@ -40,9 +40,9 @@ final class CpuUpdate implements UpdateOps {
     }
 
     @Override
-    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale, double divisor) {
         MemorySegment gradients = HostStorage.of(gradient);
-        float factor = (float) (1 / HostStorage.of(scale).getAtIndex(DOUBLE, 0));
+        float factor = (float) (1 / (HostStorage.of(scale).getAtIndex(DOUBLE, 0) * divisor));
         AtomicBoolean finite = new AtomicBoolean(true);
         ChunkedRange.run(pool, gradient.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
             if (!unscale(slice(gradients, from, to), factor)) {
@@ -140,7 +140,7 @@ final class CpuUpdate implements UpdateOps {
             (float) constants.beta2(), (float) (1 - constants.beta2()),
             (float) (-learningRate / (1 - Math.pow(constants.beta1(), count))),
             (float) Math.sqrt(1 - Math.pow(constants.beta2(), count)),
-            (float) constants.epsilon());
+            (float) constants.epsilon(), (float) (1 / constants.divisor()));
         FloatView copies = FloatView.of(copy);
         ChunkedRange.run(pool, parameter.elements(), ChunkedRange.ELEMENTS, (from, to) -> {
             MemorySegment moved = slice(parameters, from, to);
@@ -154,15 +154,18 @@ final class CpuUpdate implements UpdateOps {
         });
     }
 
-    /** Constants of the update of every element. {@code step} is negative; {@code root} is sqrt(1 - b2^t). */
+    /**
+     * Constants of the update of every element. {@code step} is negative; {@code root} is sqrt(1 - b2^t);
+     * {@code part} multiplies the gradient.
+     */
     private record Factors(float beta1, float share1, float beta2, float share2, float step, float root,
-        float epsilon) {
+        float epsilon, float part) {
 
         void update(MemorySegment parameter, MemorySegment gradient, MemorySegment moment1, MemorySegment moment2) {
             int n = Lanes.count(parameter);
             int i = 0;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i);
+                FloatVector g = load(gradient, i).mul(part);
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -171,7 +174,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest);
+                FloatVector g = load(gradient, i, rest).mul(part);
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);
@@ -186,7 +189,7 @@ final class CpuUpdate implements UpdateOps {
             int n = Lanes.count(parameter);
             int i = 0;
             for (; i <= n - WIDTH; i += WIDTH) {
-                FloatVector g = load(gradient, i);
+                FloatVector g = load(gradient, i).mul(part);
                 FloatVector m = nextMoment1(load(moment1, i), g);
                 FloatVector v = nextMoment2(load(moment2, i), g);
                 store(moment1, i, m);
@@ -197,7 +200,7 @@ final class CpuUpdate implements UpdateOps {
             }
             if (i < n) {
                 VectorMask<Float> rest = Lanes.below(i, n);
-                FloatVector g = load(gradient, i, rest);
+                FloatVector g = load(gradient, i, rest).mul(part);
                 FloatVector m = nextMoment1(load(moment1, i, rest), g);
                 FloatVector v = nextMoment2(load(moment2, i, rest), g);
                 store(moment1, i, m, rest);

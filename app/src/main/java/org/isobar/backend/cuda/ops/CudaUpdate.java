@@ -44,9 +44,9 @@ final class CudaUpdate implements UpdateOps {
     }
 
     @Override
-    public void unscale(Tensor gradient, Tensor overflow, Tensor scale) {
-        context.launcher().call(unscale).tensor(gradient).tensor(overflow).tensor(scale).int64(gradient.elements())
-            .launch(ElementGrid.blocks(gradient.elements()), ElementGrid.THREADS);
+    public void unscale(Tensor gradient, Tensor overflow, Tensor scale, double divisor) {
+        context.launcher().call(unscale).tensor(gradient).tensor(overflow).tensor(scale).float64(divisor)
+            .int64(gradient.elements()).launch(ElementGrid.blocks(gradient.elements()), ElementGrid.THREADS);
     }
 
     @Override
@@ -63,7 +63,7 @@ final class CudaUpdate implements UpdateOps {
         long most = (long) BLOCKS_OF_MULTIPROCESSOR * context.kernels().multiprocessors();
         context.launcher().call(kernel).tensor(parameter).tensor(copy).tensor(gradient).tensor(moment1)
             .tensor(moment2).tensor(control).int64(parameter.elements()).float64(constants.beta1())
-            .float64(constants.beta2()).float64(constants.epsilon())
+            .float64(constants.beta2()).float32(constants.epsilon()).float32(1 / constants.divisor())
             .launch(Math.min(most, ElementGrid.blocks(parameter.elements())), ElementGrid.THREADS);
     }
 }

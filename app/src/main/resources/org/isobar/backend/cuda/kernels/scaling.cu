@@ -2,11 +2,12 @@
 // updated. No value passes through the host.
 #include "elementwise.cuh"
 
-// gradient *= 1 / scale; overflow becomes 1 if an element is then not finite. An overflow usually affects very many
-// elements, so each block writes `overflow` at most once.
+// gradient *= 1 / (scale divisor); overflow becomes 1 if an element is then not finite. An overflow usually affects
+// very many elements, so each block writes `overflow` at most once.
 //   gradient (n); overflow (1), scale (1) double
-extern "C" __global__ void unscale(float* gradient, double* overflow, const double* scale, long long n) {
-    float factor = static_cast<float>(1 / *scale);
+extern "C" __global__ void unscale(float* gradient, double* overflow, const double* scale, double divisor,
+    long long n) {
+    float factor = static_cast<float>(1 / (*scale * divisor));
     bool finite = true;
     for_each<4>(n, aligned(gradient), [&](long long i, auto count) {
         constexpr int N = decltype(count)::value;
