@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -74,7 +75,7 @@ final class LayoutRuns {
                 for (int model = 0; model < MODELS.size(); model++) {
                     for (int layout = 0; layout < LAYOUTS.size(); layout++) {
                         Path run = run(scratch.directory(), MODELS.get(model), LAYOUTS.get(layout), round);
-                        runs.get(model).get(layout).add(new Measured(RunCheck.of(run, machine).planned(), speed(run)));
+                        runs.get(model).get(layout).add(measured(run, machine));
                     }
                 }
             }
@@ -89,6 +90,14 @@ final class LayoutRuns {
         PlannedLayout planned = rounds.getFirst().planned;
         return new Comparison(name + ", " + planned.layout(), "samples/s", planned.samplesPerSecond(),
             Spread.of(rounds.stream().mapToDouble(Measured::samplesPerSecond).toArray()).median());
+    }
+
+    private Measured measured(Path run, Machine machine) {
+        Measured measured = new Measured(RunCheck.of(run, machine).planned(), speed(run));
+        progress.printf(Locale.ROOT, "  predicted %.4g samples/s, measured %.4g%n",
+            measured.planned.samplesPerSecond(), measured.samplesPerSecond);
+        progress.flush();
+        return measured;
     }
 
     /** Samples a second of the median of a run's last steps. */

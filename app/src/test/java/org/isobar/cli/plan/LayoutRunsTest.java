@@ -74,6 +74,7 @@ class LayoutRunsTest {
         List<List<Comparison>> models = runs(SCRIPT, new PrintWriter(progress))
             .compare(MachineFile.load("cpu-2-cores"));
         assertEquals(16, progress.toString().lines().filter(line -> line.startsWith("Round 1 of 1: ")).count());
+        assertEquals(16, progress.toString().lines().filter(line -> line.endsWith(", measured 8.000")).count());
         assertEquals(List.of(8, 8), models.stream().map(List::size).toList());
         models.forEach(model -> model.forEach(run -> {
             assertEquals(4 / 0.5, run.measured(), 1e-12);
