@@ -111,6 +111,12 @@ inline void cp_async_commit() { sim_commit_async(); }
 
 template <int N> inline void cp_async_wait() { sim_wait_async(N); }
 
+// ---- stores to global memory ----
+
+inline void store_global_16(void* to, unsigned x, unsigned y, unsigned z, unsigned w) {
+    *static_cast<uint4*>(to) = make_uint4(x, y, z, w);
+}
+
 // ---- sums over several blocks, and their order ----
 
 inline void add_pair(float* to, float x, float y) {

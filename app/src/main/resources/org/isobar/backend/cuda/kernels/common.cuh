@@ -87,6 +87,29 @@ __device__ __forceinline__ void store(Element* to, const float (&value)[N]) {
     *reinterpret_cast<Pack<Element, N>*>(to) = pack;
 }
 
+// The elements that share a word of 4 bytes, the first in its lower part.
+template <typename Element> __device__ __forceinline__ unsigned word(const float* value);
+template <> __device__ __forceinline__ unsigned word<float>(const float* value) { return __float_as_uint(value[0]); }
+template <> __device__ __forceinline__ unsigned word<half_t>(const float* value) {
+    return pack_half2(value[0], value[1]);
+}
+template <> __device__ __forceinline__ unsigned word<bf16_t>(const float* value) {
+    return pack_bf162(value[0], value[1]);
+}
+
+// The same to global memory, for packs of 16 bytes whose stores the compiler splits.
+template <int N, typename Element>
+__device__ __forceinline__ void store_whole(Element* to, const float (&value)[N]) {
+    if constexpr (N == 1) {
+        store(to, value);
+    } else {
+        constexpr int EACH = N / 4; // elements of a word
+        static_assert(sizeof(Element) * EACH == sizeof(unsigned), "a pack has 16 bytes");
+        store_global_16(to, word<Element>(value), word<Element>(value + EACH), word<Element>(value + 2 * EACH),
+            word<Element>(value + 3 * EACH));
+    }
+}
+
 // Whether all pointers are multiples of 16, so that packs can be loaded and stored there.
 template <typename... Pointers>
 __device__ __forceinline__ bool aligned(const Pointers*... pointers) {

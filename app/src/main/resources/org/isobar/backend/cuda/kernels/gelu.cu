@@ -81,8 +81,8 @@ extern "C" __global__ void __launch_bounds__(COLUMN_THREADS, 2) bias_gelu_backwa
         load(value, x + i);
         load(term[0], dy + i);
         differentiate(term[0], value);
-        store(dx + i, term[0]);
-        store(y + i, value);
+        store_whole(dx + i, term[0]);
+        store_whole(y + i, value);
     };
     if (width % PACK == 0 && aligned(dx, y, dy, x)) {
         column_sums<PACK, 1>(sums, rows, width, chunk, terms);

@@ -15,6 +15,6 @@ extern "C" __global__ void normalize(float* y, const float* x, const float* mean
         for (int j = 0; j < N; ++j) {
             value[j] = (value[j] - center) / deviation;
         }
-        store(y + base + i, value);
+        store_whole(y + base + i, value);
     });
 }

@@ -132,6 +132,13 @@ __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
 
+// ---- stores to global memory ----
+
+// Four words in one instruction.
+__device__ __forceinline__ void store_global_16(void* to, unsigned x, unsigned y, unsigned z, unsigned w) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" :: "l"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+
 // ---- sums over several blocks, and their order ----
 
 // Adds two numbers to neighbours in global memory, each atomically.
