@@ -44,21 +44,25 @@ public final class LayerNorm {
         Statistics statistics = statistics(x, pass);
         pass.ops().norms()
             .layerNorm(y, statistics.mean(), statistics.invStd(), x, gamma.value(), beta.value(), EPSILON);
-        pass.output(modules, y);
+        report(y, pass);
         return statistics;
     }
 
     /**
      * Computes {@code z = x + mask * branch} and {@code y = norm(z)} in one operation. The statistics live until the
-     * end of the pass.
+     * end of the pass. The caller reports the layer's output by {@link #report}.
      */
     Statistics forwardResidual(Tensor y, Tensor z, Tensor x, Tensor branch, Dropout mask, Pass pass) {
         Statistics statistics = statistics(x, pass);
         pass.ops().norms()
             .residualLayerNorm(y, z, statistics.mean(), statistics.invStd(), x, branch, mask, gamma.value(),
             beta.value(), EPSILON);
-        pass.output(modules, y);
         return statistics;
+    }
+
+    /** Passes {@code y}, this layer's output, to the inspector of the pass. */
+    void report(Tensor y, Pass pass) {
+        pass.output(modules, y);
     }
 
     private static Statistics statistics(Tensor x, Pass pass) {

@@ -4,6 +4,7 @@ import java.util.List;
 
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.WriteMode;
+import org.isobar.nn.LayerNorm.Statistics;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
@@ -23,7 +24,7 @@ public final class TransformerBlock implements Layer {
     private final Mlp mlp;
     private final DropPath mlpPath;
 
-    private record Kept(LayerNorm.Statistics statistics1, Tensor z, LayerNorm.Statistics statistics2) { }
+    private record Kept(Statistics statistics1, Tensor z, Statistics statistics2) { }
 
     /**
      * Declares {@code norm1}, {@code attn}, {@code norm2} and {@code mlp} at {@code here}.
@@ -47,19 +48,52 @@ public final class TransformerBlock implements Layer {
 
     @Override
     public void forward(Tensor y, Tensor x, Pass pass) {
-        Tensor z = pass.keep(DType.F32, x.shape().extents());
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
-            Tensor branch = scratch.allocate(pass.compute(), x.shape().extents());
-            LayerNorm.Statistics statistics1 = norm1.forward(normed, x, pass);
-            attention.forward(branch, normed, pass);
-            LayerNorm.Statistics statistics2 = norm2.forwardResidual(normed, z, x, branch, attentionPath.mask(pass),
-                pass);
-            mlp.forward(branch, normed, pass);
-            mlpPath.forward(y, z, branch, pass);
-            pass.output(modules, y);
-            pass.push(this, new Kept(statistics1, z, statistics2));
+            forward(y, x, normed, norm1.forward(normed, x, pass), pass);
         }
+    }
+
+    /** Computes {@code normed = norm1(x)}, the input of {@link #forward(Tensor, Tensor, Tensor, Statistics, Pass)}. */
+    Statistics norm1(Tensor normed, Tensor x, Pass pass) {
+        return norm1.forward(normed, x, pass);
+    }
+
+    /** Computes y from x and {@code normed = norm1(x)}, which is overwritten. */
+    void forward(Tensor y, Tensor x, Tensor normed, Statistics statistics1, Pass pass) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor branch = scratch.allocate(pass.compute(), x.shape().extents());
+            Kept kept = branches(branch, x, normed, statistics1, pass);
+            mlpPath.forward(y, kept.z(), branch, pass);
+            pass.output(modules, y);
+            pass.push(this, kept);
+        }
+    }
+
+    /**
+     * Computes y from x and {@code normed = norm1(x)}, and overwrites {@code normed} with norm1(y) of the next block:
+     * the last sum of this block and the norm are one operation. Returns the statistics of that norm.
+     */
+    Statistics forward(Tensor y, Tensor x, Tensor normed, Statistics statistics1, TransformerBlock next, Pass pass) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor branch = scratch.allocate(pass.compute(), x.shape().extents());
+            Kept kept = branches(branch, x, normed, statistics1, pass);
+            Statistics ofNext = next.norm1.forwardResidual(normed, y, kept.z(), branch, mlpPath.mask(pass), pass);
+            pass.output(modules, y);
+            next.norm1.report(normed, pass);
+            pass.push(this, kept);
+            return ofNext;
+        }
+    }
+
+    /** Computes all but the last sum: {@code branch = mlp(norm2(z))}. */
+    private Kept branches(Tensor branch, Tensor x, Tensor normed, Statistics statistics1, Pass pass) {
+        Tensor z = pass.keep(DType.F32, x.shape().extents());
+        attention.forward(branch, normed, pass);
+        Statistics statistics2 = norm2.forwardResidual(normed, z, x, branch, attentionPath.mask(pass), pass);
+        norm2.report(normed, pass);
+        mlp.forward(branch, normed, pass);
+        return new Kept(statistics1, z, statistics2);
     }
 
     /** See {@link Layer}. {@code dx} may be {@code dy}, which saves a copy. */
@@ -77,7 +111,7 @@ public final class TransformerBlock implements Layer {
      * Adds the gradient of {@code branch(norm(x))} with respect to x, applied to {@code dStream}, to {@code dStream}.
      */
     private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
-        LayerNorm.Statistics statistics, Pass pass) {
+        Statistics statistics, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
             Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());

@@ -7,15 +7,13 @@ import org.isobar.device.DeviceArena;
 import org.isobar.model.Loss;
 import org.isobar.model.Model;
 import org.isobar.model.RelativeL2Loss;
-import org.isobar.nn.Layer;
 import org.isobar.nn.Layout;
 import org.isobar.nn.ParameterScope;
 import org.isobar.nn.ParameterStore;
 import org.isobar.nn.Pass;
-import org.isobar.nn.Recompute;
-import org.isobar.nn.RecomputedLayer;
 import org.isobar.nn.Sequence;
 import org.isobar.nn.TransformerBlock;
+import org.isobar.nn.TransformerStack;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
@@ -26,16 +24,16 @@ import org.isobar.tensor.Tensor;
  * <p>Under context parallelism the sequence is scattered after the positions are added and gathered after the final
  * norm. The layers between compute this rank's tokens only.
  *
- * <p>Keeps for backward the input of each block and of the head, in addition to what these layers keep.
+ * <p>Keeps for backward the input of the blocks and of the head, in addition to what these layers keep.
  */
 public final class VisionTransformer implements Model {
     private final VitShape config;
     private final Sequence sequence;
     private final PatchEmbed embed;
-    private final List<Layer> blocks = new ArrayList<>();
+    private final TransformerStack blocks;
     private final PredictionHead head;
 
-    private record Kept(List<Tensor> streams) { }
+    private record Kept(Tensor first, Tensor last) { }
 
     /** Declares this rank's slices of all parameters in {@code store}, in forward order. */
     VisionTransformer(ParameterStore store, VitShape config, Layout layout) {
@@ -43,40 +41,32 @@ public final class VisionTransformer implements Model {
         sequence = layout.sequence();
         ParameterScope root = ParameterScope.root(store, layout);
         embed = new PatchEmbed(root, config);
+        List<TransformerBlock> each = new ArrayList<>();
         for (int i = 0; i < config.depth(); i++) {
             ParameterScope here = root.onSequenceShard().child("blocks").child(Integer.toString(i));
-            TransformerBlock block = new TransformerBlock(here, config.embed(), config.heads(), config.hidden(),
-                config.dropout(), config.dropPath(i), config.recompute());
-            blocks.add(config.recompute() == Recompute.BLOCK ? new RecomputedLayer(block) : block);
+            each.add(new TransformerBlock(here, config.embed(), config.heads(), config.hidden(), config.dropout(),
+                config.dropPath(i), config.recompute()));
         }
+        blocks = new TransformerStack(each, config.recompute());
         head = new PredictionHead(root, config);
     }
 
     @Override
     public void forward(Tensor prediction, Tensor image, Pass pass) {
-        List<Tensor> streams = new ArrayList<>();
-        Tensor stream = stream(image, pass);
-        embed(stream, image, pass);
-        streams.add(stream);
-        for (Layer block : blocks) {
-            Tensor next = stream(image, pass);
-            block.forward(next, stream, pass);
-            streams.add(next);
-            stream = next;
-        }
-        head.forward(prediction, stream, pass);
-        pass.push(this, new Kept(streams));
+        Kept streams = new Kept(stream(image, pass), stream(image, pass));
+        embed(streams.first(), image, pass);
+        blocks.forward(streams.last(), streams.first(), pass);
+        head.forward(prediction, streams.last(), pass);
+        pass.push(this, streams);
     }
 
     @Override
     public void backward(Tensor dPrediction, Tensor image, Pass pass) {
-        List<Tensor> streams = pass.pop(this, Kept.class).streams();
+        Kept streams = pass.pop(this, Kept.class);
         try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor dStream = scratch.f32(streams.getFirst().shape().extents());
-            head.backward(dStream, dPrediction, streams.getLast(), pass);
-            for (int i = blocks.size() - 1; i >= 0; i--) {
-                blocks.get(i).backward(dStream, dStream, streams.get(i), pass);
-            }
+            Tensor dStream = scratch.f32(streams.first().shape().extents());
+            head.backward(dStream, dPrediction, streams.last(), pass);
+            blocks.backward(dStream, dStream, streams.first(), pass);
             embedBackward(dStream, image, pass);
         }
     }
