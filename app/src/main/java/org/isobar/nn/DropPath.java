@@ -1,7 +1,7 @@
 package org.isobar.nn;
 
-import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.Dropout;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -23,17 +23,13 @@ record DropPath(String name, double probability) {
         pass.ops().residuals().residual(y, x, branch, mask(pass));
     }
 
-    /**
-     * Returns the gradient of the branch in the compute type: {@code dy} itself if it has that type and nothing is
-     * dropped, otherwise a scratch tensor.
-     */
-    Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
-        Dropout mask = mask(pass);
-        if (mask.isNone() && dy.dtype() == pass.compute()) {
-            return dy;
-        }
-        Tensor dBranch = scratch.allocate(pass.compute(), dy.shape().extents());
-        pass.ops().residuals().residualBackward(dBranch, dy, mask);
-        return dBranch;
+    /** Whether the gradient of the branch is that of the sum: nothing is dropped, and both have one type. */
+    boolean passesGradient(Pass pass) {
+        return mask(pass).isNone() && pass.compute() == DType.F32;
+    }
+
+    /** The gradient of the branch, to be stored in {@code room} if it is not {@code dy}, the gradient of the sum. */
+    BranchGradient gradient(Tensor dy, Tensor room, Pass pass) {
+        return new BranchGradient(passesGradient(pass) ? dy : room, mask(pass));
     }
 }

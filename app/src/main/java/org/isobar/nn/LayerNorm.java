@@ -77,6 +77,21 @@ public final class LayerNorm {
             .layerNormRecompute(y, x, statistics.mean(), statistics.invStd(), gamma.value(), beta.value());
     }
 
+    /**
+     * Backward of {@link #forwardResidual}: adds to {@code dz}, which then is the gradient of x as well, and computes
+     * the gradient of the branch, in one operation. Adds to the gradients of gamma and beta.
+     */
+    void backwardResidual(Tensor dz, BranchGradient branch, Tensor dy, Tensor z, Statistics statistics, Pass pass) {
+        if (branch.dBranch().aliases(dz)) {
+            backward(dz, dy, z, statistics, WriteMode.ADD, pass);
+            return;
+        }
+        pass.ops().norms().residualLayerNormBackward(dz, branch.dBranch(), gamma.gradient(), beta.gradient(), dy, z,
+            statistics.mean(), statistics.invStd(), gamma.value(), branch.mask());
+        pass.complete(gamma);
+        pass.complete(beta);
+    }
+
     /** Computes {@code dx} from {@code dy}, overwriting or adding, and adds to the gradients of gamma and beta. */
     public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write, Pass pass) {
         pass.ops().norms().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),

@@ -3,7 +3,6 @@ package org.isobar.nn;
 import java.util.List;
 
 import org.isobar.device.DeviceArena;
-import org.isobar.device.ops.WriteMode;
 import org.isobar.nn.LayerNorm.Statistics;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -13,7 +12,8 @@ import org.isobar.tensor.Tensor;
  * stochastic depth. The residual stream x, z, y and its gradient are F32. The branches have the compute type.
  *
  * <p>Saved for backward: z and the statistics of both norms. The outputs of the norms are recomputed in backward. The
- * gradient of the residual stream stays in one tensor, to which each branch adds its gradient.
+ * gradient of the residual stream stays in one tensor, to which each branch adds its gradient. Both gradients that a
+ * norm has to give, of the stream and of the branch before it, come from one operation.
  */
 public final class TransformerBlock implements Layer {
     private final List<String> modules;
@@ -99,26 +99,54 @@ public final class TransformerBlock implements Layer {
     /** See {@link Layer}. {@code dx} may be {@code dy}, which saves a copy. */
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
-        Kept kept = pass.pop(this, Kept.class);
         if (!dx.aliases(dy)) {
             pass.ops().memory().copy(dx, dy);
         }
-        branchBackward(dx, mlp, mlpPath, norm2, kept.z(), kept.statistics2(), pass);
-        branchBackward(dx, attention, attentionPath, norm1, x, kept.statistics1(), pass);
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor room = passesGradients(pass) ? dx : scratch.allocate(pass.compute(), x.shape().extents());
+            mlpGradient(dx, room, pass).compute(dx, pass);
+            backward(dx, BranchGradient.none(dx), x, room, pass);
+        }
+    }
+
+    /** Whether the gradients of both branches are that of the stream: see {@link DropPath#passesGradient}. */
+    boolean passesGradients(Pass pass) {
+        return attentionPath.passesGradient(pass) && mlpPath.passesGradient(pass);
+    }
+
+    /** The gradient of the last branch, to be computed from that of y before {@link #backward}. */
+    BranchGradient mlpGradient(Tensor dStream, Tensor room, Pass pass) {
+        return mlpPath.gradient(dStream, room, pass);
     }
 
     /**
-     * Adds the gradient of {@code branch(norm(x))} with respect to x, applied to {@code dStream}, to {@code dStream}.
+     * Turns the gradient of y into that of x and, in the same operation, computes that of the branch whose sum x is.
+     *
+     * @param dStream gradient of y and then of x
+     * @param before  gradient of the branch whose sum x is; may be stored in {@code room}
+     * @param room    has {@link #mlpGradient}; overwritten
      */
-    private static void branchBackward(Tensor dStream, Layer branch, DropPath path, LayerNorm norm, Tensor x,
-        Statistics statistics, Pass pass) {
+    void backward(Tensor dStream, BranchGradient before, Tensor x, Tensor room, Pass pass) {
+        Kept kept = pass.pop(this, Kept.class);
+        BranchGradient ofAttention = attentionPath.gradient(dStream, room, pass);
         try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
-            Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
-            Tensor dBranch = path.backward(dStream, scratch, pass);
-            norm.recompute(normed, x, statistics, pass);
-            branch.backward(dNormed, dBranch, normed, pass);
-            norm.backward(dStream, dNormed, x, statistics, WriteMode.ADD, pass);
+            Tensor dNormed = branchBackward(mlp, mlpGradient(dStream, room, pass), norm2, kept.z(),
+                kept.statistics2(), scratch, pass);
+            norm2.backwardResidual(dStream, ofAttention, dNormed, kept.z(), kept.statistics2(), pass);
         }
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor dNormed = branchBackward(attention, ofAttention, norm1, x, kept.statistics1(), scratch, pass);
+            norm1.backwardResidual(dStream, before, dNormed, x, kept.statistics1(), pass);
+        }
+    }
+
+    /** Returns the gradient of norm(x), the input of {@code branch}. */
+    private static Tensor branchBackward(Layer branch, BranchGradient gradient, LayerNorm norm, Tensor x,
+        Statistics statistics, DeviceArena.Scope scratch, Pass pass) {
+        Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
+        Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
+        norm.recompute(normed, x, statistics, pass);
+        branch.backward(dNormed, gradient.dBranch(), normed, pass);
+        return dNormed;
     }
 }

@@ -10,8 +10,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * Transformer blocks in sequence, with the residual stream (B, T, C) between them in F32. The last sum of a block and
- * the first norm of the next are one operation, so that the norm does not read the stream again. Blocks of which all
- * activations are recomputed run one by one.
+ * the first norm of the next are one operation, forward and backward, so that the stream is read once. Blocks of which
+ * all activations are recomputed run one by one.
  *
  * <p>Saved for backward: the input of each block but the first, in addition to what the blocks save.
  */
@@ -68,11 +68,30 @@ public final class TransformerStack implements Layer {
     /** See {@link Layer}. {@code dx} may be {@code dy}, which saves a copy. */
     @Override
     public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
+        if (!dx.aliases(dy)) {
+            pass.ops().memory().copy(dx, dy);
+        }
         List<Tensor> streams = new ArrayList<>(pass.pop(this, Kept.class).streams());
         streams.addFirst(x);
-        for (int i = blocks.size() - 1; i >= 0; i--) {
-            Layer block = recomputed.isEmpty() ? blocks.get(i) : recomputed.get(i);
-            block.backward(dx, i == blocks.size() - 1 ? dy : dx, streams.get(i), pass);
+        if (recomputed.isEmpty()) {
+            backward(dx, streams, pass);
+        } else {
+            for (int i = blocks.size() - 1; i >= 0; i--) {
+                recomputed.get(i).backward(dx, dx, streams.get(i), pass);
+            }
+        }
+    }
+
+    private void backward(Tensor dStream, List<Tensor> streams, Pass pass) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor room = blocks.stream().allMatch(block -> block.passesGradients(pass)) ? dStream
+                : scratch.allocate(pass.compute(), dStream.shape().extents());
+            blocks.getLast().mlpGradient(dStream, room, pass).compute(dStream, pass);
+            for (int i = blocks.size() - 1; i >= 0; i--) {
+                BranchGradient before = i == 0 ? BranchGradient.none(dStream)
+                    : blocks.get(i - 1).mlpGradient(dStream, room, pass);
+                blocks.get(i).backward(dStream, before, streams.get(i), room, pass);
+            }
         }
     }
 }

@@ -2,12 +2,15 @@ package org.isobar.nn;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
 import java.util.function.Function;
 
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Every layer against finite differences. */
 class LayerGradientTest {
@@ -71,6 +74,24 @@ class LayerGradientTest {
     @Test
     void blockWithDropoutAndDropPath() {
         check(here -> new TransformerBlock(here, 24, 4, 40, 0.1, 0.4, Recompute.NONE), GradientCheck.training(2), 24);
+    }
+
+    @Test
+    void stack() {
+        check(here -> stack(here, 0, 0, Recompute.NONE), EVALUATION, 24);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void stackWithDropoutAndDropPath(Recompute recompute) {
+        check(here -> stack(here, 0.1, 0.4, recompute), GradientCheck.training(2), 24);
+    }
+
+    /** Two blocks, of which the second has drop-path. */
+    private static TransformerStack stack(ParameterScope here, double dropout, double dropPath, Recompute recompute) {
+        return new TransformerStack(List.of(
+            new TransformerBlock(here.child("0"), 24, 4, 40, dropout, 0, recompute),
+            new TransformerBlock(here.child("1"), 24, 4, 40, dropout, dropPath, recompute)), recompute);
     }
 
     @Test

@@ -54,6 +54,7 @@ class TypesTest {
         Map.entry("biasBackward", Set.of("sa", "ss")),              // the embedding's from the stream's gradient
         Map.entry("layerNormBackward", Set.of("sssassss")),
         Map.entry("residualBackward", Set.of("as")),
+        Map.entry("residualLayerNormBackward", Set.of("sassassss")),
         Map.entry("biasGeluBackward", Set.of("aasaa")),
         Map.entry("attentionBackward", Set.of("aaaaaas")),
         Map.entry("addPositionsBackward", Set.of("ss")),

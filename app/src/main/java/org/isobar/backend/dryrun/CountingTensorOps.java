@@ -273,6 +273,14 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     }
 
     @Override
+    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
+        moves(dBranch);
+        see(dBranch);
+    }
+
+    @Override
     public void normalize(Tensor y, Tensor x, Tensor mean, Tensor std) {
         moves(y, x, mean, std);
         see(y, x);

@@ -81,4 +81,24 @@ record CheckedNorms(NormOps ops) implements NormOps {
             .check();
         ops.residualLayerNorm(y, z, mean, invStd, x, branch, dropPath, gamma, beta, epsilon);
     }
+
+    @Override
+    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        Extents statistics = flat(z.shape().rows());
+        Extents row = flat(z.shape().extent(-1));
+        new OperandChecks("residualLayerNormBackward")
+            .output("dz", dz, F32, like(z))
+            .output("dBranch", dBranch, dy.dtype(), like(z))
+            .output("dGamma", dGamma, F32, row)
+            .output("dBeta", dBeta, F32, row)
+            .input("dy", dy, COMPUTE, like(z))
+            .input("z", z, F32, like(z))
+            .input("mean", mean, F32, statistics)
+            .input("invStd", invStd, F32, statistics)
+            .input("gamma", gamma, F32, row)
+            .mask("dropPath", dropPath, z.shape().extent(0))
+            .check();
+        ops.residualLayerNormBackward(dz, dBranch, dGamma, dBeta, dy, z, mean, invStd, gamma, dropPath);
+    }
 }

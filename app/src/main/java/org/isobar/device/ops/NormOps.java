@@ -64,4 +64,23 @@ public interface NormOps {
      */
     void residualLayerNorm(Tensor y, Tensor z, Tensor mean, Tensor invStd, Tensor x, Tensor branch, Dropout dropPath,
         Tensor gamma, Tensor beta, double epsilon);
+
+    /**
+     * Gradients of {@link #residualLayerNorm}, {@link #layerNormBackward} and {@link ResidualOps#residualBackward} in
+     * one pass over memory: adds the norm's gradient to {@code dz}, which then is the gradient of x as well, and
+     * computes {@code dBranch = mask * dz}. Adds to {@code dGamma} and {@code dBeta}.
+     *
+     * @param dz       (B, T, C), F32, added to
+     * @param dBranch  (B, T, C), as dy
+     * @param dGamma   (C), F32
+     * @param dBeta    (C), F32
+     * @param dy       (B, T, C), compute type
+     * @param z        (B, T, C), F32
+     * @param mean     (B T), F32
+     * @param invStd   (B T), F32
+     * @param gamma    (C), F32
+     * @param dropPath over (B)
+     */
+    void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath);
 }

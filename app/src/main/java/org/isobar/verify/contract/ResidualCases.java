@@ -28,6 +28,7 @@ final class ResidualCases {
                 cases.add(residual(a, variant, size[0], size[1], size[2], dropPath));
                 cases.add(residualBackward(a, variant, size[0], size[1], size[2], dropPath));
                 cases.add(residualLayerNorm(a, variant, size[0], size[1], size[2], dropPath));
+                cases.add(residualLayerNormBackward(a, variant, size[0], size[1], size[2], dropPath));
             }
         }
         cases.add(residualLayerNormInPlace(a));
@@ -112,6 +113,30 @@ final class ResidualCases {
         bench.expect(mean, reference.means());
         bench.expect(invStd, reference.invStds());
         bench.expect(y, reference.forward(gamma.values(), beta.values()));
+    }
+
+    private static ContractCase residualLayerNormBackward(DType a, String variant, int b, int t, int c,
+        Dropout dropPath) {
+        return new ContractCase("residualLayerNormBackward", OperandTypes.of(a, "dBranch", "dy"), variant, bench -> {
+            GuardedTensor z = bench.input("z", b, t, c);
+            ReferenceLayerNorm statistics = new ReferenceLayerNorm(z.values(), c, EPSILON);
+            GuardedTensor mean = bench.input("mean", statistics.mean(), b * t);
+            GuardedTensor invStd = bench.input("invStd", statistics.invStd(), b * t);
+            GuardedTensor gamma = bench.input("gamma", c);
+            GuardedTensor dy = bench.input("dy", b, t, c);
+            GuardedTensor dGamma = bench.inOut("dGamma", c);
+            GuardedTensor dBeta = bench.inOut("dBeta", c);
+            GuardedTensor dz = bench.inOut("dz", b, t, c);
+            GuardedTensor dBranch = bench.output("dBranch", b, t, c);
+            bench.ops().norms().residualLayerNormBackward(dz.tensor(), dBranch.tensor(), dGamma.tensor(),
+                dBeta.tensor(), dy.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(), dropPath);
+            ReferenceLayerNorm reference = new ReferenceLayerNorm(z.values(), c, mean.values(), invStd.values());
+            ExpectedTensor sums = reference.input(dz.values(), dy.values(), gamma.values());
+            bench.expect(dz, sums);
+            bench.expect(dBranch, sums.scaled(ReferenceOps.mask(dropPath, b)));
+            bench.expect(dGamma, reference.gamma(dGamma.values(), dy.values()));
+            bench.expect(dBeta, reference.beta(dBeta.values(), dy.values()));
+        });
     }
 
     private static ContractCase residualBackward(DType a, String variant, int b, int t, int c, Dropout dropPath) {

@@ -62,6 +62,18 @@ public final class ExpectedTensor {
         return this;
     }
 
+    /** These elements times a factor each, of which every factor is for an equal share of neighbours. */
+    public ExpectedTensor scaled(double[] factors) {
+        ExpectedTensor products = new ExpectedTensor(new double[values.length], terms);
+        int each = values.length / factors.length;
+        for (int i = 0; i < values.length; i++) {
+            double factor = factors[i / each];
+            products.add(i, factor * values[i], Math.abs(factor) * magnitudes[i]);
+            products.doubt(i, Math.abs(factor) * doubts[i]);
+        }
+        return products;
+    }
+
     /** Allows element {@code i} an additional error, from errors of its operands. */
     void doubt(int i, double error) {
         doubts[i] += error;

@@ -63,6 +63,9 @@ class CheckedTensorOpsTest {
         assertRefused("layerNormBackward: argument 'gamma': expected F32 4 elements, found F32 [3]",
             () -> ops.norms().layerNormBackward(f32(6, 4), f32(4), f32(4), f32(6, 4), f32(6, 4), f32(6), f32(6), f32(3),
                 WriteMode.ADD));
+        assertRefused("residualLayerNormBackward: argument 'dBranch': expected F32 [2, 3, 4], found F32 [4, 6]",
+            () -> ops.norms().residualLayerNormBackward(f32(2, 3, 4), f32(4, 6), f32(4), f32(4), f32(2, 3, 4),
+                f32(2, 3, 4), f32(6), f32(6), f32(4), Dropout.NONE));
         assertRefused("addPositions: argument 'positions': expected F32 [3, 4], found F32 [2, 4]",
             () -> ops.images().addPositions(f32(2, 3, 4), f32(2, 3, 4), f32(2, 4)));
         assertRefused("addPositionsBackward: argument 'dy': expected three dimensions, found [6, 4]",

@@ -25,10 +25,12 @@ import org.isobar.tensor.Tensor;
 final class CpuLayerNorm implements NormOps {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
+    private final CpuResidual residual;
 
-    CpuLayerNorm(WorkerPool pool, CpuWorkspace workspace) {
+    CpuLayerNorm(WorkerPool pool, CpuWorkspace workspace, CpuResidual residual) {
         this.pool = pool;
         this.workspace = workspace;
+        this.residual = residual;
     }
 
     @Override
@@ -66,6 +68,14 @@ final class CpuLayerNorm implements NormOps {
             rows.measure(from, to, epsilon);
             rows.normalize(worker, from, to);
         });
+    }
+
+    /** Computes the branch's gradient in a pass of its own. */
+    @Override
+    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
+        residual.residualBackward(dBranch, dz, dropPath);
     }
 
     private NormalizedRows rows(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {

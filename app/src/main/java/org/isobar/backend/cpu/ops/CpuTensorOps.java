@@ -17,10 +17,10 @@ public final class CpuTensorOps {
     /** Returns operations that run on the threads of {@code pool}. */
     public static TensorOps of(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         CpuMemory memory = new CpuMemory(pool);
-        return new TensorOps(memory, new CpuProducts(pool, workspace, matmuls), new CpuLayerNorm(pool, workspace),
-            new CpuAttention(pool, workspace, matmuls), new CpuImages(pool, workspace),
-            new CpuResidual(pool, workspace, memory),
-            new CpuLoss(pool, workspace), new CpuUpdate(pool));
+        CpuResidual residual = new CpuResidual(pool, workspace, memory);
+        return new TensorOps(memory, new CpuProducts(pool, workspace, matmuls),
+            new CpuLayerNorm(pool, workspace, residual), new CpuAttention(pool, workspace, matmuls),
+            new CpuImages(pool, workspace), residual, new CpuLoss(pool, workspace), new CpuUpdate(pool));
     }
 
     /** Returns the bytes of workspace that operations of the given footprint need on {@code threads} threads. */

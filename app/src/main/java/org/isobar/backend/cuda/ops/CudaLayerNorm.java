@@ -23,9 +23,9 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
- * Layer normalization, alone or fused with the preceding residual sum. With fusion, kernels are compiled for the width
- * at hand and keep rows in registers. This requires aligned rows of whole packs that are not too wide. All other cases
- * use kernels for any width.
+ * Layer normalization, alone or fused with the preceding residual sum or its gradient. With fusion, kernels are
+ * compiled for the width at hand and keep rows in registers. This requires aligned rows of whole packs that are not too
+ * wide. All other cases use kernels for any width.
  */
 final class CudaLayerNorm implements NormOps {
     private static final String FILE = "layer_norm.cu";
@@ -77,6 +77,7 @@ final class CudaLayerNorm implements NormOps {
         final TypedKernel residual;
         final TypedKernel backward;
         final TypedKernel backwardAdding;
+        final TypedKernel residualBackward;
 
         OneWidth(KernelProvider kernels, long width) {
             String define = "WIDTH=" + width;
@@ -85,6 +86,7 @@ final class CudaLayerNorm implements NormOps {
             residual = new TypedKernel(kernels, FILE, "residual_layer_norm", define);
             backward = new TypedKernel(kernels, FILE, "layer_norm_backward", define);
             backwardAdding = new TypedKernel(kernels, FILE, "layer_norm_backward", define, "ADD");
+            residualBackward = new TypedKernel(kernels, FILE, "residual_layer_norm_backward", define, "ADD");
         }
     }
 
@@ -102,6 +104,7 @@ final class CudaLayerNorm implements NormOps {
                 variants.addAll(TypedKernel.variants(FILE, function, define));
             }
             variants.addAll(TypedKernel.variants(FILE, "layer_norm_backward", define, "ADD"));
+            variants.addAll(TypedKernel.variants(FILE, "residual_layer_norm_backward", define, "ADD"));
         }
         return variants;
     }
@@ -172,11 +175,35 @@ final class CudaLayerNorm implements NormOps {
         long width = gamma.elements();
         OneWidth kernels = oneWidth(width);
         LoadedKernel kernel = (write == WriteMode.ADD ? kernels.backwardAdding : kernels.backward).of(dy.dtype());
-        long blocks = Math.min(MOST_BLOCKS, Math.ceilDiv(rows, ROWS_OF_BLOCK));
+        long blocks = blocks(rows);
         long partial = context.workspace().address(blocks * 2 * width * Float.BYTES);
         context.launcher().call(kernel).tensor(dx).int64(partial).tensor(dy).tensor(x).tensor(mean).tensor(invStd)
             .tensor(gamma).int64(rows).launch(blocks, THREADS);
         columnSums.add(dGamma, dBeta, partial, blocks);
+    }
+
+    /** Runs one fused kernel where possible, else {@link #layerNormBackward} and {@code residualBackward}. */
+    @Override
+    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        long width = gamma.elements();
+        if (!compiledForWidth(width, dz, dBranch, dy, z, gamma)) {
+            layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
+            residual.residualBackward(dBranch, dz, dropPath);
+            return;
+        }
+        long rows = mean.elements();
+        long blocks = blocks(rows);
+        long partial = context.workspace().address(blocks * 2 * width * Float.BYTES);
+        KernelLauncher launcher = context.launcher().call(oneWidth(width).residualBackward.of(dy.dtype())).tensor(dz)
+            .tensor(dBranch).int64(partial).tensor(dy).tensor(z).tensor(mean).tensor(invStd).tensor(gamma).int64(rows)
+            .int64(rows / z.shape().extent(0));
+        MaskIndex.ofSamples(dropPath).pass(launcher).launch(blocks, THREADS);
+        columnSums.add(dGamma, dBeta, partial, blocks);
+    }
+
+    private static long blocks(long rows) {
+        return Math.min(MOST_BLOCKS, Math.ceilDiv(rows, ROWS_OF_BLOCK));
     }
 
     private void backward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,

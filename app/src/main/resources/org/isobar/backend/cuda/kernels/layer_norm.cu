@@ -122,10 +122,10 @@ __device__ __forceinline__ RowMeans row_means(const Row<N, T>& dy, const Row<N, 
     return {warp_sum(sum_g) / width, warp_sum(sum_gn) / width};
 }
 
-// -DADD: dx is added to instead of overwritten.
-template <int N>
+// -DADD: dx is added to instead of overwritten. Calls stored(i, value) with the result from element i on.
+template <int N, typename Stored>
 __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>& dy, const Row<N, float>& x,
-    Statistics statistics, RowMeans means, const float* gamma, int width) {
+    Statistics statistics, RowMeans means, const float* gamma, int width, Stored stored) {
     for_each_pack<N>(width, [&](int k, int i) {
         float result[N] = {};
         float gradient[N];
@@ -144,6 +144,7 @@ __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>&
             result[j] += statistics.inv_std * fmaf(-n, means.gn, g - means.g);
         }
         store(dx + i, result);
+        stored(i, result);
     });
 }
 
@@ -193,10 +194,12 @@ __device__ __forceinline__ void write_partial(float* partial, const float (&sums
     }
 }
 
-// dx of all rows, and for each block the sums of dy n and of dy over its rows; blocks take rows in strides.
+// dx of all rows, and for each block the sums of dy n and of dy over its rows; blocks take rows in strides. branch(row)
+// returns what is called with each part of dx.
 //   partial (blocks, 2, C)
-extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward(float* dx, float* partial, const T* dy,
-    const float* x, const float* mean, const float* inv_std, const float* gamma, long long rows) {
+template <typename Branch>
+__device__ __forceinline__ void backward_rows(float* dx, float* partial, const T* dy, const float* x,
+    const float* mean, const float* inv_std, const float* gamma, long long rows, Branch branch) {
     float d_gamma[SHARE][ROW_PACK] = {};
     float d_beta[SHARE][ROW_PACK] = {};
     for (long long row = row_of_warp(); row < rows; row += static_cast<long long>(gridDim.x) * ROW_WARPS) {
@@ -204,7 +207,8 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward
         Row<ROW_PACK, float> values(x + row * WIDTH);
         Statistics statistics = {mean[row], inv_std[row]};
         RowMeans means = row_means<ROW_PACK>(gradients, values, statistics, gamma, WIDTH);
-        write_input_gradient<ROW_PACK>(dx + row * WIDTH, gradients, values, statistics, means, gamma, WIDTH);
+        write_input_gradient<ROW_PACK>(dx + row * WIDTH, gradients, values, statistics, means, gamma, WIDTH,
+            branch(row));
         for_each_pack<ROW_PACK>(WIDTH, [&](int k, int) {
 #pragma unroll
             for (int j = 0; j < ROW_PACK; ++j) {
@@ -217,6 +221,36 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward
     write_partial(partial + static_cast<long long>(blockIdx.x) * 2 * WIDTH, d_gamma);
     write_partial(partial + static_cast<long long>(blockIdx.x) * 2 * WIDTH + WIDTH, d_beta);
 }
+
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward(float* dx, float* partial, const T* dy,
+    const float* x, const float* mean, const float* inv_std, const float* gamma, long long rows) {
+    backward_rows(dx, partial, dy, x, mean, inv_std, gamma, rows,
+        [](long long) { return [](int, const float (&)[ROW_PACK]) {}; });
+}
+
+#ifdef ADD
+
+// The same, and d_branch = mask dz in the same pass: layer_norm_backward fused with residual_backward of residual.cu. A
+// sample has `tokens` rows.
+//   dz, z (M, C) float; d_branch (M, C) T
+extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm_backward(float* dz, T* d_branch,
+    float* partial, const T* dy, const float* z, const float* mean, const float* inv_std, const float* gamma,
+    long long rows, long long tokens, unsigned long long key, unsigned long long stream, unsigned long long start,
+    unsigned long long step, unsigned long long threshold, float scale) {
+    backward_rows(dz, partial, dy, z, mean, inv_std, gamma, rows, [&](long long row) {
+        float factor = sample_factor(row / tokens, {key, stream}, start, step, threshold, scale);
+        return [=](int i, const float (&sum)[ROW_PACK]) {
+            float gradient[ROW_PACK];
+#pragma unroll
+            for (int j = 0; j < ROW_PACK; ++j) {
+                gradient[j] = sum[j] * factor;
+            }
+            store(d_branch + row * WIDTH + i, gradient);
+        };
+    });
+}
+
+#endif
 
 #else
 
@@ -232,7 +266,8 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward
         Row<N, float> values(x + row * width);
         Statistics statistics = {mean[row], inv_std[row]};
         RowMeans means = row_means<N>(gradients, values, statistics, gamma, width);
-        write_input_gradient<N>(dx + row * width, gradients, values, statistics, means, gamma, width);
+        write_input_gradient<N>(dx + row * width, gradients, values, statistics, means, gamma, width,
+            [](int, const float (&)[N]) {});
     });
 }
 

@@ -75,6 +75,8 @@ class KernelMutationTest {
             new Mutation("layer_norm.cu", "g - means.g", "g", "layerNormBackward"),
             new Mutation("layer_norm.cu", "    __syncthreads();\n    for (int i = threadIdx.x; i < WIDTH",
                 "    for (int i = threadIdx.x; i < WIDTH", "layerNormBackward", Fusion.FUSED),
+            new Mutation("layer_norm.cu", "gradient[j] = sum[j] * factor", "gradient[j] = sum[0] * factor",
+                "residualLayerNormBackward", Fusion.FUSED),
             new Mutation("rows.cuh", "if (i < WIDTH)", "if (i <= WIDTH)", "layerNorm", Fusion.FUSED),
             new Mutation("relative_l2_loss.cu", "gridDim.x + blockIdx.x", "gridDim.x",
                 "relativeL2Loss"),
