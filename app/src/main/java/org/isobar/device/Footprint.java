@@ -4,6 +4,7 @@ import java.util.Set;
 
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.ProductShape;
+import org.isobar.tensor.DType;
 
 /**
  * The largest extents of a step's operations. A device derives from them the workspace that the operations need and the
@@ -15,14 +16,16 @@ import org.isobar.device.ops.ProductShape;
  * @param imagePlanes   fields, samples times channels, of that batch
  * @param normWidths    all row widths of layer normalizations
  * @param attention     all shapes of attention
+ * @param differentiated types of the operands of attention whose gradients are computed
  * @param products      all matrix products
  */
 public record Footprint(long widestRow, long largestWeight, long largestImages, long imagePlanes,
-    Set<Long> normWidths, Set<AttentionShape> attention, Set<ProductShape> products) {
+    Set<Long> normWidths, Set<AttentionShape> attention, Set<DType> differentiated, Set<ProductShape> products) {
     /** Copies the sets. */
     public Footprint {
         normWidths = Set.copyOf(normWidths);
         attention = Set.copyOf(attention);
+        differentiated = Set.copyOf(differentiated);
         products = Set.copyOf(products);
     }
 

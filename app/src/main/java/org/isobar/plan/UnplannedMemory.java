@@ -9,12 +9,13 @@ import org.isobar.plan.machine.MachineKeys;
 /** Memory of a rank besides its arenas. */
 final class UnplannedMemory {
     private static final int GPU_INPUTS = 2; // buffers that batches are copied into
+    private static final int CAPABILITY = 90; // of 9.0 and 8.0, the GPUs of the machine files
 
     private UnplannedMemory() { }
 
     /** Bytes of the workspace of operations of that footprint. */
     static long workspaceBytes(PlanRequest request, Footprint footprint) {
-        return request.machine().isGpu() ? CudaTensorOps.workspaceBytes(footprint, request.config().cuda())
+        return request.machine().isGpu() ? CudaTensorOps.workspaceBytes(CAPABILITY, footprint, request.config().cuda())
             : CpuTensorOps.workspaceBytes(footprint, (int) request.machine().value(MachineKeys.CORES));
     }
 

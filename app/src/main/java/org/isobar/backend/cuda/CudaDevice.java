@@ -141,7 +141,8 @@ public final class CudaDevice implements JobDevice {
 
     @Override
     public long workspaceBytes(Footprint footprint) {
-        return Math.max(CudaTensorOps.workspaceBytes(footprint, stack.context().options()),
+        return Math.max(CudaTensorOps.workspaceBytes(stack.context().kernels().capability(), footprint,
+            stack.context().options()),
             attention.workspaceBytes());
     }
 

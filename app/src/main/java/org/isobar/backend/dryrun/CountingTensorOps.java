@@ -1,5 +1,6 @@
 package org.isobar.backend.dryrun;
 
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -22,6 +23,7 @@ import org.isobar.device.ops.ResidualOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.device.ops.UpdateOps;
 import org.isobar.device.ops.WriteMode;
+import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
 /**
@@ -40,6 +42,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     private long imagePlanes;
     private final Set<Long> normWidths = new HashSet<>();
     private final Set<AttentionShape> attention = new HashSet<>();
+    private final Set<DType> differentiated = EnumSet.noneOf(DType.class);
     private final Set<ProductShape> products = new HashSet<>();
 
     /** Returns these operations by family. All families share one count. */
@@ -57,7 +60,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
 
     Footprint footprint() {
         return new Footprint(widestRow, largestWeight, largestImages, imagePlanes, normWidths, attention,
-            products);
+            differentiated, products);
     }
 
     private void see(Tensor... tensors) {
@@ -194,6 +197,7 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     public void attentionBackward(Tensor dq, Tensor dkv, Tensor dOut, Tensor q, Tensor kv, Tensor out, Tensor lse,
         AttentionShape shape, Dropout dropout) {
         moves(dq, dkv, dOut, q, kv, out, lse);
+        differentiated.add(q.dtype());
         attention(shape, 4);
     }
 

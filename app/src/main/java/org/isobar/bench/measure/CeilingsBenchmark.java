@@ -57,7 +57,7 @@ public final class CeilingsBenchmark {
 
     private Spread product(DType dtype, int size) {
         device.reserve(new Footprint(size, Footprint.packed(size) * Footprint.packed(size), 0, 0, Set.of(), Set.of(),
-            Set.of()));
+            Set.of(), Set.of()));
         long bytes = (long) size * size * Float.BYTES;
         try (DeviceArena arena = device.arena("products", 5 * align(bytes))) {
             Tensor x = matrix(arena, dtype, size, "x");

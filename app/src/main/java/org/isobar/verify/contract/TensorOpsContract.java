@@ -32,7 +32,8 @@ public final class TensorOpsContract {
 
     /** The footprint of all cases, with a margin. */
     private static Footprint footprint() {
-        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), attentionShapes(), Set.of());
+        return new Footprint(8192, 1 << 16, 1 << 16, 64, Set.of(), attentionShapes(),
+            Set.of(DType.F32, DType.F16, DType.BF16), Set.of());
     }
 
     /** All cases of all compute types, independent of each other. Reserves the workspace for them on the device. */

@@ -18,9 +18,24 @@ class GpuPlanTest {
     @Test
     void mpInBf16NeedsLessThan26Gib() {
         MemoryPlan plan = MemoryPlan.of(MP, BATCH, DType.BF16);
-        long workspace = CudaTensorOps.workspaceBytes(plan.footprint(), CudaFixture.options());
+        long workspace = CudaTensorOps.workspaceBytes(90, plan.footprint(), CudaFixture.options());
         long needed = plan.bytes() + workspace + 2 * BATCH_BYTES;
         assertTrue(needed < 26L << 30, () -> plan + " and batches: " + needed / 0x1p30 + " GiB");
         assertTrue(needed > 20L << 30, () -> plan + ": too little to be true");
+    }
+
+    /** One kernel that computes all gradients sums those of the queries in workspace: (B, H, 4096, 128) of 4 bytes. */
+    @Test
+    void sumsOfTheQueriesGradientArePlannedWhereTheyAreUsed() {
+        long sums = 4L * BATCH * 8 * 4096 * 128;
+        assertTrue(workspace(90, DType.BF16) > sums);
+        assertTrue(workspace(80, DType.BF16) > sums);
+        assertTrue(workspace(86, DType.BF16) < sums / 2);
+        assertTrue(workspace(90, DType.F32) < sums / 2);
+    }
+
+    private static long workspace(int capability, DType compute) {
+        return CudaTensorOps.workspaceBytes(capability, MemoryPlan.of(MP, BATCH, compute).footprint(),
+            CudaFixture.options());
     }
 }

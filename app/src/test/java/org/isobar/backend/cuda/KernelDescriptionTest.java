@@ -62,7 +62,7 @@ class KernelDescriptionTest {
         AttentionShape shape = new AttentionShape(2, 8, 128, 128, headDim);
         CudaOptions options = new CudaOptions(fusion, single, gradient);
         try (CudaDevice device = new CudaDevice(0, options, System.getenv(), line -> { })) {
-            return device.kernels(new Footprint(1, 1, 1, 1, normWidths, Set.of(shape), Set.of()), compute);
+            return device.kernels(new Footprint(1, 1, 1, 1, normWidths, Set.of(shape), Set.of(), Set.of()), compute);
         }
     }
 }

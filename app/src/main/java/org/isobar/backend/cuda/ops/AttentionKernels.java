@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.driver.Cuda;
 import org.isobar.backend.cuda.kernels.KernelProvider;
@@ -117,6 +118,12 @@ final class AttentionKernels {
             return Pass.BACKWARD_KEYS_ATOMIC;
         }
         return isOrdered(capability, dtype, single, headDim, masking) ? Pass.BACKWARD_KEYS_ORDERED : Pass.BACKWARD_KEYS;
+    }
+
+    /** Whether a kernel sums the gradient of the queries in workspace: in that type, with or without dropout. */
+    static boolean sumsQueries(int capability, CudaOptions options, DType dtype, int headDim) {
+        return Stream.of(Masking.values()).anyMatch(masking -> keysPass(capability, options.gradient(), dtype,
+            options.single(), headDim, masking) != Pass.BACKWARD_KEYS);
     }
 
     private static boolean isOrdered(int capability, DType dtype, SinglePrecision single, int headDim,

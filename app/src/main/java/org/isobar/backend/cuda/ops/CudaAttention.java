@@ -87,10 +87,13 @@ final class CudaAttention implements AttentionOps {
         return variants;
     }
 
-    /** Bytes of workspace that attention needs. */
-    static long workspaceBytes(Footprint footprint) {
-        return footprint.attention().stream().mapToLong(shape -> Math.max(
-            hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape) : 0,
-            PlainAttention.workspaceBytes(shape))).max().orElse(0);
+    /** Bytes of workspace that attention needs on devices of this compute capability. */
+    static long workspaceBytes(int capability, Footprint footprint, CudaOptions options) {
+        return footprint.attention().stream().mapToLong(shape -> {
+            boolean sums = hasTiles(shape.headDim()) && footprint.differentiated().stream().anyMatch(dtype ->
+                AttentionKernels.sumsQueries(capability, options, dtype, (int) shape.headDim()));
+            return Math.max(hasTiles(shape.headDim()) ? TiledAttention.workspaceBytes(shape, sums) : 0,
+                PlainAttention.workspaceBytes(shape));
+        }).max().orElse(0);
     }
 }

@@ -44,11 +44,11 @@ public final class CudaTensorOps implements AutoCloseable {
         return products.algorithms();
     }
 
-    /** Bytes of workspace that operations of that footprint need. */
-    public static long workspaceBytes(Footprint footprint, CudaOptions options) {
+    /** Bytes of workspace that operations of that footprint need on devices of this compute capability (90 for 9.0). */
+    public static long workspaceBytes(int capability, Footprint footprint, CudaOptions options) {
         return LongStream.of(CudaColumnSums.workspaceBytes(footprint), CudaLayerNorm.workspaceBytes(footprint),
             CudaLoss.workspaceBytes(footprint), CublasLtGemm.workspaceBytes(footprint),
-            CudaAttention.workspaceBytes(footprint)).max().orElseThrow();
+            CudaAttention.workspaceBytes(capability, footprint, options)).max().orElseThrow();
     }
 
     /** Describes which kernels steps of that footprint run, one line per kind of operation that has a choice. */

@@ -56,12 +56,14 @@ final class TiledAttention {
     }
 
     /**
-     * Bytes of the statistics (B, H, padded, 2), of the sums of the queries' gradient (B, H, padded, D), and of the
-     * turns of their tiles. Where two kernels run, which sum nothing there, the last two are not used.
+     * Bytes of the statistics (B, H, padded, 2), and, if one kernel computes all gradients, of the sums of the queries'
+     * gradient (B, H, padded, D) and of the turns of their tiles.
+     *
+     * @param sums whether there are such sums
      */
-    static long workspaceBytes(AttentionShape shape) {
-        return statisticsBytes(shape) + sumBytes(shape)
-            + Math.ceilDiv(turns(shape, LEAST_COLUMNS) * Integer.BYTES, ALIGNMENT) * ALIGNMENT;
+    static long workspaceBytes(AttentionShape shape, boolean sums) {
+        return statisticsBytes(shape) + (sums ? sumBytes(shape)
+            + Math.ceilDiv(turns(shape, LEAST_COLUMNS) * Integer.BYTES, ALIGNMENT) * ALIGNMENT : 0);
     }
 
     private static long sumBytes(AttentionShape shape) {
@@ -98,7 +100,7 @@ final class TiledAttention {
         Variant variant = variant(keysPass(q.dtype(), (int) shape.headDim(), Masking.of(dropout)), q.dtype(), shape,
             dropout);
         boolean two = variant.pass() == Pass.BACKWARD_KEYS;
-        long workspace = context.workspace().address(workspaceBytes(shape));
+        long workspace = context.workspace().address(workspaceBytes(shape, !two));
         long sums = two ? 0 : workspace + statisticsBytes(shape);
         long turns = two ? 0 : sums + sumBytes(shape);
         long rows = shape.batch() * padded(shape) * shape.heads();

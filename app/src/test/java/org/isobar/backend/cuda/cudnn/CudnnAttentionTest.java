@@ -64,7 +64,7 @@ class CudnnAttentionTest {
     @Test
     void theWorkspaceOfPreparedShapesIsPartOfThePlan() {
         try (CudaDevice large = new CudaDevice(0, CudaFixture.options(), SimulatedCudnn.environment(), line -> { })) {
-            Footprint nothing = new Footprint(1, 1, 1, 1, Set.of(), Set.of(), Set.of());
+            Footprint nothing = new Footprint(1, 1, 1, 1, Set.of(), Set.of(), Set.of(), Set.of());
             long before = large.workspaceBytes(nothing);
             large.secondAttention().orElseThrow().prepare(Set.of(new AttentionShape(8, 4096, 4096, 16, 64)), DType.F16);
             long rows = 8 * 16 * 4096;
