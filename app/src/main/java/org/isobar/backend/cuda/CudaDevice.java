@@ -1,6 +1,6 @@
 package org.isobar.backend.cuda;
 
-import static org.bytedeco.cuda.global.cudart.cuCtxSynchronize;
+import static org.bytedeco.cuda.global.cudart.cuStreamSynchronize;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -236,7 +236,9 @@ public final class CudaDevice implements JobDevice {
         }
         closed = true;
         stack.gpu().release(() -> {
-            cuCtxSynchronize(); // waits for copies of pinned memory; returns an error after a device failure
+            for (CudaStream stream : List.of(stack.compute(), copy)) {
+                cuStreamSynchronize(stream.handle()); // for copies of pinned memory; an error after a device failure
+            }
             operations.close();
             attention.close();
             readbacks.close();
