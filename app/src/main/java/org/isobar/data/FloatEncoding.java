@@ -75,7 +75,8 @@ enum FloatEncoding {
      * <p>The source may be a mapped file. A page that cannot be read, as the file was shortened or the disk failed, is
      * an {@code InternalError}, because each block begins with a plain read of its last byte. In a compiled method with
      * a plain read, the JVM throws that error for its reads of vectors, too; in others, these end the JVM. While this
-     * method is not compiled yet, its plain read finds that the file was shortened.
+     * method is not compiled, its plain read finds that the file was shortened before the block; a fault within the
+     * block may still end the JVM.
      *
      * @param from byte offset in {@code source}
      * @param to   byte offset in {@code target}

@@ -15,8 +15,8 @@ import org.isobar.tensor.Tensor;
  * The all-reduce of a bucket starts when all of its ranges are complete and all earlier buckets have started. So all
  * ranks issue the same all-reduces in the same order.
  *
- * <p>A gradient is summed over all of its axes, dp too, by one all-reduce over these axes together. The mean over dp is
- * left to whoever reads the sums: NCCL lets switches add (NVLink SHARP) only if numbers are not multiplied by a factor.
+ * <p>One all-reduce sums a gradient over all of its axes together, dp included. The optimizer divides the sum by the
+ * size of dp. The all-reduce does not, because NCCL computes in NVSwitches (NVLink SHARP) only sums without a factor.
  */
 public final class GradientBuckets {
     private final List<Bucket> buckets = new ArrayList<>();
