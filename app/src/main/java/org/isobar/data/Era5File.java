@@ -26,6 +26,7 @@ public final class Era5File implements AutoCloseable {
     /** The data set and its dimensions. */
     static final Hdf5Fields.Form FORM =
         new Hdf5Fields.Form(FIELDS, List.of("time", "channel", "latitude", "longitude"));
+    private static final long IN_PLACE = 1 << 12; // numbers of a chunk that are normalized while in the L1 cache
 
     private final Hdf5Fields fields;
     private final FloatEncoding encoding;
@@ -264,14 +265,15 @@ public final class Era5File implements AutoCloseable {
     private void readChannel(MemorySegment chunk, int[] start, int time, int c, CropWindow window,
                              Normalization normalization, MemorySegment target, long offset) {
         int[] size = fields.chunkExtents();
-        long run = Math.min(size[3], window.width() - start[3]);
-        long first = (long) (time - start[0]) * size[1] + choice.indices()[c] - start[1];
-        float mean = normalization.means()[c];
-        float spread = normalization.spreads()[c];
-        for (int j = start[2]; j < Math.min(start[2] + size[2], window.height()); j++) {
-            long from = (first * size[2] + j - start[2]) * size[3];
-            long to = offset + (((long) c * window.height() + j) * window.width() + start[3]) * Float.BYTES;
-            decode(chunk, from, run, mean, spread, target, to);
+        int height = Math.min(size[2], window.height() - start[2]);
+        int width = Math.min(size[3], window.width() - start[3]);
+        boolean wholeRows = width == size[3] && width == window.width();
+        long run = wholeRows ? (long) height * width : width;
+        long first = ((long) (time - start[0]) * size[1] + choice.indices()[c] - start[1]) * size[2];
+        for (int j = 0; j < (wholeRows ? 1 : height); j++) {
+            long to = ((long) c * window.height() + start[2] + j) * window.width() + start[3];
+            decode(chunk, (first + j) * size[3], run, normalization.means()[c], normalization.spreads()[c], target,
+                offset + to * Float.BYTES);
         }
     }
 
@@ -318,12 +320,16 @@ public final class Era5File implements AutoCloseable {
     /** Normalizes numbers of a chunk. */
     private void decode(MemorySegment chunk, long from, long run, float mean, float spread, MemorySegment target,
                         long to) {
-        boolean inPlace = encoding.bytes() == Float.BYTES;
-        if (inPlace) { // vectors loaded from a byte array are heap objects, at about half the speed
-            MemorySegment.copy(chunk, from * Float.BYTES, target, to, run * Float.BYTES);
+        if (encoding.bytes() != Float.BYTES) {
+            encoding.normalize(chunk, from * encoding.bytes(), run, mean, spread, target, to);
+            return;
         }
-        encoding.normalize(inPlace ? target : chunk, inPlace ? to : from * encoding.bytes(), run, mean, spread,
-            target, to);
+        for (long i = 0; i < run; i += IN_PLACE) { // vectors loaded from a byte array are heap objects, half as fast
+            long count = Math.min(IN_PLACE, run - i);
+            long at = to + i * Float.BYTES;
+            MemorySegment.copy(chunk, (from + i) * Float.BYTES, target, at, count * Float.BYTES);
+            encoding.normalize(target, at, count, mean, spread, target, at);
+        }
     }
 
     /** Unmaps or closes the file. No read may be in progress. */
