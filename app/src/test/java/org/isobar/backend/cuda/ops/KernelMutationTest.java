@@ -1,6 +1,5 @@
 package org.isobar.backend.cuda.ops;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -36,6 +36,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class KernelMutationTest {
     private static final long SECONDS = 120;
+    private static final long POLL_MILLIS = 20;
+
+    @TempDir
+    private static Path logs;
 
     private static List<Mutation> mutations() {
         return Stream.of(ofElements(), ofSums(), ofAttention()).flatMap(List::stream).toList();
@@ -101,26 +105,47 @@ class KernelMutationTest {
             new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
     }
 
-    /** Each is a process that keeps one processor busy. They run beside each other. */
     @TestFactory
-    Stream<DynamicTest> oneMistakeIsFound(@TempDir Path logs) {
-        List<Mutation> all = mutations();
-        return IntStream.range(0, all.size()).mapToObj(i -> DynamicTest.dynamicTest(all.get(i).toString(), () -> {
-            Path log = logs.resolve(i + ".log");
-            int code = run(all.get(i), log);
-            assertEquals(MutatedContract.FOUND, code, () -> "the mistake was not found: " + read(log));
-        }));
+    @Execution(ExecutionMode.SAME_THREAD) // they share a process
+    Stream<DynamicTest> oneMistakeInElementsIsFound() throws Exception {
+        return areFound("elements", ofElements());
     }
 
-    private static int run(Mutation mutation, Path log) throws Exception {
+    @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // they share a process
+    Stream<DynamicTest> oneMistakeInSumsIsFound() throws Exception {
+        return areFound("sums", ofSums());
+    }
+
+    @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // they share a process
+    Stream<DynamicTest> oneMistakeInAttentionIsFound() throws Exception {
+        return areFound("attention", ofAttention());
+    }
+
+    /** One process plants the mistakes one after the other. */
+    private Stream<DynamicTest> areFound(String name, List<Mutation> mutations) throws Exception {
+        Path log = logs.resolve(name + ".log");
         List<String> command = ChildJava.command(MutatedContract.class.getName(), "-Xmx512m");
-        command.addAll(mutation.arguments());
+        mutations.forEach(one -> command.addAll(one.arguments()));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
-        try {
-            assertTrue(process.waitFor(SECONDS, TimeUnit.SECONDS), () -> "still running: " + read(log));
-            return process.exitValue();
-        } finally {
-            process.destroyForcibly();
+        return IntStream.range(0, mutations.size()).mapToObj(i -> DynamicTest.dynamicTest(mutations.get(i).toString(),
+            () -> assertNotEquals(MutatedContract.NOT_FOUND, result(process, log, i), () -> read(log))))
+            .onClose(process::destroyForcibly);
+    }
+
+    /** What the process prints of a mistake. */
+    private static String result(Process process, Path log, int index) throws InterruptedException {
+        String start = MutatedContract.RESULT + index + ":";
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+        while (true) {
+            boolean alive = process.isAlive(); // before it is read: what is printed last counts, too
+            Optional<String> result = read(log).lines().filter(line -> line.startsWith(start)).findFirst();
+            if (result.isPresent()) {
+                return result.get().substring(start.length());
+            }
+            assertTrue(alive && System.nanoTime() < deadline, () -> "no result: " + read(log));
+            Thread.sleep(POLL_MILLIS);
         }
     }
 
