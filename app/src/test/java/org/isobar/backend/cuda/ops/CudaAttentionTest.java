@@ -54,7 +54,7 @@ class CudaAttentionTest {
 
     @BeforeAll
     static void prepare() throws Exception {
-        KernelPreparation.compile(file -> file.startsWith("attention_"));
+        KernelPreparation.compileContract(unit -> unit.file().startsWith("attention_"));
     }
 
     /** Every kind with heads of 48 and 128 channels, of one and two row tiles to a warp; other heads in one kind. */

@@ -35,7 +35,7 @@ class CudaContractTest {
 
     @BeforeAll
     static void open() throws Exception {
-        KernelPreparation.compile(file -> true);
+        KernelPreparation.compileContract(unit -> true);
         fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
         separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
     }

@@ -44,7 +44,7 @@ class PtxContractTest {
 
     @BeforeAll
     static void open() throws Exception {
-        KernelPreparation.compileUnits(unit -> PtxUnits.areInTheContract(unit.defines()));
+        KernelPreparation.compileContract(unit -> true);
         fused = open(new CudaOptions(Fusion.FUSED, SinglePrecision.TF32, QueryGradient.DETERMINISTIC));
         separate = open(new CudaOptions(Fusion.SEPARATE, SinglePrecision.FULL, QueryGradient.ATOMIC));
     }

@@ -39,8 +39,7 @@ class PtxCountTest {
 
     @BeforeAll
     static void countAttention() throws Exception {
-        KernelPreparation.compileUnits(unit -> PtxUnits.areInTheContract(unit.defines())
-            && unit.file().startsWith(TILED) && !unit.defines().contains("FULL"));
+        KernelPreparation.compileContract(unit -> unit.file().startsWith(TILED) && !unit.defines().contains("FULL"));
         attention = attention();
     }
 
