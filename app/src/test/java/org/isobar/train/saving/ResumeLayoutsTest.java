@@ -11,7 +11,10 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.IntPredicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.isobar.checkpoint.Checkpoint;
@@ -33,6 +36,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ResumeLayoutsTest {
     private static final double TOLERANCE = 1e-6; // relative
     private static final int STOP = TinyRun.STEPS - 1; // the next step is the last of its epoch
+    /** From a layout to those that it is resumed from, by the order of layouts. */
+    private static final Set<Integer> DISTANCES = Set.of(0, 1, 3, 6);
     private static final List<String> RUN = List.of("num_iters=" + TinyRun.STEPS, "lr_schedule=none",
         "checkpoint_every=" + STOP, "keep=9");
 
@@ -106,11 +111,28 @@ class ResumeLayoutsTest {
         return ProcessJob.losses(run).get("Avg val loss=").getLast();
     }
 
-    /** Resumes from the checkpoint of each layout in this one. */
+    /**
+     * Resumes in this layout from the checkpoints of itself and three others: of each layout four times in all, and of
+     * each degree of tensor parallelism in each.
+     */
     @ParameterizedTest
     @EnumSource
     void nextLossAgreesWithTheUndisturbedRun(Layout to) throws Exception {
-        for (Layout from : Layout.values()) {
+        nextLossAgrees(to, distance -> DISTANCES.contains(distance));
+    }
+
+    /** Resumes in this layout from the checkpoints of the other layouts. */
+    @Tag("slow")
+    @ParameterizedTest
+    @EnumSource
+    void nextLossAgreesFromAllOtherLayouts(Layout to) throws Exception {
+        nextLossAgrees(to, distance -> !DISTANCES.contains(distance));
+    }
+
+    private void nextLossAgrees(Layout to, IntPredicate distances) throws Exception {
+        int count = Layout.values().length;
+        for (int distance : IntStream.range(0, count).filter(distances).toArray()) {
+            Layout from = Layout.values()[(to.ordinal() + distance) % count];
             Path run = to.train(directory.resolve(from.name()), 1, "resume=" + CHECKPOINTS.get(from)).directory();
             double before = lossSum(CHECKPOINTS.get(from).getParent().getParent(), STOP);
             assertEquals(undisturbed, lossSum(run, TinyRun.STEPS) - before, TOLERANCE * undisturbed,
