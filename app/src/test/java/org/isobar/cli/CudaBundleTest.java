@@ -5,8 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.isobar.bundle.Bundle;
+import org.isobar.os.ChildJava;
+import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,10 +30,11 @@ class CudaBundleTest {
         bundle.assemble(unpacked);
         // The simulated machine has its kernels compiled by the system's C++ compiler; NVRTC asks for no program.
         Map<String, String> machine = Map.of("LD_LIBRARY_PATH", System.getenv().getOrDefault("LD_LIBRARY_PATH", ""),
-            "PATH", System.getenv("PATH"), "JAVA_HOME", "/nowhere");
+            "PATH", System.getenv("PATH"), "JAVA_HOME", "/nowhere", "JDK_JAVA_OPTIONS", ChildJava.QUICK_COMPILER);
         BareNode node = new BareNode(unpacked, directory.resolve("node"));
-        BareNode.Result run = node.isobar(machine, "train", "--config=tiny", "--device=cuda", "--data_dir=data",
-            "--expdir=logs");
+        BareNode.Result run = node.isobar(machine, Stream.concat(Stream.of("train", "--config=tiny", "--device=cuda",
+            "--data_dir=data", "--expdir=logs"), TinyRun.SMALLER.stream().map(setting -> "--set="
+            + setting.replace(" ", ""))).toArray(String[]::new));
         assertEquals(2, run.losses().size(), run.said());
         assertTrue(run.said().contains("DONE ---- rank 0"), run.said());
     }

@@ -10,12 +10,14 @@ import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.isobar.cli.Main;
 import org.isobar.cli.options.ProgramContext;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.os.ChildJava;
+import org.isobar.train.TinyRun;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -59,9 +61,11 @@ class LaunchCommandTest {
 
     @Test
     void severalProcessesTrainAsOneDoes() throws Exception {
-        List<String> one = run("train", "--config=tiny", "--expdir=one");
-        List<String> four = run("launch", "--nproc_per_node=4", "train", "--config=tiny", "--expdir=four",
-            "--tensor_parallel=2");
+        List<String> model = TinyRun.SMALLER.stream().map(setting -> "--set=" + setting.replace(" ", "")).toList();
+        List<String> one = run(Stream.concat(Stream.of("train", "--config=tiny", "--expdir=one"), model.stream())
+            .toArray(String[]::new));
+        List<String> four = run(Stream.concat(Stream.of("launch", "--nproc_per_node=4", "train", "--config=tiny",
+            "--expdir=four", "--tensor_parallel=2"), model.stream()).toArray(String[]::new));
         double expected = validationLoss(one);
         assertEquals(expected, validationLoss(four), 1e-5 * expected); // a dozen steps, in float32
         assertTrue(four.stream().anyMatch(line -> line.endsWith("Setting DP = 2, TP = 2, CP = 1, PP = 1")));
