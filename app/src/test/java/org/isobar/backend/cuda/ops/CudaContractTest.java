@@ -3,7 +3,6 @@ package org.isobar.backend.cuda.ops;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -75,16 +74,20 @@ class CudaContractTest {
     @TestFactory
     @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
     Stream<DynamicTest> goldenCasesHold() {
-        List<DynamicTest> tests = new ArrayList<>();
-        for (CudaDevice device : List.of(fused, separate)) {
-            String how = device == fused ? ", fused, TF32" : ", separate, full single precision";
-            for (GoldenCase golden : GoldenCase.all()) {
-                for (DType compute : TensorOpsContract.types(device)) {
-                    tests.add(dynamicTest(golden.name() + " in " + compute + how, () -> assertEquals(List.of(),
-                        golden.run(device, compute).stream().filter(d -> !d.isWithinTolerance()).toList())));
-                }
-            }
-        }
-        return tests.stream();
+        return Stream.concat(golden(fused, TensorOpsContract.types(fused)), golden(separate, List.of(DType.F32)));
+    }
+
+    @Tag("slow")
+    @TestFactory
+    @Execution(ExecutionMode.SAME_THREAD) // its cases share a device
+    Stream<DynamicTest> goldenCasesHoldInHalfPrecisionWithSeparateKernels() {
+        return golden(separate, List.of(DType.F16, DType.BF16));
+    }
+
+    private static Stream<DynamicTest> golden(CudaDevice device, List<DType> types) {
+        String how = device == fused ? ", fused, TF32" : ", separate, full single precision";
+        return GoldenCase.all().stream().flatMap(golden -> types.stream().map(compute ->
+            dynamicTest(golden.name() + " in " + compute + how, () -> assertEquals(List.of(),
+                golden.run(device, compute).stream().filter(d -> !d.isWithinTolerance()).toList()))));
     }
 }
