@@ -30,6 +30,9 @@ final class AttentionKernels {
     /** Bytes of lse and delta of one query, in single precision. */
     private static final int STATISTICS_BYTES = 8;
 
+    /** Channels of the heads for which {@code attention_backward_shared.cu} is the ordered kernel. */
+    private static final int SHARED_HEAD_DIM = 128;
+
     /** Bytes of the block's ticket, rounded up. */
     private static final int TICKET_BYTES = 16;
 
@@ -48,17 +51,26 @@ final class AttentionKernels {
             return dtype == DType.F32 && single == SinglePrecision.FULL;
         }
 
+        /**
+         * Whether the one ordered kernel divides each product among the warps anew, with weights and slopes in shared
+         * memory. It does for heads so large that a warp could own one row tile only.
+         */
+        private boolean isShared() {
+            return pass == Pass.BACKWARD_KEYS_ORDERED && dtype.bytes() == 2 && headDim == SHARED_HEAD_DIM
+                && masking == Masking.NONE;
+        }
+
         /** Dynamic shared memory: the block's own tiles, two stages of two streamed tiles, and the kernel's extras. */
         int sharedBytes() {
             int own = pass == Pass.FORWARD ? 1 : 2;
             int tiles = (own * tiling.rows() + 4 * tiling.columns()) * headDim * dtype.bytes();
+            int slopes = tiling.rows() * tiling.columns() * dtype.bytes();
             return switch (pass) {
                 case FORWARD, BACKWARD_QUERIES -> tiles;
                 case BACKWARD_KEYS -> tiles + 2 * tiling.columns() * STATISTICS_BYTES;
-                case BACKWARD_KEYS_ATOMIC -> tiles + 2 * tiling.columns() * STATISTICS_BYTES
-                    + tiling.rows() * tiling.columns() * dtype.bytes();
+                case BACKWARD_KEYS_ATOMIC -> tiles + 2 * tiling.columns() * STATISTICS_BYTES + slopes;
                 case BACKWARD_KEYS_ORDERED -> tiles + 2 * tiling.columns() * STATISTICS_BYTES
-                    + tiling.rows() * tiling.columns() * dtype.bytes() + TICKET_BYTES;
+                    + (isShared() ? 2 : 1) * slopes + TICKET_BYTES;
             };
         }
 
@@ -72,7 +84,8 @@ final class AttentionKernels {
             String function = switch (pass) {
                 case FORWARD -> "attention_forward";
                 case BACKWARD_QUERIES -> "attention_backward_queries";
-                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC, BACKWARD_KEYS_ORDERED -> "attention_backward_keys";
+                case BACKWARD_KEYS, BACKWARD_KEYS_ATOMIC -> "attention_backward_keys";
+                case BACKWARD_KEYS_ORDERED -> isShared() ? "attention_backward_shared" : "attention_backward_keys";
             };
             if (pass == Pass.BACKWARD_KEYS_ATOMIC) {
                 defines.add("ATOMIC=1");

@@ -102,6 +102,8 @@ class KernelMutationTest {
             new Mutation("attention_backward_keys.cu",
                 "        __syncthreads();  // this tile is complete, and no thread reads the last one any more\n", "",
                 "attentionBackward"),
+            new Mutation("attention_backward_shared.cu",
+                "        __syncthreads();  // p and ds of all warps are there\n", "", "attentionBackward"),
             new Mutation("attention_statistics.cu", "row < rows && i < queries", "row < rows", "attentionBackward"));
     }
 

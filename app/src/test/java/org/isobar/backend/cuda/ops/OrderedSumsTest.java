@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The sums of attention's query gradients have one order, whatever the order of blocks. The PTX machine starts blocks
@@ -33,36 +34,40 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Isolated("It resets the context of the process.")
 @Tag("ptx")
 class OrderedSumsTest {
-    private static final String KERNEL = "attention_backward_keys.cu";
+    private static final String TURNS = "attention_turns.cuh";
     private static final String TICKET = "int ticket = atomicAdd(turns, 1);";
     private static final int RUNS = 4;
     /** Of keys and values: partial sums that are larger than their sum, so that rounding errors are seen. */
     private static final float OFFSET = 64;
 
-    @Test
-    void bitsDoNotDependOnTheOrderOfBlocks() {
-        List<float[]> gradients = run(QueryGradient.DETERMINISTIC, UnaryOperator.identity());
+    /** Heads of 128 channels have a kernel of their own. */
+    @ParameterizedTest
+    @ValueSource(ints = {96, 128})
+    void bitsDoNotDependOnTheOrderOfBlocks(int headDim) {
+        List<float[]> gradients = run(QueryGradient.DETERMINISTIC, UnaryOperator.identity(), 3, headDim);
         gradients.forEach(other -> assertArrayEquals(gradients.getFirst(), other));
     }
 
     @Test
     void atomicAdditionsInNoOrderHaveOtherBits() {
-        assertFalse(allEqual(run(QueryGradient.ATOMIC, UnaryOperator.identity())));
+        assertFalse(allEqual(run(QueryGradient.ATOMIC, UnaryOperator.identity(), 3, 96)));
     }
 
     /** Without it the next block's additions may come first. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
-        "attention_backward_keys.cu | while (passed < block) | while (passed < 0)",
-        "attention_backward_keys.cu | add_relaxed(turn - 1, 1); | add_relaxed(turn, 1);",
-        "attention_backward_keys.cu | next_turn(turns + at.turn + first / COLUMNS, | next_turn(turns + at.turn,"})
-    void anythingLessIsFound(String file, String right, String wrong) {
+        "96 | ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
+        "96 | attention_turns.cuh | while (passed < block) | while (passed < 0)",
+        "96 | attention_turns.cuh | add_relaxed(turn - 1, 1); | add_relaxed(turn, 1);",
+        "96 | attention_backward_keys.cu | next_turn(turns + at.turn + first / COLUMNS, | next_turn(turns + at.turn,",
+        "128 | ptx.cuh | asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\"); | ;",
+        "128 | attention_backward_shared.cu | at.turn + first / COLUMNS, | at.turn,"})
+    void anythingLessIsFound(int headDim, String file, String right, String wrong) {
         Mutation mutation = new Mutation(file, right, wrong, "attentionBackward");
         assertTrue(text(file).contains(right));
         boolean equal;
         try {
-            equal = allEqual(run(QueryGradient.DETERMINISTIC, mutation::apply));
+            equal = allEqual(run(QueryGradient.DETERMINISTIC, mutation::apply, 3, headDim));
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
             equal = false;
@@ -75,11 +80,11 @@ class OrderedSumsTest {
     /** Blocks that waited for blocks of lower number, which need not have started, could wait for ever. */
     @Test
     void withoutTicketsBlocksWaitForEver() {
-        Mutation mutation = new Mutation(KERNEL, TICKET, "int ticket = gridDim.x - 1 - blockIdx.x + gridDim.x "
+        Mutation mutation = new Mutation(TURNS, TICKET, "int ticket = gridDim.x - 1 - blockIdx.x + gridDim.x "
             + "* blockIdx.y; if (ticket < 0) atomicAdd(turns, 1);", "attentionBackward");
-        assertTrue(text(KERNEL).contains(TICKET));
+        assertTrue(text(TURNS).contains(TICKET));
         try {
-            List<float[]> unused = run(QueryGradient.DETERMINISTIC, mutation::apply, 12);
+            List<float[]> unused = run(QueryGradient.DETERMINISTIC, mutation::apply, 12, 96);
             assertTrue(unused.isEmpty(), "not found");
         } catch (CudaException found) {
             assertTrue(found.getMessage().contains("wait for ever"), found.getMessage());
@@ -89,20 +94,17 @@ class OrderedSumsTest {
     }
 
     private static String text(String file) {
-        KernelSource source = KernelSource.load(KERNEL);
-        return file.equals(KERNEL) ? source.text() : source.headers().get(file);
+        return file.endsWith(".cu") ? KernelSource.load(file).text()
+            : KernelSource.load("attention_backward_keys.cu").headers().get(file);
     }
 
-    private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change) {
-        return run(gradient, change, 3);
-    }
-
-    /** The queries' gradient of several runs, with heads of 96 channels and so many blocks of 128 keys. */
-    private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks) {
+    /** The queries' gradient of several runs, with so many blocks of 128 keys. */
+    private static List<float[]> run(QueryGradient gradient, UnaryOperator<KernelSource> change, int blocks,
+        int headDim) {
         CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, gradient);
         try (AttentionFixture fixture = AttentionFixture.on(new BareDevice(options, change), DType.F16)) {
             AttentionFixture.Inputs in =
-                fixture.inputs(new AttentionShape(1, 80, 128 * blocks - 5, 1, 96), Dropout.NONE, 1, 1);
+                fixture.inputs(new AttentionShape(1, 80, 128 * blocks - 5, 1, headDim), Dropout.NONE, 1, 1);
             float[] kv = in.kv().clone();
             for (int i = 0; i < kv.length; i++) {
                 kv[i] += OFFSET;
