@@ -11,6 +11,7 @@ import org.isobar.tensor.DType;
 import org.isobar.train.step.BatchLoss;
 import org.isobar.train.step.StepLaunch;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -19,6 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * host waits for it, so operations that have not run are those that the host has not waited for.
  */
 @Tag("simulated")
+@Isolated("A test beside it that waits for the whole context would run the pending operations.")
 class PendingStepsTest {
     private static final double LEARNING_RATE = 1e-3;
 
