@@ -72,10 +72,16 @@ final class Findings {
         return peer.left() || found.containsKey(peer.rank());
     }
 
-    /** Tells the ranks whose findings have been gathered that they are logged. */
+    /**
+     * Tells the ranks whose findings have been gathered that they are logged. Waits until these ranks have left, at
+     * most for half of the limit: closing a connection with unread heartbeats resets it, and the rank at its other end
+     * may then not read the confirmation.
+     */
     void confirm(SortedMap<Integer, String> logged) {
-        peers.stream().filter(peer -> logged.containsKey(peer.rank()) && found.containsKey(peer.rank()))
-            .forEach(Heartbeat::confirm);
+        List<Heartbeat> told = peers.stream()
+            .filter(peer -> logged.containsKey(peer.rank()) && found.containsKey(peer.rank())).toList();
+        told.forEach(Heartbeat::confirm);
+        await(() -> told.stream().allMatch(Heartbeat::left), limit.dividedBy(2));
     }
 
     /** Waits even if the thread is interrupted. */
