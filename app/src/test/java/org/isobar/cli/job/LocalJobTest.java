@@ -143,7 +143,7 @@ class LocalJobTest {
     @ParameterizedTest
     @CsvSource({"TERM, 100, TERM", "TERM, 1200, TERM", "HUP, 1200, TERM", "TERM, 1200, INT"})
     void aSignalThatComesTwiceIsOne(String first, int millis, String second) throws Exception {
-        start(2, PATIENT, SAVES);
+        start(2, PATIENT, SAVES.replace("sleep 1.5", "sleep 4")); // not done yet when the second signal comes
         await(() -> started("pid0") && started("pid1"));
         signal(first);
         Thread.sleep(millis);
