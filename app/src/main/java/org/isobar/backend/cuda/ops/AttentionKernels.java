@@ -53,7 +53,7 @@ final class AttentionKernels {
 
         /**
          * Whether the one ordered kernel divides each product among the warps anew, with weights and slopes in shared
-         * memory. It does for heads so large that a warp could own one row tile only.
+         * memory. Its parts need a multiple of 64 channels, and heads of 64 are faster in two kernels.
          */
         private boolean isShared() {
             return pass == Pass.BACKWARD_KEYS_ORDERED && dtype.bytes() == 2 && headDim == SHARED_HEAD_DIM
