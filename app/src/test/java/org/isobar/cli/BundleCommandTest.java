@@ -33,7 +33,7 @@ class BundleCommandTest {
     private static final double TOLERANCE = 1e-5; // of losses between layouts, relative
     private static final Map<String, String> QUICK = Map.of("JDK_JAVA_OPTIONS", ChildJava.QUICK_COMPILER);
     private static final List<String> MODEL = Stream.concat(Stream.of("--config=tiny"),
-        TinyRun.SMALLER.stream().map(setting -> "--set=" + setting.replace(" ", ""))).toList();
+        TinyRun.smallerOptions().stream()).toList();
 
     @TempDir
     private static Path directory;

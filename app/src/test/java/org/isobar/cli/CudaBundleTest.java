@@ -33,8 +33,7 @@ class CudaBundleTest {
             "PATH", System.getenv("PATH"), "JAVA_HOME", "/nowhere", "JDK_JAVA_OPTIONS", ChildJava.QUICK_COMPILER);
         BareNode node = new BareNode(unpacked, directory.resolve("node"));
         BareNode.Result run = node.isobar(machine, Stream.concat(Stream.of("train", "--config=tiny", "--device=cuda",
-            "--data_dir=data", "--expdir=logs"), TinyRun.SMALLER.stream().map(setting -> "--set="
-            + setting.replace(" ", ""))).toArray(String[]::new));
+            "--data_dir=data", "--expdir=logs"), TinyRun.smallerOptions().stream()).toArray(String[]::new));
         assertEquals(2, run.losses().size(), run.said());
         assertTrue(run.said().contains("DONE ---- rank 0"), run.said());
     }

@@ -125,7 +125,7 @@ class TrainProcessTest {
 
     private List<String> train(String... options) {
         return program(Stream.concat(Stream.of("train", "--config=tiny", "--data_dir=" + data, "--expdir=" + logs),
-            Stream.concat(TinyRun.SMALLER.stream().map(setting -> "--set=" + setting), Stream.of(options)))
+            Stream.concat(TinyRun.smallerOptions().stream(), Stream.of(options)))
             .toArray(String[]::new));
     }
 

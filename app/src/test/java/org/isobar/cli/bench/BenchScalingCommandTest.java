@@ -41,7 +41,7 @@ import picocli.CommandLine;
 /** Runs of one and two ranks become tables and curves; a run that ends early leaves those before it. */
 class BenchScalingCommandTest {
     private static final List<String> SMALL = Stream.concat(Stream.of("--yaml_config=../config/ViT.yaml",
-        "--config=tiny", "--device=cpu"), TinyRun.SMALLER.stream().map(setting -> "--set=" + setting)).toList();
+        "--config=tiny", "--device=cpu"), TinyRun.smallerOptions().stream()).toList();
 
     @TempDir
     private Path directory;

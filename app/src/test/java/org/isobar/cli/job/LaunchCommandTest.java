@@ -61,7 +61,7 @@ class LaunchCommandTest {
 
     @Test
     void severalProcessesTrainAsOneDoes() throws Exception {
-        List<String> model = TinyRun.SMALLER.stream().map(setting -> "--set=" + setting.replace(" ", "")).toList();
+        List<String> model = TinyRun.smallerOptions();
         List<String> one = run(Stream.concat(Stream.of("train", "--config=tiny", "--expdir=one"), model.stream())
             .toArray(String[]::new));
         List<String> four = run(Stream.concat(Stream.of("launch", "--nproc_per_node=4", "train", "--config=tiny",

@@ -8,7 +8,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -35,8 +34,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class KernelMutationTest {
-    private static final long SECONDS = 120;
-    private static final long POLL_MILLIS = 20;
+    private static final long SECONDS = 120; // for a mistake
 
     @TempDir
     private static Path logs;
@@ -125,30 +123,28 @@ class KernelMutationTest {
         return areFound("attention", ofAttention());
     }
 
-    /** One process plants the mistakes one after the other. */
+    /** One process plants the mistakes one after the other, and prints a line for each. */
     private Stream<DynamicTest> areFound(String name, List<Mutation> mutations) throws Exception {
         Path log = logs.resolve(name + ".log");
         List<String> command = ChildJava.command(MutatedContract.class.getName(), "-Xmx512m");
         mutations.forEach(one -> command.addAll(one.arguments()));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        try {
+            assertTrue(process.waitFor(SECONDS * mutations.size(), TimeUnit.SECONDS),
+                () -> "still running: " + read(log));
+        } finally {
+            process.destroyForcibly();
+        }
+        String output = read(log);
         return IntStream.range(0, mutations.size()).mapToObj(i -> DynamicTest.dynamicTest(mutations.get(i).toString(),
-            () -> assertNotEquals(MutatedContract.NOT_FOUND, result(process, log, i), () -> read(log))))
-            .onClose(process::destroyForcibly);
+            () -> assertNotEquals(MutatedContract.NOT_FOUND, result(output, i), output)));
     }
 
-    /** What the process prints of a mistake. */
-    private static String result(Process process, Path log, int index) throws InterruptedException {
+    /** What the process printed of a mistake. */
+    private static String result(String output, int index) {
         String start = MutatedContract.RESULT + index + ":";
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (true) {
-            boolean alive = process.isAlive(); // before it is read: what is printed last counts, too
-            Optional<String> result = read(log).lines().filter(line -> line.startsWith(start)).findFirst();
-            if (result.isPresent()) {
-                return result.get().substring(start.length());
-            }
-            assertTrue(alive && System.nanoTime() < deadline, () -> "no result: " + read(log));
-            Thread.sleep(POLL_MILLIS);
-        }
+        return output.lines().filter(line -> line.startsWith(start)).map(line -> line.substring(start.length()))
+            .findFirst().orElseThrow(() -> new AssertionError("no result: " + output));
     }
 
     private static String read(Path log) {
