@@ -60,7 +60,7 @@ final class StepParts {
     }
 
     private List<Preset> presets() {
-        Preset demo = new Preset("demo", 4, 5, 60, 60, Duration.ofSeconds(120), Participation.FULL);
+        Preset demo = new Preset("demo", 4, 5, 300, 60, Duration.ofSeconds(120), Participation.FULL);
         return switch (setup.size()) {
             case WHOLE -> List.of(demo,
                 new Preset("base", 1, 3, 2, 3, Duration.ofSeconds(150), Participation.BRIEF),
