@@ -3,6 +3,8 @@ package org.isobar.device;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 
 import org.isobar.device.ops.TensorOps;
 import org.isobar.tensor.DType;
@@ -89,6 +91,15 @@ public interface Device extends AutoCloseable {
      */
     default Optional<MemorySegment> hostMemory(Tensor tensor) {
         return Optional.empty();
+    }
+
+    /**
+     * Runs work of the host for each of 0 .. tasks-1 on several threads, and returns when all is done. Operations must
+     * not be issued meanwhile. On a CPU these are the threads of the operations, which would otherwise wait on the
+     * cores that other threads need.
+     */
+    default void runOnHost(int tasks, IntConsumer work) {
+        IntStream.range(0, tasks).parallel().forEach(work);
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
+import org.isobar.device.Device;
 import org.isobar.forecast.LeadConsumer;
 import org.isobar.forecast.StartTime;
 import org.isobar.scores.AreaWeights;
@@ -21,6 +22,7 @@ import org.isobar.scores.SpectrumMeans;
  * Fields are scored in parallel; their sums do not depend on that.
  */
 final class FieldScorer implements AutoCloseable {
+    private final Device device;
     private final CropWindow window;
     private final int framesPerStep;
     private final double[] weights; // (H)
@@ -29,15 +31,18 @@ final class FieldScorer implements AutoCloseable {
     /**
      * Prepares the scores of forecasts.
      *
+     * @param device        whose host threads compute the scores
      * @param frames        the data, with the window of the model's output
      * @param framesPerStep frames of the data from one step of the model to the next
      * @param latitudes     (H), degrees north
      */
-    FieldScorer(Era5Frames frames, int framesPerStep, ClimatologyFields climatologies, double[] latitudes) {
+    FieldScorer(Device device, Era5Frames frames, int framesPerStep, ClimatologyFields climatologies,
+            double[] latitudes) {
+        this.device = device;
         this.framesPerStep = framesPerStep;
         window = frames.window();
         weights = AreaWeights.of(latitudes);
-        fields = new VerifyingFields(frames, climatologies, weights);
+        fields = new VerifyingFields(device, frames, climatologies, weights);
     }
 
     /**
@@ -114,9 +119,12 @@ final class FieldScorer implements AutoCloseable {
                     .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
                     .toList();
                 int variables = window.channels();
-                IntStream.range(0, forecasts.size() * variables).parallel()
-                    .mapToObj(i -> score.of(forecasts.get(i / variables), step, i % variables)).toList()
-                    .forEach(Runnable::run);
+                Runnable[] entries = new Runnable[forecasts.size() * variables];
+                device.runOnHost(entries.length,
+                    i -> entries[i] = score.of(forecasts.get(i / variables), step, i % variables));
+                for (Runnable entry : entries) {
+                    entry.run();
+                }
             }
         }
 

@@ -88,7 +88,8 @@ public final class ModelEvaluation {
                 + starts.getFirst() + " to " + starts.getLast());
             ForecastSession.runAll(models, context, log::info, sessions -> {
                 long forecasts = forecasts(sessions, starts);
-                try (FieldScorer scorer = new FieldScorer(outputs, framesPerStep, climatology, latitudes);
+                try (FieldScorer scorer = new FieldScorer(sessions.getFirst().device(), outputs, framesPerStep,
+                        climatology, latitudes);
                         CountProgress progress = new CountProgress(context.screen(), "step", forecasts)) {
                     evaluate(sessions, inputs, starts, scorer, progress, climatology.description());
                 }

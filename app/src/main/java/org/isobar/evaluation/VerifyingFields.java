@@ -8,12 +8,12 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.data.Normalization;
+import org.isobar.device.Device;
 import org.isobar.fault.UserException;
 import org.isobar.forecast.StartTime;
 import org.isobar.scores.FieldScores;
@@ -25,6 +25,7 @@ import org.isobar.scores.ZonalSpectrum;
  */
 final class VerifyingFields implements AutoCloseable {
     private static final long KEPT_BYTES = 64L << 20;
+    private final Device device;
     private final Era5Frames frames;
     private final ClimatologyFields climatologies;
     private final double[] weights; // (H)
@@ -38,10 +39,12 @@ final class VerifyingFields implements AutoCloseable {
     /**
      * Allocates memory for as many fields as are kept.
      *
+     * @param device  whose host threads score the climatology
      * @param frames  the data, with the window of the model's output
      * @param weights (H), of the rows
      */
-    VerifyingFields(Era5Frames frames, ClimatologyFields climatologies, double[] weights) {
+    VerifyingFields(Device device, Era5Frames frames, ClimatologyFields climatologies, double[] weights) {
+        this.device = device;
         this.frames = frames;
         this.climatologies = climatologies;
         this.weights = weights;
@@ -99,7 +102,7 @@ final class VerifyingFields implements AutoCloseable {
             int variables = frames.window().channels();
             FieldScores[] scores = new FieldScores[variables];
             double[][] spectra = new double[variables][];
-            IntStream.range(0, variables).parallel().forEach(variable -> {
+            device.runOnHost(variables, variable -> {
                 scores[variable] = FieldScores.of(weights, climatology(variable), truth(variable),
                     Optional.of(climatology(variable)));
                 spectra[variable] = spectrum.power(truth(variable));

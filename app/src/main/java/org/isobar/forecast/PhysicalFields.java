@@ -3,7 +3,7 @@ package org.isobar.forecast;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
-import java.util.stream.IntStream;
+import java.util.concurrent.atomic.AtomicBoolean;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
@@ -11,6 +11,7 @@ import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.Normalization;
+import org.isobar.device.Device;
 
 /** Converts normalized predictions to the units of the data. */
 final class PhysicalFields {
@@ -21,23 +22,26 @@ final class PhysicalFields {
     private PhysicalFields() { }
 
     /**
-     * Writes {@code x * spread + mean} for each value x of a channel, computed in double and rounded once. Several
-     * threads share the channels.
+     * Writes {@code x * spread + mean} for each value x of a channel, computed in double and rounded once. The
+     * device's host threads share the channels.
      *
      * @param normalized (B, channels, height, width), floats in native byte order
      * @param fields     receives as many; may be {@code normalized}
      * @return whether all values are finite
      */
-    static boolean restore(MemorySegment normalized, CropWindow window, Normalization normalization,
+    static boolean restore(Device device, MemorySegment normalized, CropWindow window, Normalization normalization,
             MemorySegment fields) {
         long pixels = (long) window.height() * window.width();
         long bytes = pixels * Float.BYTES;
         int channels = window.channels();
-        return IntStream.range(0, Math.toIntExact(fields.byteSize() / bytes)).parallel()
-            .filter(each -> !restore(normalized.asSlice(each * bytes, bytes), pixels,
-                normalization.spreads()[each % channels], normalization.means()[each % channels],
-                fields.asSlice(each * bytes, bytes)))
-            .count() == 0;
+        AtomicBoolean finite = new AtomicBoolean(true);
+        device.runOnHost(Math.toIntExact(fields.byteSize() / bytes), each -> {
+            if (!restore(normalized.asSlice(each * bytes, bytes), pixels, normalization.spreads()[each % channels],
+                normalization.means()[each % channels], fields.asSlice(each * bytes, bytes))) {
+                finite.set(false);
+            }
+        });
+        return finite.get();
     }
 
     /** Restores one channel; returns whether all values are finite. */

@@ -148,7 +148,8 @@ public final class RollOut implements AutoCloseable {
     private void deliver(MemorySegment normalized, int count, int step, Samples samples) {
         long bytes = count * output.bytes();
         MemorySegment fields = outputs.asSlice(0, bytes);
-        if (!PhysicalFields.restore(normalized.asSlice(0, bytes), output, model.normalization(), fields)) {
+        if (!PhysicalFields.restore(predictor.device(), normalized.asSlice(0, bytes), output, model.normalization(),
+            fields)) {
             throw diverged(fields, step, samples);
         }
         samples.receive(step, fields);

@@ -11,7 +11,7 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Scores of one forecast field against the truth. All sums are in double precision, first along each row.
+ * Scores of one forecast field against the truth. All sums are in double precision.
  *
  * @param mse      see {@link FieldMetric#MSE}
  * @param mae      see {@link FieldMetric#MAE}
@@ -61,9 +61,7 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
                 sums.get(i).addPoints(weight, forecasts.get(i), truth, normal, row * columns + whole, columns - whole);
             }
         }
-        return sums.stream().map(each -> new FieldScores(each.squared, each.absolute, each.signed,
-            climatology.isPresent() ? each.correlation() : Double.NaN,
-            climatology.isPresent() ? each.deviation() : Double.NaN)).toList();
+        return sums.stream().map(each -> each.scores(climatology.isPresent())).toList();
     }
 
     /** The value of a metric. */
@@ -93,20 +91,15 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
             .convertShape(VectorOperators.F2D, F64, 0); // castShape may remain a call in compiled loops
     }
 
-    /** The sum of the lanes from the first to the last; the library's reduction has no fixed order. */
-    private static double sum(DoubleVector lanes) {
-        return lanes.lane(0) + lanes.lane(1) + lanes.lane(2) + lanes.lane(3);
-    }
-
-    /** Weighted sums over points: of errors, and of the anomalies a of the forecast and o of the truth. */
+    /** Weighted sums over points, in four lanes: of errors e, and of anomalies a of the forecast and o of the truth. */
     private static final class Sums {
-        private double squared;
-        private double absolute;
-        private double signed;
-        private double products; // a o
-        private double forecastSquared; // a^2
-        private double truthSquared; // o^2
-        private double anomalies; // a
+        private final double[] signed = new double[F64.length()]; // e
+        private final double[] absolute = new double[F64.length()]; // |e|
+        private final double[] squared = new double[F64.length()]; // e^2
+        private final double[] products = new double[F64.length()]; // a o
+        private final double[] anomalies = new double[F64.length()]; // a
+        private final double[] forecastSquared = new double[F64.length()]; // a^2
+        private final double[] truthSquared = new double[F64.length()]; // o^2
 
         /** Adds {@code count} points of a row, whole vectors. One pass over the fields has all sums. */
         void addVectors(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology,
@@ -126,20 +119,24 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
                 DoubleVector a = f.sub(c);
                 DoubleVector o = t.sub(c);
                 e1 = e1.add(e);
-                e2 = e2.add(e.mul(e));
+                e2 = e.fma(e, e2);
                 eAbsolute = eAbsolute.add(e.abs());
-                ao = ao.add(a.mul(o));
+                ao = a.fma(o, ao);
                 a1 = a1.add(a);
-                a2 = a2.add(a.mul(a));
-                o2 = o2.add(o.mul(o));
+                a2 = a.fma(a, a2);
+                o2 = o.fma(o, o2);
             }
-            squared += weight * sum(e2);
-            absolute += weight * sum(eAbsolute);
-            signed += weight * sum(e1);
-            products += weight * sum(ao);
-            forecastSquared += weight * sum(a2);
-            truthSquared += weight * sum(o2);
-            anomalies += weight * sum(a1);
+            add(signed, weight, e1);
+            add(absolute, weight, eAbsolute);
+            add(squared, weight, e2);
+            add(products, weight, ao);
+            add(anomalies, weight, a1);
+            add(forecastSquared, weight, a2);
+            add(truthSquared, weight, o2);
+        }
+
+        private static void add(double[] lanes, double weight, DoubleVector values) {
+            values.mul(weight).add(DoubleVector.fromArray(F64, lanes, 0)).intoArray(lanes, 0);
         }
 
         /** Adds {@code count} points of a row. */
@@ -149,22 +146,33 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
                 double error = value(forecast, i) - value(truth, i);
                 double a = value(forecast, i) - value(climatology, i);
                 double o = value(truth, i) - value(climatology, i);
-                squared += weight * (error * error);
-                absolute += weight * Math.abs(error);
-                signed += weight * error;
-                products += weight * (a * o);
-                forecastSquared += weight * (a * a);
-                truthSquared += weight * (o * o);
-                anomalies += weight * a;
+                signed[0] += weight * error;
+                absolute[0] += weight * Math.abs(error);
+                squared[0] += weight * (error * error);
+                products[0] += weight * (a * o);
+                anomalies[0] += weight * a;
+                forecastSquared[0] += weight * (a * a);
+                truthSquared[0] += weight * (o * o);
             }
         }
 
-        double correlation() {
-            return products / Math.sqrt(forecastSquared * truthSquared);
+        FieldScores scores(boolean withAnomalies) {
+            return new FieldScores(sum(squared), sum(absolute), sum(signed), withAnomalies ? correlation() : Double.NaN,
+                withAnomalies ? deviation() : Double.NaN);
         }
 
-        double deviation() { // rounding may leave a negative difference
-            return Math.sqrt(Math.max(0, forecastSquared - anomalies * anomalies));
+        private double correlation() {
+            return sum(products) / Math.sqrt(sum(forecastSquared) * sum(truthSquared));
+        }
+
+        private double deviation() { // rounding may leave a negative difference
+            double mean = sum(anomalies);
+            return Math.sqrt(Math.max(0, sum(forecastSquared) - mean * mean));
+        }
+
+        /** The sum of the lanes from the first to the last. */
+        private static double sum(double[] lanes) {
+            return lanes[0] + lanes[1] + lanes[2] + lanes[3];
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.isobar.device.OutOfDeviceMemoryException.gigabytes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
+import java.util.function.IntConsumer;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
 import org.isobar.backend.cpu.onednn.OneDnn;
@@ -147,6 +148,11 @@ public final class CpuDevice implements JobDevice {
     @Override
     public Optional<MemorySegment> hostMemory(Tensor tensor) {
         return Optional.of(HostStorage.of(tensor));
+    }
+
+    @Override
+    public void runOnHost(int tasks, IntConsumer work) {
+        pool.runApart(tasks, (worker, task) -> work.accept(task));
     }
 
     @Override
