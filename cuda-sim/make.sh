@@ -1,5 +1,6 @@
 #!/bin/sh
-# Calls make, having said what is missing if it or the compiler is.
+# Calls make, having said what is missing if it or the compiler is. Of two calls that make the libraries at the same
+# time, one waits: Maven builds the modules beside each other.
 cd "$(dirname "$0")" || exit
 for tool in make g++; do
     command -v "$tool" >/dev/null || {
@@ -9,4 +10,8 @@ for tool in make g++; do
         exit 1
     }
 done
-exec make --no-print-directory --jobs="$(nproc)" "$@"
+set -- make --no-print-directory --jobs="$(nproc)" "$@"
+case " $* " in
+    *" libraries "*) mkdir -p target && exec flock --close target/make.lock "$@" ;;
+    *) exec "$@" ;;
+esac
