@@ -112,10 +112,10 @@ class SlurmTest {
     @Test
     void aChainOfJobsTrainsAsOneLongJob() throws Exception {
         String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu "
-            + "--tensor_parallel=2 --num_iters=360";
-        SlurmCluster.Job chain = submitLong("chain", arguments);
+            + "--tensor_parallel=2 --num_iters=180";
+        SlurmCluster.Job chain = submit("chain", arguments);
         interrupt(chain, 1);
-        SlurmCluster.Job unbroken = submitLong("long", arguments);
+        SlurmCluster.Job unbroken = submit("long", arguments);
         interrupt(chain, 2);
         assertEquals("COMPLETED 0", chain.end(), chain::output);
         assertEquals(2, chain.count("Resuming after iteration"), chain.output());
