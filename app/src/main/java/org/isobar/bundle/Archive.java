@@ -11,14 +11,14 @@ import org.isobar.fault.UserException;
 
 /** Packs a directory as a {@code .tar.xz} with the system's {@code tar} and {@code xz}. */
 final class Archive {
-    /** Level 0 would take half the time and make the archive a tenth larger. */
+    /** Level 0 takes a third of the time, and makes the archive larger by an eighth. */
     private static final String XZ_OPTIONS = "-2 --threads=0";
 
     private Archive() { }
 
     /**
      * Writes the archive. Its bytes depend on file names and contents only: files are sorted, owned by user 0, readable
-     * by all, and have the same time.
+     * by all, and have the same time. The variable XZ_OPT, if it is set, chooses the level of compression.
      *
      * @param directory the directory to pack, under its own name
      * @param out       receives the archive; is not closed
@@ -29,7 +29,7 @@ final class Archive {
         ProcessBuilder builder = new ProcessBuilder(List.of("tar", "--create", "--xz", "--file=-", "--sort=name",
             "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w,a+rX", "--mtime=" + time + "Z",
             "--directory=" + directory.getParent(), directory.getFileName().toString()));
-        builder.environment().put("XZ_OPT", XZ_OPTIONS);
+        builder.environment().putIfAbsent("XZ_OPT", XZ_OPTIONS);
         Path errors = directory.resolveSibling("tar.err"); // tar would block on a full pipe that is not read
         Process tar = start(builder.redirectError(errors.toFile()));
         try {
