@@ -29,7 +29,8 @@ record DropPath(String name, double probability) {
     }
 
     /** The gradient of the branch, to be stored in {@code room} if it is not {@code dy}, the gradient of the sum. */
-    BranchGradient gradient(Tensor dy, Tensor room, Pass pass) {
-        return new BranchGradient(passesGradient(pass) ? dy : room, mask(pass));
+    BranchGradient gradient(Branch branch, Tensor dy, Tensor room, Pass pass) {
+        return passesGradient(pass) ? BranchGradient.none(dy)
+            : new BranchGradient(room, mask(pass), branch.lastBias(pass));
     }
 }

@@ -16,9 +16,14 @@ import org.isobar.tensor.Tensor;
  */
 public record DropoutLayer(String name, double probability, IndexSpan tokens, IndexSpan channels) {
 
+    /** Whether nothing is dropped. */
+    boolean isNone(Pass pass) {
+        return mask(pass).isNone();
+    }
+
     /** Computes {@code x = mask * x} in place, for an activation in forward or its gradient in backward. */
     public void apply(Tensor x, Pass pass) {
-        Dropout mask = pass.mask(name, probability, tokens, channels);
+        Dropout mask = mask(pass);
         if (!mask.isNone()) {
             pass.ops().residuals().dropout(x, x, mask);
         }
@@ -26,12 +31,16 @@ public record DropoutLayer(String name, double probability, IndexSpan tokens, In
 
     /** Returns {@code mask * dy}: {@code dy} itself if nothing is dropped, otherwise a scratch tensor. */
     public Tensor backward(Tensor dy, DeviceArena.Scope scratch, Pass pass) {
-        Dropout mask = pass.mask(name, probability, tokens, channels);
+        Dropout mask = mask(pass);
         if (mask.isNone()) {
             return dy;
         }
         Tensor dx = scratch.allocate(dy.dtype(), dy.shape().extents());
         pass.ops().residuals().dropout(dx, dy, mask);
         return dx;
+    }
+
+    private Dropout mask(Pass pass) {
+        return pass.mask(name, probability, tokens, channels);
     }
 }

@@ -2,6 +2,7 @@ package org.isobar.nn;
 
 import java.util.List;
 
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Shard;
@@ -79,15 +80,20 @@ public final class LayerNorm {
 
     /**
      * Backward of {@link #forwardResidual}: adds to {@code dz}, which then is the gradient of x as well, and computes
-     * the gradient of the branch, in one operation. Adds to the gradients of gamma and beta.
+     * the gradient of the branch. Adds to the gradients of gamma and beta, and of the branch's last bias if it is
+     * given; then all of this is one operation.
      */
     void backwardResidual(Tensor dz, BranchGradient branch, Tensor dy, Tensor z, Statistics statistics, Pass pass) {
-        if (branch.dBranch().aliases(dz)) {
+        if (branch.lastBias().isEmpty()) {
             backward(dz, dy, z, statistics, WriteMode.ADD, pass);
+            branch.compute(dz, pass);
             return;
         }
-        pass.ops().norms().residualLayerNormBackward(dz, branch.dBranch(), gamma.gradient(), beta.gradient(), dy, z,
-            statistics.mean(), statistics.invStd(), gamma.value(), branch.mask());
+        Parameter bias = branch.lastBias().get();
+        pass.ops().norms().residualLayerNormBackward(dz, new BiasedGradient(branch.dBranch(), bias.gradient()),
+            gamma.gradient(), beta.gradient(), dy, z, statistics.mean(), statistics.invStd(), gamma.value(),
+            branch.mask());
+        pass.complete(bias);
         pass.complete(gamma);
         pass.complete(beta);
     }

@@ -1,5 +1,7 @@
 package org.isobar.nn;
 
+import java.util.Optional;
+
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
@@ -18,7 +20,7 @@ import org.isobar.tensor.Tensor;
  * <p>Saved for backward: the pre-activation (fc1's output), unless it is recomputed. Backward recomputes the GELU in
  * the same pass over memory as its derivative and the gradient of fc1's bias. The GELU overwrites the pre-activation.
  */
-public final class Mlp implements Layer {
+public final class Mlp implements Branch {
     private final Layout layout;
     private final long hidden;
     private final ColumnParallelLinear fc1;
@@ -56,7 +58,12 @@ public final class Mlp implements Layer {
     }
 
     @Override
-    public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
+    public Optional<Parameter> lastBias(Pass pass) {
+        return Optional.of(fc2.bias()).filter(_ -> outputDropout.isNone(pass));
+    }
+
+    @Override
+    public void backward(Tensor dx, Tensor dy, Tensor x, LastBias bias, Pass pass) {
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor preActivation = preActivation(x, scratch, pass);
             Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
@@ -70,7 +77,7 @@ public final class Mlp implements Layer {
             hiddenDropout.apply(h, pass);
             fc1.backwardInput(dx, dh, WriteMode.OVERWRITE, pass);
             Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
-            fc2.backwardParameters(dFc2, h, pass);
+            fc2.backwardParameters(dFc2, h, bias, pass);
             fc1.backwardWeight(dh, x, pass);
             sum.await();
         }

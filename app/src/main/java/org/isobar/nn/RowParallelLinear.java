@@ -46,8 +46,17 @@ public final class RowParallelLinear implements Layer {
         slice.backwardInput(dx, dy, write, pass);
     }
 
-    /** Adds to the gradients of this rank's slice of the weight and of the bias, from its slice of {@code x}. */
-    void backwardParameters(Tensor dy, Tensor x, Pass pass) {
-        slice.backwardParameters(dy, x, pass);
+    /** The whole bias; null if there is none. */
+    Parameter bias() {
+        return slice.bias();
+    }
+
+    /** Adds to the gradients of this rank's slice of the weight and, unless left out, of the bias. */
+    void backwardParameters(Tensor dy, Tensor x, Branch.LastBias bias, Pass pass) {
+        if (bias == Branch.LastBias.LEFT_OUT) {
+            slice.backwardWeight(dy, x, pass);
+        } else {
+            slice.backwardParameters(dy, x, pass);
+        }
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.nn;
 
+import java.util.Optional;
+
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
@@ -22,7 +24,7 @@ import org.isobar.tensor.Tensor;
  *
  * <p>Saved for backward: q, kv, the attention output and its log-sum-exp, but no T x T matrix.
  */
-public final class SelfAttention implements Layer {
+public final class SelfAttention implements Branch {
     private final Layout layout;
     private final String name;
     private final long heads;
@@ -67,7 +69,12 @@ public final class SelfAttention implements Layer {
     }
 
     @Override
-    public void backward(Tensor dx, Tensor dy, Tensor x, Pass pass) {
+    public Optional<Parameter> lastBias(Pass pass) {
+        return Optional.of(projection.bias()).filter(_ -> projectionDropout.isNone(pass));
+    }
+
+    @Override
+    public void backward(Tensor dx, Tensor dy, Tensor x, LastBias bias, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
         AttentionShape shape = shape(x);
         try (DeviceArena.Scope scratch = pass.scratch()) {
@@ -79,7 +86,7 @@ public final class SelfAttention implements Layer {
             pass.ops().attention().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
                 mask(shape, pass));
             Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
-            projection.backwardParameters(dProjection, tokens(kept.out()), pass);
+            projection.backwardParameters(dProjection, tokens(kept.out()), bias, pass);
             query.backwardInput(dx, tokens(dq), WriteMode.OVERWRITE, pass);
             Tensor dkvHere = scatter.await();
             keyValue.backwardInput(dx, dkvHere, WriteMode.ADD, pass);

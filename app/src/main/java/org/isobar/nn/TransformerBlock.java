@@ -12,8 +12,8 @@ import org.isobar.tensor.Tensor;
  * stochastic depth. The residual stream x, z, y and its gradient are F32. The branches have the compute type.
  *
  * <p>Saved for backward: z and the statistics of both norms. The outputs of the norms are recomputed in backward. The
- * gradient of the residual stream stays in one tensor, to which each branch adds its gradient. Both gradients that a
- * norm has to give, of the stream and of the branch before it, come from one operation.
+ * gradient of the residual stream stays in one tensor, to which each branch adds its gradient. All gradients that a
+ * norm has to give, of the stream and of the branch before it with its last bias, come from one operation.
  */
 public final class TransformerBlock implements Layer {
     private final List<String> modules;
@@ -116,7 +116,7 @@ public final class TransformerBlock implements Layer {
 
     /** The gradient of the last branch, to be computed from that of y before {@link #backward}. */
     BranchGradient mlpGradient(Tensor dStream, Tensor room, Pass pass) {
-        return mlpPath.gradient(dStream, room, pass);
+        return mlpPath.gradient(mlp, dStream, room, pass);
     }
 
     /**
@@ -128,7 +128,7 @@ public final class TransformerBlock implements Layer {
      */
     void backward(Tensor dStream, BranchGradient before, Tensor x, Tensor room, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
-        BranchGradient ofAttention = attentionPath.gradient(dStream, room, pass);
+        BranchGradient ofAttention = attentionPath.gradient(attention, dStream, room, pass);
         try (DeviceArena.Scope scratch = pass.scratch()) {
             Tensor dNormed = branchBackward(mlp, mlpGradient(dStream, room, pass), norm2, kept.z(),
                 kept.statistics2(), scratch, pass);
@@ -141,12 +141,12 @@ public final class TransformerBlock implements Layer {
     }
 
     /** Returns the gradient of norm(x), the input of {@code branch}. */
-    private static Tensor branchBackward(Layer branch, BranchGradient gradient, LayerNorm norm, Tensor x,
+    private static Tensor branchBackward(Branch branch, BranchGradient gradient, LayerNorm norm, Tensor x,
         Statistics statistics, DeviceArena.Scope scratch, Pass pass) {
         Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
         Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
         norm.recompute(normed, x, statistics, pass);
-        branch.backward(dNormed, gradient.dBranch(), normed, pass);
+        gradient.backward(branch, dNormed, normed, pass);
         return dNormed;
     }
 }

@@ -17,6 +17,7 @@ import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.checks.CheckedTensorOps;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.device.ops.TensorOps;
@@ -35,7 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Checks the operand types of each operation in a forward and a backward pass. Each letter is a tensor: s for single
- * precision, a for the compute type. The arguments of an epilogue follow in parentheses.
+ * precision, a for the compute type. Tensors of an argument are in parentheses.
  */
 class TypesTest {
     private static final int BATCH = 2;
@@ -54,7 +55,7 @@ class TypesTest {
         Map.entry("biasBackward", Set.of("sa", "ss")),              // the embedding's from the stream's gradient
         Map.entry("layerNormBackward", Set.of("sssassss")),
         Map.entry("residualBackward", Set.of("as")),
-        Map.entry("residualLayerNormBackward", Set.of("sassassss")),
+        Map.entry("residualLayerNormBackward", Set.of("s(as)ssassss")),
         Map.entry("biasGeluBackward", Set.of("aasaa")),
         Map.entry("attentionBackward", Set.of("aaaaaas")),
         Map.entry("addPositionsBackward", Set.of("ss")),
@@ -157,6 +158,7 @@ class TypesTest {
     private static String letter(Object argument) {
         return switch (argument) {
             case Tensor tensor -> tensor.dtype() == DType.F32 ? "s" : "a";
+            case BiasedGradient biased -> letters(biased.gradient(), biased.dBias());
             case Epilogue.Bias bias -> letters(bias.bias());
             case Epilogue.BiasGelu gelu -> letters(gelu.bias(), gelu.preActivation());
             default -> "";

@@ -8,6 +8,7 @@ import org.isobar.device.Footprint;
 import org.isobar.device.ops.AdamConstants;
 import org.isobar.device.ops.AttentionOps;
 import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.ImageOps;
@@ -277,11 +278,12 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
     }
 
     @Override
-    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
-        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+    public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
         layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
-        moves(dBranch);
-        see(dBranch);
+        moves(dBranch.gradient());
+        moves(dBranch.dBias(), WriteMode.ADD);
+        see(dBranch.gradient());
     }
 
     @Override

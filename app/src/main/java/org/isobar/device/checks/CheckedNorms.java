@@ -6,6 +6,7 @@ import static org.isobar.device.checks.OperandChecks.Extents.like;
 import static org.isobar.tensor.DType.F32;
 
 import org.isobar.device.checks.OperandChecks.Extents;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.WriteMode;
@@ -83,13 +84,14 @@ record CheckedNorms(NormOps ops) implements NormOps {
     }
 
     @Override
-    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
-        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+    public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
         Extents statistics = flat(z.shape().rows());
         Extents row = flat(z.shape().extent(-1));
         new OperandChecks("residualLayerNormBackward")
             .output("dz", dz, F32, like(z))
-            .output("dBranch", dBranch, dy.dtype(), like(z))
+            .output("dBranch", dBranch.gradient(), dy.dtype(), like(z))
+            .output("dBias", dBranch.dBias(), F32, row)
             .output("dGamma", dGamma, F32, row)
             .output("dBeta", dBeta, F32, row)
             .input("dy", dy, COMPUTE, like(z))

@@ -66,12 +66,13 @@ public interface NormOps {
         Tensor gamma, Tensor beta, double epsilon);
 
     /**
-     * Gradients of {@link #residualLayerNorm}, {@link #layerNormBackward} and {@link ResidualOps#residualBackward} in
-     * one pass over memory: adds the norm's gradient to {@code dz}, which then is the gradient of x as well, and
-     * computes {@code dBranch = mask * dz}. Adds to {@code dGamma} and {@code dBeta}.
+     * Gradients of {@link #residualLayerNorm} and of a bias that the branch ends with: {@link #layerNormBackward},
+     * {@link ResidualOps#residualBackward} and {@link ProductOps#biasBackward} in one pass over memory. Adds the norm's
+     * gradient to {@code dz}, which then is the gradient of x as well, and computes {@code dBranch = mask * dz}. Adds
+     * to {@code dGamma}, {@code dBeta} and the gradient of the bias.
      *
      * @param dz       (B, T, C), F32, added to
-     * @param dBranch  (B, T, C), as dy
+     * @param dBranch  (B, T, C), as dy; its bias (C), F32
      * @param dGamma   (C), F32
      * @param dBeta    (C), F32
      * @param dy       (B, T, C), compute type
@@ -81,6 +82,6 @@ public interface NormOps {
      * @param gamma    (C), F32
      * @param dropPath over (B)
      */
-    void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
+    void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
         Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath);
 }

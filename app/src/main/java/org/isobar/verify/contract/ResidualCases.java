@@ -3,6 +3,7 @@ package org.isobar.verify.contract;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.random.Philox;
@@ -10,6 +11,7 @@ import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
 import org.isobar.verify.reference.ReferenceLayerNorm;
 import org.isobar.verify.reference.ReferenceOps;
+import org.isobar.verify.reference.ReferenceProducts;
 
 /** Cases of the residual stream with drop-path, and of dropout with every sharding of the global index space. */
 final class ResidualCases {
@@ -128,12 +130,15 @@ final class ResidualCases {
             GuardedTensor dBeta = bench.inOut("dBeta", c);
             GuardedTensor dz = bench.inOut("dz", b, t, c);
             GuardedTensor dBranch = bench.output("dBranch", b, t, c);
-            bench.ops().norms().residualLayerNormBackward(dz.tensor(), dBranch.tensor(), dGamma.tensor(),
-                dBeta.tensor(), dy.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(), dropPath);
+            GuardedTensor dBias = bench.inOut("dBias", c);
+            bench.ops().norms().residualLayerNormBackward(dz.tensor(),
+                new BiasedGradient(dBranch.tensor(), dBias.tensor()), dGamma.tensor(), dBeta.tensor(), dy.tensor(),
+                z.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(), dropPath);
             ReferenceLayerNorm reference = new ReferenceLayerNorm(z.values(), c, mean.values(), invStd.values());
             ExpectedTensor sums = reference.input(dz.values(), dy.values(), gamma.values());
             bench.expect(dz, sums);
             bench.expect(dBranch, sums.scaled(ReferenceOps.mask(dropPath, b)));
+            bench.expect(dBias, ReferenceProducts.columnSums(dBias.values(), bench.found(dBranch)));
             bench.expect(dGamma, reference.gamma(dGamma.values(), dy.values()));
             bench.expect(dBeta, reference.beta(dBeta.values(), dy.values()));
         });

@@ -9,6 +9,7 @@ import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.AdamConstants;
 import org.isobar.device.ops.AttentionShape;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
@@ -64,8 +65,8 @@ class CheckedTensorOpsTest {
             () -> ops.norms().layerNormBackward(f32(6, 4), f32(4), f32(4), f32(6, 4), f32(6, 4), f32(6), f32(6), f32(3),
                 WriteMode.ADD));
         assertRefused("residualLayerNormBackward: argument 'dBranch': expected F32 [2, 3, 4], found F32 [4, 6]",
-            () -> ops.norms().residualLayerNormBackward(f32(2, 3, 4), f32(4, 6), f32(4), f32(4), f32(2, 3, 4),
-                f32(2, 3, 4), f32(6), f32(6), f32(4), Dropout.NONE));
+            () -> ops.norms().residualLayerNormBackward(f32(2, 3, 4), new BiasedGradient(f32(4, 6), f32(4)), f32(4),
+                f32(4), f32(2, 3, 4), f32(2, 3, 4), f32(6), f32(6), f32(4), Dropout.NONE));
         assertRefused("addPositions: argument 'positions': expected F32 [3, 4], found F32 [2, 4]",
             () -> ops.images().addPositions(f32(2, 3, 4), f32(2, 3, 4), f32(2, 4)));
         assertRefused("addPositionsBackward: argument 'dy': expected three dimensions, found [6, 4]",

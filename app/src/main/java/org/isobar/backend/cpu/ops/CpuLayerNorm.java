@@ -15,6 +15,7 @@ import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.WriteMode;
@@ -26,11 +27,13 @@ final class CpuLayerNorm implements NormOps {
     private final WorkerPool pool;
     private final CpuWorkspace workspace;
     private final CpuResidual residual;
+    private final CpuProducts products;
 
-    CpuLayerNorm(WorkerPool pool, CpuWorkspace workspace, CpuResidual residual) {
+    CpuLayerNorm(WorkerPool pool, CpuWorkspace workspace, CpuResidual residual, CpuProducts products) {
         this.pool = pool;
         this.workspace = workspace;
         this.residual = residual;
+        this.products = products;
     }
 
     @Override
@@ -70,12 +73,13 @@ final class CpuLayerNorm implements NormOps {
         });
     }
 
-    /** Computes the branch's gradient in a pass of its own. */
+    /** Computes the gradients of the branch and of its bias in a pass each. */
     @Override
-    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
-        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+    public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
         layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
-        residual.residualBackward(dBranch, dz, dropPath);
+        residual.residualBackward(dBranch.gradient(), dz, dropPath);
+        products.biasBackward(dBranch.dBias(), dBranch.gradient());
     }
 
     private NormalizedRows rows(Tensor y, Tensor x, Tensor mean, Tensor invStd, Tensor gamma, Tensor beta) {

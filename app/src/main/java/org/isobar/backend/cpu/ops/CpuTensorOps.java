@@ -18,9 +18,10 @@ public final class CpuTensorOps {
     public static TensorOps of(WorkerPool pool, CpuWorkspace workspace, MatmulCache matmuls) {
         CpuMemory memory = new CpuMemory(pool);
         CpuResidual residual = new CpuResidual(pool, workspace, memory);
-        return new TensorOps(memory, new CpuProducts(pool, workspace, matmuls),
-            new CpuLayerNorm(pool, workspace, residual), new CpuAttention(pool, workspace, matmuls),
-            new CpuImages(pool, workspace), residual, new CpuLoss(pool, workspace), new CpuUpdate(pool));
+        CpuProducts products = new CpuProducts(pool, workspace, matmuls);
+        return new TensorOps(memory, products, new CpuLayerNorm(pool, workspace, residual, products),
+            new CpuAttention(pool, workspace, matmuls), new CpuImages(pool, workspace), residual,
+            new CpuLoss(pool, workspace), new CpuUpdate(pool));
     }
 
     /** Returns the bytes of workspace that operations of the given footprint need on {@code threads} threads. */

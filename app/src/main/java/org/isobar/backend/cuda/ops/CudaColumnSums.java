@@ -3,6 +3,7 @@ package org.isobar.backend.cuda.ops;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.isobar.backend.cuda.kernels.KernelLauncher;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.kernels.LoadedKernel;
 import org.isobar.backend.cuda.kernels.TypedKernel;
@@ -22,6 +23,7 @@ final class CudaColumnSums {
     private static final long MOST_CHUNKS = 256;
     private static final int FINISHING_THREADS = 1024;
     private static final int FINISHING_COLUMNS = 32;
+    private static final int MOST_GRADIENTS = 3;
 
     private final OpResources context;
     private final TypedKernel biasBackward;
@@ -49,22 +51,22 @@ final class CudaColumnSums {
         long partial = context.workspace().address(chunks.count() * width * Float.BYTES);
         context.launcher().call(biasBackward.of(dy.dtype())).int64(partial).tensor(dy).int64(dy.shape().rows())
             .int64(width).int64(chunks.rows()).launch(tiles(width), chunks.count(), 1, THREADS, 0);
-        add(dBias, partial, chunks.count());
+        add(partial, chunks.count(), dBias);
     }
 
-    /** {@code gradient += sum over chunks}. */
-    void add(Tensor gradient, long partial, long chunks) {
-        add(gradient, gradient, partial, chunks, gradient.elements());
-    }
-
-    /** Adds to two gradients of equal width, whose partial sums lie side by side, the sums over the chunks. */
-    void add(Tensor first, Tensor second, long partial, long chunks) {
-        add(first, second, partial, chunks, 2 * first.elements());
-    }
-
-    private void add(Tensor first, Tensor second, long partial, long chunks, long columns) {
-        context.launcher().call(addPartialSums).tensor(first).tensor(second).int64(partial).int64(first.elements())
-            .int64(columns).int32(chunks).launch(Math.ceilDiv(columns, FINISHING_COLUMNS), FINISHING_THREADS);
+    /**
+     * Adds to one, two or three gradients of equal width the sums over the chunks of their partial sums, which lie side
+     * by side.
+     */
+    void add(long partial, long chunks, Tensor... gradients) {
+        long width = gradients[0].elements();
+        long columns = gradients.length * width;
+        KernelLauncher launcher = context.launcher().call(addPartialSums);
+        for (int i = 0; i < MOST_GRADIENTS; i++) {
+            launcher.tensor(gradients[Math.min(i, gradients.length - 1)]);
+        }
+        launcher.int64(partial).int64(width).int64(columns).int32(chunks)
+            .launch(Math.ceilDiv(columns, FINISHING_COLUMNS), FINISHING_THREADS);
     }
 
     /** Assignment of rows to blocks. */

@@ -69,6 +69,6 @@ final class CudaGelu {
         context.launcher().call(biasGeluBackward.of(x.dtype())).int64(partial).tensor(dx).tensor(y).tensor(dy)
             .tensor(x).int64(rows).int64(width).int64(chunks.rows())
             .launch(CudaColumnSums.tiles(width), chunks.count(), 1, CudaColumnSums.THREADS, 0);
-        columnSums.add(dBias, partial, chunks.count());
+        columnSums.add(partial, chunks.count(), dBias);
     }
 }

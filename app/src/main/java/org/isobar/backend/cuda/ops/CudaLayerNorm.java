@@ -16,6 +16,7 @@ import org.isobar.backend.cuda.kernels.TypedKernel;
 import org.isobar.backend.cuda.ops.CudaColumnSums.Chunks;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.device.Footprint;
+import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
 import org.isobar.device.ops.WriteMode;
@@ -110,7 +111,7 @@ final class CudaLayerNorm implements NormOps {
     }
 
     static long workspaceBytes(Footprint footprint) {
-        return MOST_BLOCKS * 2 * footprint.widestRow() * Float.BYTES;
+        return MOST_BLOCKS * 3 * footprint.widestRow() * Float.BYTES;
     }
 
     /** Describes which kernels run for rows of those widths, one line per width. */
@@ -179,27 +180,31 @@ final class CudaLayerNorm implements NormOps {
         long partial = context.workspace().address(blocks * 2 * width * Float.BYTES);
         context.launcher().call(kernel).tensor(dx).int64(partial).tensor(dy).tensor(x).tensor(mean).tensor(invStd)
             .tensor(gamma).int64(rows).launch(blocks, THREADS);
-        columnSums.add(dGamma, dBeta, partial, blocks);
+        columnSums.add(partial, blocks, dGamma, dBeta);
     }
 
-    /** Runs one fused kernel where possible, else {@link #layerNormBackward} and {@code residualBackward}. */
+    /**
+     * Runs one fused kernel where possible, else {@link #layerNormBackward}, {@code residualBackward} and
+     * {@code biasBackward}.
+     */
     @Override
-    public void residualLayerNormBackward(Tensor dz, Tensor dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
-        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+    public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
         long width = gamma.elements();
-        if (!compiledForWidth(width, dz, dBranch, dy, z, gamma)) {
+        if (!compiledForWidth(width, dz, dBranch.gradient(), dy, z, gamma)) {
             layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
-            residual.residualBackward(dBranch, dz, dropPath);
+            residual.residualBackward(dBranch.gradient(), dz, dropPath);
+            columnSums.biasBackward(dBranch.dBias(), dBranch.gradient());
             return;
         }
         long rows = mean.elements();
         long blocks = blocks(rows);
-        long partial = context.workspace().address(blocks * 2 * width * Float.BYTES);
+        long partial = context.workspace().address(blocks * 3 * width * Float.BYTES);
         KernelLauncher launcher = context.launcher().call(oneWidth(width).residualBackward.of(dy.dtype())).tensor(dz)
-            .tensor(dBranch).int64(partial).tensor(dy).tensor(z).tensor(mean).tensor(invStd).tensor(gamma).int64(rows)
-            .int64(rows / z.shape().extent(0));
+            .tensor(dBranch.gradient()).int64(partial).tensor(dy).tensor(z).tensor(mean).tensor(invStd).tensor(gamma)
+            .int64(rows).int64(rows / z.shape().extent(0));
         MaskIndex.ofSamples(dropPath).pass(launcher).launch(blocks, THREADS);
-        columnSums.add(dGamma, dBeta, partial, blocks);
+        columnSums.add(partial, blocks, dGamma, dBeta, dBranch.dBias());
     }
 
     private static long blocks(long rows) {
@@ -219,7 +224,7 @@ final class CudaLayerNorm implements NormOps {
         context.launcher().call(anyWidth.backwardWeights.of(dtype)).int64(partial).tensor(dy).tensor(x).tensor(mean)
             .tensor(invStd).int64(rows).int32(width).int64(chunks.rows())
             .launch(CudaColumnSums.tiles(width), chunks.count(), 1, COLUMN_THREADS, 0);
-        columnSums.add(dGamma, dBeta, partial, chunks.count());
+        columnSums.add(partial, chunks.count(), dGamma, dBeta);
     }
 
     private boolean compiledForWidth(long width, Tensor... rows) {

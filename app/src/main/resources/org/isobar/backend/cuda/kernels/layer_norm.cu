@@ -122,7 +122,8 @@ __device__ __forceinline__ RowMeans row_means(const Row<N, T>& dy, const Row<N, 
     return {warp_sum(sum_g) / width, warp_sum(sum_gn) / width};
 }
 
-// -DADD: dx is added to instead of overwritten. Calls stored(i, value) with the result from element i on.
+// -DADD: dx is added to instead of overwritten. Calls stored(k, i, value) with the result of the lane's k-th pack, from
+// element i on.
 template <int N, typename Stored>
 __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>& dy, const Row<N, float>& x,
     Statistics statistics, RowMeans means, const float* gamma, int width, Stored stored) {
@@ -144,7 +145,7 @@ __device__ __forceinline__ void write_input_gradient(float* dx, const Row<N, T>&
             result[j] += statistics.inv_std * fmaf(-n, means.gn, g - means.g);
         }
         store(dx + i, result);
-        stored(i, result);
+        stored(k, i, result);
     });
 }
 
@@ -194,9 +195,9 @@ __device__ __forceinline__ void write_partial(float* partial, const float (&sums
     }
 }
 
-// dx of all rows, and for each block the sums of dy n and of dy over its rows; blocks take rows in strides. branch(row)
-// returns what is called with each part of dx.
-//   partial (blocks, 2, C)
+// dx of the block's rows, and the sums of dy n and of dy over them; blocks take rows in strides. branch(row) returns
+// what is called with each part of dx.
+//   partial (2, C)
 template <typename Branch>
 __device__ __forceinline__ void backward_rows(float* dx, float* partial, const T* dy, const float* x,
     const float* mean, const float* inv_std, const float* gamma, long long rows, Branch branch) {
@@ -218,36 +219,48 @@ __device__ __forceinline__ void backward_rows(float* dx, float* partial, const T
             }
         });
     }
-    write_partial(partial + static_cast<long long>(blockIdx.x) * 2 * WIDTH, d_gamma);
-    write_partial(partial + static_cast<long long>(blockIdx.x) * 2 * WIDTH + WIDTH, d_beta);
+    write_partial(partial, d_gamma);
+    write_partial(partial + WIDTH, d_beta);
 }
+
+// Where a block's partial sums of TERMS gradients are, of all (blocks, TERMS, C).
+template <int TERMS>
+__device__ __forceinline__ float* of_block(float* partial) {
+    return partial + static_cast<long long>(blockIdx.x) * TERMS * WIDTH;
+}
+
+//   partial (blocks, 2, C)
 
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward(float* dx, float* partial, const T* dy,
     const float* x, const float* mean, const float* inv_std, const float* gamma, long long rows) {
-    backward_rows(dx, partial, dy, x, mean, inv_std, gamma, rows,
-        [](long long) { return [](int, const float (&)[ROW_PACK]) {}; });
+    backward_rows(dx, of_block<2>(partial), dy, x, mean, inv_std, gamma, rows,
+        [](long long) { return [](int, int, const float (&)[ROW_PACK]) {}; });
 }
 
 #ifdef ADD
 
-// The same, and d_branch = mask dz in the same pass: layer_norm_backward fused with residual_backward of residual.cu. A
-// sample has `tokens` rows.
-//   dz, z (M, C) float; d_branch (M, C) T
+// The same, and in the same pass d_branch = mask dz and its partial sums: layer_norm_backward fused with
+// residual_backward of residual.cu and bias_backward of bias.cu. A sample has `tokens` rows.
+//   dz, z (M, C) float; d_branch (M, C) T; partial (blocks, 3, C)
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm_backward(float* dz, T* d_branch,
     float* partial, const T* dy, const float* z, const float* mean, const float* inv_std, const float* gamma,
     long long rows, long long tokens, unsigned long long key, unsigned long long stream, unsigned long long start,
     unsigned long long step, unsigned long long threshold, float scale) {
+    float d_bias[SHARE][ROW_PACK] = {};
+    partial = of_block<3>(partial);
     backward_rows(dz, partial, dy, z, mean, inv_std, gamma, rows, [&](long long row) {
         float factor = sample_factor(row / tokens, {key, stream}, start, step, threshold, scale);
-        return [=](int i, const float (&sum)[ROW_PACK]) {
+        return [&d_bias, d_branch, factor, row](int k, int i, const float (&sum)[ROW_PACK]) {
             float gradient[ROW_PACK];
 #pragma unroll
             for (int j = 0; j < ROW_PACK; ++j) {
-                gradient[j] = sum[j] * factor;
+                gradient[j] = to_float(from_float<T>(__fmul_rn(sum[j], factor))); // rounded as it is stored
+                d_bias[k][j] += gradient[j];
             }
             store(d_branch + row * WIDTH + i, gradient);
         };
     });
+    write_partial(partial + 2 * WIDTH, d_bias);
 }
 
 #endif
@@ -267,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward
         Statistics statistics = {mean[row], inv_std[row]};
         RowMeans means = row_means<N>(gradients, values, statistics, gamma, width);
         write_input_gradient<N>(dx + row * width, gradients, values, statistics, means, gamma, width,
-            [](int, const float (&)[N]) {});
+            [](int, int, const float (&)[N]) {});
     });
 }
 

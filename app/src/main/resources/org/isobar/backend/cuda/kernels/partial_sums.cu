@@ -1,13 +1,13 @@
-// The second half of sums over rows: adds the partial sums of `chunks` chunks to one gradient, or to two whose partial
-// sums lie side by side. Each block takes as many columns as a warp has lanes; its warps take every 32nd chunk.
-//   first (width); second (columns - width), not read where width = columns; partial (chunks, columns)
+// The second half of sums over rows: adds the partial sums of `chunks` chunks to one gradient, or to two or three whose
+// partial sums lie side by side. Each block takes as many columns as a warp has lanes; its warps take every 32nd chunk.
+//   first, second, third (width): as many as columns / width; partial (chunks, columns)
 #include "common.cuh"
 
 constexpr int WARPS = 32;
 constexpr int THREADS = WARP * WARPS;
 
 extern "C" __global__ void __launch_bounds__(THREADS) add_partial_sums(float* first, float* second,
-    const float* partial, long long width, long long columns, int chunks) {
+    float* third, const float* partial, long long width, long long columns, int chunks) {
     __shared__ float of_warps[WARPS][WARP];
     int warp = threadIdx.x / WARP;
     int lane = threadIdx.x % WARP;
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_partial_sums(float* fi
         for (int w = 0; w < WARPS; ++w) {
             total += of_warps[w][lane];
         }
-        float* gradient = column < width ? first + column : second + (column - width);
-        *gradient += total;
+        float* gradient = column < width ? first : column < 2 * width ? second : third;
+        gradient[column % width] += total;
     }
 }

@@ -1,0 +1,11 @@
+package org.isobar.device.ops;
+
+import org.isobar.tensor.Tensor;
+
+/**
+ * The gradient of what a bias was added to, and that of the bias.
+ *
+ * @param gradient (B, T, C), compute type, written
+ * @param dBias    (C), F32, added to: the sum of the gradient, as it is stored, over B and T
+ */
+public record BiasedGradient(Tensor gradient, Tensor dBias) { }
