@@ -13,7 +13,8 @@ import org.isobar.device.ops.Dropout;
  * precision half) for every operand that it keeps. No kernel may spill registers. The common sizes take no more than
  * the 99 KB of shared memory that a block may have on every device from compute capability 8.0 on. Large heads
  * therefore use smaller tiles, read operands again instead of keeping them, or use one row tile and twice the warps.
- * Two blocks of four warps, or one block of eight, fill the registers of a multiprocessor.
+ * Two blocks of four warps, or one block of eight, fill the registers of a multiprocessor; three blocks of four warps
+ * if a thread needs no more than 168.
  *
  * <p>Devices of compute capability 8.0 (163 KB a block) and 9.0 (227 KB) use other sizes where those are faster
  * according to the model of the speed (docs/kernels.md). {@code KernelSpeedTest} checks that no sizes among its
@@ -44,6 +45,8 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
 
     private static final Map<Kernel, AttentionTiling> OF_DEVICES = Map.ofEntries(
         entry(90, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
+        entry(90, Pass.FORWARD, 2, 48, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 3)),
+        entry(90, Pass.FORWARD, 2, 48, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 1, 3)),
         entry(90, Pass.FORWARD, 2, 128, Masking.NONE, new AttentionTiling(2, 4, 64, 0, 2)),
         entry(90, Pass.FORWARD, 2, 128, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 0, 2)),
         entry(90, Pass.FORWARD, 4, 128, Masking.NONE, new AttentionTiling(2, 8, 32, 0, 1)),
@@ -75,7 +78,8 @@ record AttentionTiling(int rowTiles, int warps, int columns, int kept, int block
         entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 96, Masking.NONE, new AttentionTiling(1, 8, 64, 2, 1)),
         entry(90, Pass.BACKWARD_KEYS_ORDERED, 2, 128, Masking.NONE, new AttentionTiling(1, 8, 64, 0, 1)),
         entry(80, Pass.FORWARD, 2, 32, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
-        entry(80, Pass.FORWARD, 2, 48, Masking.NONE, new AttentionTiling(2, 8, 128, 0, 1)),
+        entry(80, Pass.FORWARD, 2, 48, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 3)),
+        entry(80, Pass.FORWARD, 2, 48, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 1, 3)),
         entry(80, Pass.FORWARD, 2, 64, Masking.NONE, new AttentionTiling(2, 4, 48, 1, 2)),
         entry(80, Pass.FORWARD, 2, 128, Masking.NONE, new AttentionTiling(2, 8, 64, 0, 1)),
         entry(80, Pass.FORWARD, 2, 128, Masking.DROPOUT, new AttentionTiling(2, 4, 48, 0, 2)),

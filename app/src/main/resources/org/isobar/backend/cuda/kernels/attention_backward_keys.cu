@@ -101,6 +101,7 @@ __device__ __forceinline__ void add_query_gradient(float* dq, const T* slopes, c
     constexpr int PIECES = HEAD_DIM == 96 && CHUNK == 4 ? 4 : HEAD_DIM % 64 == 0 ? 8 : HEAD_DIM % 48 == 0 ? 6
         : HEAD_DIM == 80 ? 10 : 4;
     constexpr int PARTS = HEAD_DIM / 8 / PIECES;
+    constexpr int UNROLLED = ORDERED && !DROPOUT && HEAD_DIM == 48 ? 4 : 1;  // with other heads it is not faster
 #pragma unroll 1
     for (int unit = threadIdx.x / WARP; unit < COLUMNS / 16 * PARTS; unit += WARPS) {
         int query = unit / PARTS * 16;
@@ -109,7 +110,7 @@ __device__ __forceinline__ void add_query_gradient(float* dq, const T* slopes, c
             continue;
         }
         Sum sums[PIECES] = {};
-#pragma unroll 1
+#pragma unroll UNROLLED
         for (int key = 0; key < ROWS; key += 16) {
             Piece left;
             Fragments<T>::template left_transposed<COLUMNS / CHUNK>(left, slopes + key * COLUMNS, 0, query);

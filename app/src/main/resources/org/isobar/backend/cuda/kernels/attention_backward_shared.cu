@@ -250,7 +250,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
                 Work at = *ticket;
                 next_turn(turns + at.turn + first / COLUMNS, first > 0, static_cast<int>(at.block));
             }
-            __syncwarp();
             dot_products(dp, tiles + VALUES, left, right + TILE - VALUES);
             slopes_of(dp, weights, statistics_tile, keys - ticket->block * ROWS - own_key);
             store_square(tiles + SLOPES, to, dp);

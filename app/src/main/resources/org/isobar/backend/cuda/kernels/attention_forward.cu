@@ -197,6 +197,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
             add_product(sums, left, tile + TILE, 8 * n);
         }
     }
-    finish(out + query_offset, lse + (sample * heads + head) * queries, own_tile, sums, softmax, row, queries, width,
+    long long scores_row = sample * heads + head;
+    if (RESIDENT_BLOCKS > 2) {  // computed again, because registers are scarce
+        query_offset = (static_cast<long long>(blockIdx.z) * queries * heads + blockIdx.y) * HEAD_DIM;
+        scores_row = static_cast<long long>(blockIdx.z) * heads + blockIdx.y;
+    }
+    finish(out + query_offset, lse + scores_row * queries, own_tile, sums, softmax, row, queries, width,
         DROPOUT ? mask_scale : 1);
 }

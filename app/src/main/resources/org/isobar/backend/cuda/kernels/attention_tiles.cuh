@@ -57,10 +57,11 @@ struct Tokens {
 // Starts copying N tokens from `first` on to a tile (N, HEAD_DIM); tokens after the last become zero. A thread copies
 // the same chunk of each STRIDE-th row if N and the number of threads permit. As `place` repeats after eight rows, its
 // addresses then differ by constants. Otherwise, and if rows have few chunks, chunk i goes to thread i modulo THREADS;
-// also in single precision if threads would idle, because code for 10.0 would spill.
+// also in single precision if threads would idle, because code for 10.0 would spill. 48 rows take as many copies either
+// way.
 template <int N>
 __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
-    constexpr bool GENERAL = HEAD_CHUNKS < 8 || CHUNK == 4 && THREADS % HEAD_CHUNKS != 0;
+    constexpr bool GENERAL = HEAD_CHUNKS < 8 && N != 48 || CHUNK == 4 && THREADS % HEAD_CHUNKS != 0;
     constexpr int STRIDE = GENERAL ? 0 : THREADS / HEAD_CHUNKS / 8 * 8;
     if constexpr (STRIDE > 0 && N % (STRIDE > 0 ? STRIDE : 1) == 0) {
         if (STRIDE * HEAD_CHUNKS == THREADS || threadIdx.x < STRIDE * HEAD_CHUNKS) {
