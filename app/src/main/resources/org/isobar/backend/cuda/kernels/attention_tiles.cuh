@@ -57,8 +57,8 @@ struct Tokens {
 // Starts copying N tokens from `first` on to a tile (N, HEAD_DIM); tokens after the last become zero. A thread copies
 // the same chunk of each STRIDE-th row if N and the number of threads permit. As `place` repeats after eight rows, its
 // addresses then differ by constants. Otherwise, and if rows have few chunks, chunk i goes to thread i modulo THREADS;
-// also in single precision if threads would idle, because code for 10.0 would spill. 48 rows take as many copies either
-// way.
+// also in single precision if threads would idle, because code for 10.0 would spill. Few chunks of 48 rows take as many
+// copies either way, and fewer registers with constants.
 template <int N>
 __device__ __forceinline__ void fetch(T* tile, Tokens tokens, int first) {
     constexpr bool GENERAL = HEAD_CHUNKS < 8 && N != 48 || CHUNK == 4 && THREADS % HEAD_CHUNKS != 0;
