@@ -2,7 +2,7 @@ package org.isobar.plan.calibrate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.lang.reflect.Method;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -113,13 +113,8 @@ class CollectiveCalibrationTest {
         };
     }
 
-    /** Answers calls of methods. */
-    private interface Answers {
-        Object of(Object proxy, Method method, Object... arguments) throws Throwable;
-    }
-
-    private static <T> T proxy(Class<T> type, Answers answers) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, answers::of));
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
     }
 
     /** A stopwatch on the clock. */
