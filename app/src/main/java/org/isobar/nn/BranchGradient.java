@@ -1,7 +1,9 @@
 package org.isobar.nn;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 
+import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.Tensor;
 
@@ -31,9 +33,9 @@ record BranchGradient(Tensor dBranch, Dropout mask, Optional<Parameter> lastBias
         });
     }
 
-    /** Computes the gradient of the branch's input x from this one, with that of the last bias if it is missing. */
-    void backward(Branch branch, Tensor dx, Tensor x, Pass pass) {
-        branch.backward(dx, dBranch, x, lastBias.isPresent() ? Branch.LastBias.LEFT_OUT
-            : Branch.LastBias.DIFFERENTIATED, pass);
+    /** {@link Branch#backward} from this gradient, with that of the last bias if it is missing. */
+    Consumer<Tensor> backward(Branch branch, Tensor dx, Optional<Tensor> x, DeviceArena.Scope scratch, Pass pass) {
+        return branch.backward(dx, dBranch, x, lastBias.isPresent() ? Branch.LastBias.LEFT_OUT
+            : Branch.LastBias.DIFFERENTIATED, scratch, pass);
     }
 }

@@ -1,9 +1,11 @@
 package org.isobar.nn;
 
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.distributed.Shard;
 import org.isobar.tensor.DType;
@@ -81,18 +83,21 @@ public final class LayerNorm {
     /**
      * Backward of {@link #forwardResidual}: adds to {@code dz}, which then is the gradient of x as well, and computes
      * the gradient of the branch. Adds to the gradients of gamma and beta, and of the branch's last bias if it is
-     * given; then all of this is one operation.
+     * given; then all of this is one operation. Recomputes the norm's output in {@code y}, which may be {@code dy}, if
+     * it is given.
      */
-    void backwardResidual(Tensor dz, BranchGradient branch, Tensor dy, Tensor z, Statistics statistics, Pass pass) {
+    void backwardResidual(Tensor dz, BranchGradient branch, Tensor dy, Tensor z, Statistics statistics,
+        Optional<Tensor> y, Pass pass) {
+        Optional<RecomputedNorm> output = y.map(recomputed -> new RecomputedNorm(recomputed, beta.value()));
         if (branch.lastBias().isEmpty()) {
-            backward(dz, dy, z, statistics, WriteMode.ADD, pass);
+            backward(dz, dy, z, statistics, WriteMode.ADD, output, pass);
             branch.compute(dz, pass);
             return;
         }
         Parameter bias = branch.lastBias().get();
-        pass.ops().norms().residualLayerNormBackward(dz, new BiasedGradient(branch.dBranch(), bias.gradient()),
-            gamma.gradient(), beta.gradient(), dy, z, statistics.mean(), statistics.invStd(), gamma.value(),
-            branch.mask());
+        pass.ops().norms().residualLayerNormBackward(dz, new BiasedGradient(branch.dBranch(), branch.mask(),
+            bias.gradient()), gamma.gradient(), beta.gradient(), dy, z, statistics.mean(), statistics.invStd(),
+            gamma.value(), output);
         pass.complete(bias);
         pass.complete(gamma);
         pass.complete(beta);
@@ -100,8 +105,13 @@ public final class LayerNorm {
 
     /** Computes {@code dx} from {@code dy}, overwriting or adding, and adds to the gradients of gamma and beta. */
     public void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write, Pass pass) {
+        backward(dx, dy, x, statistics, write, Optional.empty(), pass);
+    }
+
+    private void backward(Tensor dx, Tensor dy, Tensor x, Statistics statistics, WriteMode write,
+        Optional<RecomputedNorm> output, Pass pass) {
         pass.ops().norms().layerNormBackward(dx, gamma.gradient(), beta.gradient(), dy, x, statistics.mean(),
-            statistics.invStd(), gamma.value(), write);
+            statistics.invStd(), gamma.value(), write, output);
         pass.complete(gamma);
         pass.complete(beta);
     }

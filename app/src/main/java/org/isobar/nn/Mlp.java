@@ -1,6 +1,7 @@
 package org.isobar.nn;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.Epilogue;
@@ -63,24 +64,30 @@ public final class Mlp implements Branch {
     }
 
     @Override
-    public void backward(Tensor dx, Tensor dy, Tensor x, LastBias bias, Pass pass) {
-        try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor preActivation = preActivation(x, scratch, pass);
-            Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
-            Tensor dh = scratch.allocate(pass.compute(), extents(x));
-            fc2.backwardInput(dh, dFc2, WriteMode.OVERWRITE, pass);
-            hiddenDropout.apply(dh, pass);
-            Tensor h = preActivation;
-            pass.ops().products().biasGeluBackward(dh, h, fc1.bias().gradient(), dh, preActivation);
-            pass.complete(fc1.bias());
-            // h has overwritten the pre-activation, and dh is now the gradient of the pre-activation.
-            hiddenDropout.apply(h, pass);
-            fc1.backwardInput(dx, dh, WriteMode.OVERWRITE, pass);
-            Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
-            fc2.backwardParameters(dFc2, h, bias, pass);
-            fc1.backwardWeight(dh, x, pass);
+    public boolean readsInputLast() {
+        return recompute != Recompute.MLP && layout.tensor().group().size() == 1;
+    }
+
+    @Override
+    public Consumer<Tensor> backward(Tensor dx, Tensor dy, Optional<Tensor> x, LastBias bias,
+        DeviceArena.Scope scratch, Pass pass) {
+        Tensor preActivation = preActivation(x, scratch, pass);
+        Tensor dFc2 = outputDropout.backward(dy, scratch, pass);
+        Tensor dh = scratch.allocate(pass.compute(), extents(dy));
+        fc2.backwardInput(dh, dFc2, WriteMode.OVERWRITE, pass);
+        hiddenDropout.apply(dh, pass);
+        Tensor h = preActivation;
+        pass.ops().products().biasGeluBackward(dh, h, fc1.bias().gradient(), dh, preActivation);
+        pass.complete(fc1.bias());
+        // h has overwritten the pre-activation, and dh is now the gradient of the pre-activation.
+        hiddenDropout.apply(h, pass);
+        fc1.backwardInput(dx, dh, WriteMode.OVERWRITE, pass);
+        Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
+        fc2.backwardParameters(dFc2, h, bias, pass);
+        return input -> {
+            fc1.backwardWeight(dh, input, pass);
             sum.await();
-        }
+        };
     }
 
     /** Allocates fc1's pre-activation in forward: scratch if it is recomputed, otherwise kept. */
@@ -94,12 +101,12 @@ public final class Mlp implements Branch {
     }
 
     /** Returns fc1's pre-activation in backward, saved or recomputed. */
-    private Tensor preActivation(Tensor x, DeviceArena.Scope scratch, Pass pass) {
+    private Tensor preActivation(Optional<Tensor> x, DeviceArena.Scope scratch, Pass pass) {
         if (recompute != Recompute.MLP) {
             return pass.pop(this, Kept.class).preActivation();
         }
-        Tensor again = scratch.allocate(pass.compute(), extents(x));
-        fc1.multiply(again, x, new Epilogue.Bias(fc1.bias().compute()), pass);
+        Tensor again = scratch.allocate(pass.compute(), extents(x.orElseThrow()));
+        fc1.multiply(again, x.get(), new Epilogue.Bias(fc1.bias().compute()), pass);
         return again;
     }
 

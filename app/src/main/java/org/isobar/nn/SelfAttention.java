@@ -1,6 +1,7 @@
 package org.isobar.nn;
 
 import java.util.Optional;
+import java.util.function.Consumer;
 
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.AttentionShape;
@@ -74,27 +75,33 @@ public final class SelfAttention implements Branch {
     }
 
     @Override
-    public void backward(Tensor dx, Tensor dy, Tensor x, LastBias bias, Pass pass) {
+    public boolean readsInputLast() {
+        return layout.tensor().group().size() == 1;
+    }
+
+    @Override
+    public Consumer<Tensor> backward(Tensor dx, Tensor dy, Optional<Tensor> x, LastBias bias,
+        DeviceArena.Scope scratch, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
-        AttentionShape shape = shape(x);
-        try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor dq = scratch.allocate(pass.compute(), kept.q().shape().extents());
-            Tensor dkv = scratch.allocate(pass.compute(), kept.kv().shape().extents());
-            Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
-            Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
-            projection.backwardInput(tokens(dOut), dProjection, WriteMode.OVERWRITE, pass);
-            pass.ops().attention().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
-                mask(shape, pass));
-            Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
-            projection.backwardParameters(dProjection, tokens(kept.out()), bias, pass);
-            query.backwardInput(dx, tokens(dq), WriteMode.OVERWRITE, pass);
-            Tensor dkvHere = scatter.await();
-            keyValue.backwardInput(dx, dkvHere, WriteMode.ADD, pass);
-            Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
-            query.backwardParameters(tokens(dq), x, pass);
-            keyValue.backwardParameters(dkvHere, x, pass);
+        AttentionShape shape = shape(dy);
+        Tensor dq = scratch.allocate(pass.compute(), kept.q().shape().extents());
+        Tensor dkv = scratch.allocate(pass.compute(), kept.kv().shape().extents());
+        Tensor dOut = scratch.allocate(pass.compute(), kept.out().shape().extents());
+        Tensor dProjection = projectionDropout.backward(dy, scratch, pass);
+        projection.backwardInput(tokens(dOut), dProjection, WriteMode.OVERWRITE, pass);
+        pass.ops().attention().attentionBackward(dq, dkv, dOut, kept.q(), kept.kv(), kept.out(), kept.lse(), shape,
+            mask(shape, pass));
+        Sequence.ReduceScatter scatter = layout.sequence().reduceScatter(tokens(dkv), scratch, pass.ops());
+        projection.backwardParameters(dProjection, tokens(kept.out()), bias, pass);
+        query.backwardInput(dx, tokens(dq), WriteMode.OVERWRITE, pass);
+        Tensor dkvHere = scatter.await();
+        keyValue.backwardInput(dx, dkvHere, WriteMode.ADD, pass);
+        Work sum = layout.tensor().allReduce(dx, Reduction.SUM);
+        return input -> {
+            query.backwardParameters(tokens(dq), input, pass);
+            keyValue.backwardParameters(dkvHere, input, pass);
             sum.await();
-        }
+        };
     }
 
     private AttentionShape shape(Tensor x) { // (B, Tl, C)

@@ -1,6 +1,8 @@
 package org.isobar.nn;
 
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
 
 import org.isobar.device.DeviceArena;
 import org.isobar.nn.LayerNorm.Statistics;
@@ -11,7 +13,7 @@ import org.isobar.tensor.Tensor;
  * A pre-norm transformer block: {@code z = x + attention(norm1(x))}, {@code y = z + mlp(norm2(z))}, each branch with
  * stochastic depth. The residual stream x, z, y and its gradient are F32. The branches have the compute type.
  *
- * <p>Saved for backward: z and the statistics of both norms. The outputs of the norms are recomputed in backward. The
+ * <p>Saved for backward: z and the statistics of both norms. Backward recomputes the outputs of the norms. The
  * gradient of the residual stream stays in one tensor, to which each branch adds its gradient. All gradients that a
  * norm has to give, of the stream and of the branch before it with its last bias, come from one operation.
  */
@@ -129,24 +131,30 @@ public final class TransformerBlock implements Layer {
     void backward(Tensor dStream, BranchGradient before, Tensor x, Tensor room, Pass pass) {
         Kept kept = pass.pop(this, Kept.class);
         BranchGradient ofAttention = attentionPath.gradient(attention, dStream, room, pass);
-        try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor dNormed = branchBackward(mlp, mlpGradient(dStream, room, pass), norm2, kept.z(),
-                kept.statistics2(), scratch, pass);
-            norm2.backwardResidual(dStream, ofAttention, dNormed, kept.z(), kept.statistics2(), pass);
-        }
-        try (DeviceArena.Scope scratch = pass.scratch()) {
-            Tensor dNormed = branchBackward(attention, ofAttention, norm1, x, kept.statistics1(), scratch, pass);
-            norm1.backwardResidual(dStream, before, dNormed, x, kept.statistics1(), pass);
-        }
+        backward(mlp, mlpGradient(dStream, room, pass), norm2, kept.statistics2(), kept.z(), dStream, ofAttention,
+            pass);
+        backward(attention, ofAttention, norm1, kept.statistics1(), x, dStream, before, pass);
     }
 
-    /** Returns the gradient of norm(x), the input of {@code branch}. */
-    private static Tensor branchBackward(Branch branch, BranchGradient gradient, LayerNorm norm, Tensor x,
-        Statistics statistics, DeviceArena.Scope scratch, Pass pass) {
-        Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
-        Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
-        norm.recompute(normed, x, statistics, pass);
-        gradient.backward(branch, dNormed, normed, pass);
-        return dNormed;
+    /**
+     * Backward of {@code x + branch(norm(x))}. Turns the gradient of the sum into that of x and, in the same operation,
+     * computes that of the branch whose sum x is. This operation also recomputes norm(x), over its gradient, unless
+     * {@code branch} needs it before.
+     */
+    private static void backward(Branch branch, BranchGradient gradient, LayerNorm norm, Statistics statistics,
+        Tensor x, Tensor dStream, BranchGradient before, Pass pass) {
+        try (DeviceArena.Scope scratch = pass.scratch()) {
+            Tensor dNormed = scratch.allocate(pass.compute(), x.shape().extents());
+            if (branch.readsInputLast()) {
+                Consumer<Tensor> rest = gradient.backward(branch, dNormed, Optional.empty(), scratch, pass);
+                norm.backwardResidual(dStream, before, dNormed, x, statistics, Optional.of(dNormed), pass);
+                rest.accept(dNormed);
+            } else {
+                Tensor normed = scratch.allocate(pass.compute(), x.shape().extents());
+                norm.recompute(normed, x, statistics, pass);
+                gradient.backward(branch, dNormed, Optional.of(normed), scratch, pass).accept(normed);
+                norm.backwardResidual(dStream, before, dNormed, x, statistics, Optional.empty(), pass);
+            }
+        }
     }
 }

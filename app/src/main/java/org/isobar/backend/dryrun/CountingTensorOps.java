@@ -2,6 +2,7 @@ package org.isobar.backend.dryrun;
 
 import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.Optional;
 import java.util.Set;
 
 import org.isobar.device.Footprint;
@@ -20,6 +21,7 @@ import org.isobar.device.ops.PatchShape;
 import org.isobar.device.ops.ProductOps;
 import org.isobar.device.ops.ProductShape;
 import org.isobar.device.ops.ProductShape.Ending;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.ResidualOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.device.ops.UpdateOps;
@@ -171,11 +173,12 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd, Tensor gamma, WriteMode write) {
+        Tensor invStd, Tensor gamma, WriteMode write, Optional<RecomputedNorm> output) {
         moves(dx, write);
         moves(dGamma, WriteMode.ADD);
         moves(dBeta, WriteMode.ADD);
         moves(dy, x, mean, invStd, gamma);
+        output.ifPresent(recomputed -> moves(recomputed.y(), recomputed.beta()));
         norm(gamma, dx, dGamma, dBeta, dy, x);
     }
 
@@ -279,8 +282,8 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
 
     @Override
     public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
-        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
-        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Optional<RecomputedNorm> output) {
+        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD, output);
         moves(dBranch.gradient());
         moves(dBranch.dBias(), WriteMode.ADD);
         see(dBranch.gradient());

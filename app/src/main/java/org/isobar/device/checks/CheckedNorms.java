@@ -5,10 +5,13 @@ import static org.isobar.device.checks.OperandChecks.Extents.flat;
 import static org.isobar.device.checks.OperandChecks.Extents.like;
 import static org.isobar.tensor.DType.F32;
 
+import java.util.Optional;
+
 import org.isobar.device.checks.OperandChecks.Extents;
 import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.Tensor;
 
@@ -47,10 +50,10 @@ record CheckedNorms(NormOps ops) implements NormOps {
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd, Tensor gamma, WriteMode write) {
+        Tensor invStd, Tensor gamma, WriteMode write, Optional<RecomputedNorm> output) {
         Extents statistics = flat(x.shape().rows());
         Extents row = flat(x.shape().extent(-1));
-        new OperandChecks("layerNormBackward")
+        checks("layerNormBackward", output, dy, row)
             .output("dx", dx, F32, like(x))
             .output("dGamma", dGamma, F32, row)
             .output("dBeta", dBeta, F32, row)
@@ -60,7 +63,7 @@ record CheckedNorms(NormOps ops) implements NormOps {
             .input("invStd", invStd, F32, statistics)
             .input("gamma", gamma, F32, row)
             .check();
-        ops.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+        ops.layerNormBackward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write, output);
     }
 
     @Override
@@ -85,10 +88,10 @@ record CheckedNorms(NormOps ops) implements NormOps {
 
     @Override
     public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
-        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Optional<RecomputedNorm> output) {
         Extents statistics = flat(z.shape().rows());
         Extents row = flat(z.shape().extent(-1));
-        new OperandChecks("residualLayerNormBackward")
+        checks("residualLayerNormBackward", output, dy, row)
             .output("dz", dz, F32, like(z))
             .output("dBranch", dBranch.gradient(), dy.dtype(), like(z))
             .output("dBias", dBranch.dBias(), F32, row)
@@ -99,8 +102,17 @@ record CheckedNorms(NormOps ops) implements NormOps {
             .input("mean", mean, F32, statistics)
             .input("invStd", invStd, F32, statistics)
             .input("gamma", gamma, F32, row)
-            .mask("dropPath", dropPath, z.shape().extent(0))
+            .mask("dropPath", dBranch.dropPath(), z.shape().extent(0))
             .check();
-        ops.residualLayerNormBackward(dz, dBranch, dGamma, dBeta, dy, z, mean, invStd, gamma, dropPath);
+        ops.residualLayerNormBackward(dz, dBranch, dGamma, dBeta, dy, z, mean, invStd, gamma, output);
+    }
+
+    /** Begins the checks of a backward pass by those of the recomputed output. */
+    private static OperandChecks checks(String operation, Optional<RecomputedNorm> output, Tensor dy, Extents row) {
+        OperandChecks checks = new OperandChecks(operation);
+        output.ifPresent(recomputed -> checks
+            .outputInPlace("y", recomputed.y(), dy.dtype(), like(dy), "dy")
+            .input("beta", recomputed.beta(), F32, row));
+        return checks;
     }
 }

@@ -1,5 +1,7 @@
 package org.isobar.device.ops;
 
+import java.util.Optional;
+
 import org.isobar.tensor.Tensor;
 
 /**
@@ -34,6 +36,7 @@ public interface NormOps {
 
     /**
      * Gradients of {@link #layerNorm}: overwrites {@code dx} or adds to it; adds to {@code dGamma} and {@code dBeta}.
+     * Recomputes the norm's output in the same pass over memory, if {@code output} is given.
      *
      * @param dx     (M, C), F32
      * @param dGamma (C), F32
@@ -43,9 +46,10 @@ public interface NormOps {
      * @param mean   (M), F32
      * @param invStd (M), F32
      * @param gamma  (C), F32
+     * @param output (M, C), as dy; may be dy
      */
     void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean, Tensor invStd,
-        Tensor gamma, WriteMode write);
+        Tensor gamma, WriteMode write, Optional<RecomputedNorm> output);
 
     /**
      * {@link ResidualOps#residual} and {@link #layerNorm} of its result in one pass over memory: {@code z = x + mask *
@@ -69,10 +73,11 @@ public interface NormOps {
      * Gradients of {@link #residualLayerNorm} and of a bias that the branch ends with: {@link #layerNormBackward},
      * {@link ResidualOps#residualBackward} and {@link ProductOps#biasBackward} in one pass over memory. Adds the norm's
      * gradient to {@code dz}, which then is the gradient of x as well, and computes {@code dBranch = mask * dz}. Adds
-     * to {@code dGamma}, {@code dBeta} and the gradient of the bias.
+     * to {@code dGamma}, {@code dBeta} and the gradient of the bias. Recomputes the norm's output in the same pass, if
+     * {@code output} is given.
      *
      * @param dz       (B, T, C), F32, added to
-     * @param dBranch  (B, T, C), as dy; its bias (C), F32
+     * @param dBranch  (B, T, C), as dy; its mask over (B); its bias (C), F32
      * @param dGamma   (C), F32
      * @param dBeta    (C), F32
      * @param dy       (B, T, C), compute type
@@ -80,8 +85,8 @@ public interface NormOps {
      * @param mean     (B T), F32
      * @param invStd   (B T), F32
      * @param gamma    (C), F32
-     * @param dropPath over (B)
+     * @param output   (B, T, C), as dy; may be dy
      */
     void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor z,
-        Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath);
+        Tensor mean, Tensor invStd, Tensor gamma, Optional<RecomputedNorm> output);
 }

@@ -3,7 +3,9 @@ package org.isobar.verify.contract;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ReferenceLayerNorm;
@@ -11,6 +13,9 @@ import org.isobar.verify.reference.ReferenceLayerNorm;
 /** Cases of layer normalization: forward, recomputed and backward. */
 final class LayerNormCases {
     private static final double EPSILON = 1e-6;
+
+    /** Whether and where a backward pass recomputes the output. */
+    private enum Output { NONE, APART, OVER_DY }
 
     private LayerNormCases() { }
 
@@ -20,12 +25,13 @@ final class LayerNormCases {
             String variant = "of " + size[0] + " x " + size[1];
             cases.add(forward(a, variant, size[0], size[1], 0));
             cases.add(recompute(a, variant, size[0], size[1]));
-            for (WriteMode write : WriteMode.values()) {
-                cases.add(backward(a, variant + ", " + write, size[0], size[1], 0, write));
-            }
+            cases.add(backward(a, variant, size[0], size[1], 0, WriteMode.OVERWRITE, Output.NONE));
+            cases.add(backward(a, variant + ", ADD, y over dy", size[0], size[1], 0, WriteMode.ADD, Output.OVER_DY));
         }
         cases.add(forward(a, "far from zero", 9, 192, 1000));
-        cases.add(backward(a, "far from zero", 9, 192, 1000, WriteMode.OVERWRITE));
+        cases.add(backward(a, "far from zero", 9, 192, 1000, WriteMode.OVERWRITE, Output.NONE));
+        cases.add(backward(a, "ADD", 9, 192, 0, WriteMode.ADD, Output.NONE));
+        cases.add(backward(a, "y apart from dy", 9, 192, 0, WriteMode.OVERWRITE, Output.APART));
         cases.add(forwardOfConstantRows(a));
         return cases;
     }
@@ -83,21 +89,28 @@ final class LayerNormCases {
         });
     }
 
-    private static ContractCase backward(DType a, String variant, int m, int c, double offset, WriteMode write) {
-        return new ContractCase("layerNormBackward", OperandTypes.of(a, "dy"), variant, bench -> {
+    private static ContractCase backward(DType a, String variant, int m, int c, double offset, WriteMode write,
+        Output output) {
+        return new ContractCase("layerNormBackward", OperandTypes.of(a, "dy", "y"), variant, bench -> {
             double[] values = shifted(bench, m * c, offset);
             ReferenceLayerNorm statistics = new ReferenceLayerNorm(values, c, EPSILON);
             GuardedTensor x = bench.input("x", values, m, c);
             GuardedTensor mean = bench.input("mean", statistics.mean(), m);
             GuardedTensor invStd = bench.input("invStd", statistics.invStd(), m);
             GuardedTensor gamma = bench.input("gamma", c);
-            GuardedTensor dy = bench.input("dy", m, c);
+            GuardedTensor dy = output == Output.OVER_DY ? bench.inOut("dy", m, c) : bench.input("dy", m, c);
             GuardedTensor dGamma = bench.inOut("dGamma", c);
             GuardedTensor dBeta = bench.inOut("dBeta", c);
             GuardedTensor dx = write == WriteMode.ADD ? bench.inOut("dx", m, c) : bench.output("dx", m, c);
+            GuardedTensor beta = bench.input("beta", c);
+            GuardedTensor y = output == Output.APART ? bench.output("y", m, c) : dy;
             bench.ops().norms().layerNormBackward(dx.tensor(), dGamma.tensor(), dBeta.tensor(), dy.tensor(), x.tensor(),
-                mean.tensor(), invStd.tensor(), gamma.tensor(), write);
+                mean.tensor(), invStd.tensor(), gamma.tensor(), write, output == Output.NONE ? Optional.empty()
+                : Optional.of(new RecomputedNorm(y.tensor(), beta.tensor())));
             ReferenceLayerNorm reference = new ReferenceLayerNorm(values, c, mean.values(), invStd.values());
+            if (output != Output.NONE) {
+                bench.expect(y, reference.forward(gamma.values(), beta.values()));
+            }
             double[] before = write == WriteMode.ADD ? dx.values() : new double[m * c];
             bench.expect(dx, reference.input(before, dy.values(), gamma.values()));
             bench.expect(dGamma, reference.gamma(dGamma.values(), dy.values()));

@@ -2,10 +2,12 @@ package org.isobar.verify.contract;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.IndexSpan;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
 import org.isobar.verify.reference.ExpectedTensor;
@@ -119,21 +121,24 @@ final class ResidualCases {
 
     private static ContractCase residualLayerNormBackward(DType a, String variant, int b, int t, int c,
         Dropout dropPath) {
+        boolean output = !dropPath.isNone();
         return new ContractCase("residualLayerNormBackward", OperandTypes.of(a, "dBranch", "dy"), variant, bench -> {
             GuardedTensor z = bench.input("z", b, t, c);
             ReferenceLayerNorm statistics = new ReferenceLayerNorm(z.values(), c, EPSILON);
             GuardedTensor mean = bench.input("mean", statistics.mean(), b * t);
             GuardedTensor invStd = bench.input("invStd", statistics.invStd(), b * t);
             GuardedTensor gamma = bench.input("gamma", c);
-            GuardedTensor dy = bench.input("dy", b, t, c);
+            GuardedTensor beta = bench.input("beta", c);
+            GuardedTensor dy = output ? bench.inOut("dy", b, t, c) : bench.input("dy", b, t, c);
             GuardedTensor dGamma = bench.inOut("dGamma", c);
             GuardedTensor dBeta = bench.inOut("dBeta", c);
             GuardedTensor dz = bench.inOut("dz", b, t, c);
             GuardedTensor dBranch = bench.output("dBranch", b, t, c);
             GuardedTensor dBias = bench.inOut("dBias", c);
             bench.ops().norms().residualLayerNormBackward(dz.tensor(),
-                new BiasedGradient(dBranch.tensor(), dBias.tensor()), dGamma.tensor(), dBeta.tensor(), dy.tensor(),
-                z.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(), dropPath);
+                new BiasedGradient(dBranch.tensor(), dropPath, dBias.tensor()), dGamma.tensor(), dBeta.tensor(),
+                dy.tensor(), z.tensor(), mean.tensor(), invStd.tensor(), gamma.tensor(),
+                output ? Optional.of(new RecomputedNorm(dy.tensor(), beta.tensor())) : Optional.empty());
             ReferenceLayerNorm reference = new ReferenceLayerNorm(z.values(), c, mean.values(), invStd.values());
             ExpectedTensor sums = reference.input(dz.values(), dy.values(), gamma.values());
             bench.expect(dz, sums);
@@ -141,6 +146,9 @@ final class ResidualCases {
             bench.expect(dBias, ReferenceProducts.columnSums(dBias.values(), bench.found(dBranch)));
             bench.expect(dGamma, reference.gamma(dGamma.values(), dy.values()));
             bench.expect(dBeta, reference.beta(dBeta.values(), dy.values()));
+            if (output) {
+                bench.expect(dy, reference.forward(gamma.values(), beta.values()));
+            }
         });
     }
 

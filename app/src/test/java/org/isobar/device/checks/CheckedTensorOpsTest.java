@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.List;
+import java.util.Optional;
 
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.DeviceArena;
@@ -14,6 +15,7 @@ import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.Epilogue;
 import org.isobar.device.ops.IndexSpan;
 import org.isobar.device.ops.PatchShape;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.random.Philox;
@@ -63,10 +65,13 @@ class CheckedTensorOpsTest {
             () -> ops.norms().layerNorm(f32(2, 3, 4), f32(2), f32(6), f32(2, 3, 4), f32(4), f32(4), 1e-6));
         assertRefused("layerNormBackward: argument 'gamma': expected F32 4 elements, found F32 [3]",
             () -> ops.norms().layerNormBackward(f32(6, 4), f32(4), f32(4), f32(6, 4), f32(6, 4), f32(6), f32(6), f32(3),
-                WriteMode.ADD));
+                WriteMode.ADD, Optional.empty()));
+        assertRefused("layerNormBackward: argument 'beta': expected F32 4 elements, found F32 [3]",
+            () -> ops.norms().layerNormBackward(f32(6, 4), f32(4), f32(4), f32(6, 4), f32(6, 4), f32(6), f32(6), f32(4),
+                WriteMode.ADD, Optional.of(new RecomputedNorm(f32(6, 4), f32(3)))));
         assertRefused("residualLayerNormBackward: argument 'dBranch': expected F32 [2, 3, 4], found F32 [4, 6]",
-            () -> ops.norms().residualLayerNormBackward(f32(2, 3, 4), new BiasedGradient(f32(4, 6), f32(4)), f32(4),
-                f32(4), f32(2, 3, 4), f32(2, 3, 4), f32(6), f32(6), f32(4), Dropout.NONE));
+            () -> ops.norms().residualLayerNormBackward(f32(2, 3, 4), new BiasedGradient(f32(4, 6), Dropout.NONE,
+                f32(4)), f32(4), f32(4), f32(2, 3, 4), f32(2, 3, 4), f32(6), f32(6), f32(4), Optional.empty()));
         assertRefused("addPositions: argument 'positions': expected F32 [3, 4], found F32 [2, 4]",
             () -> ops.images().addPositions(f32(2, 3, 4), f32(2, 3, 4), f32(2, 4)));
         assertRefused("addPositionsBackward: argument 'dy': expected three dimensions, found [6, 4]",

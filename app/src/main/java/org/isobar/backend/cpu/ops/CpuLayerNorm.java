@@ -6,6 +6,7 @@ import static org.isobar.backend.cpu.vector.Lanes.slice;
 import static org.isobar.backend.cpu.vector.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 
@@ -18,6 +19,7 @@ import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.HostStorage;
 import org.isobar.tensor.Tensor;
@@ -76,9 +78,9 @@ final class CpuLayerNorm implements NormOps {
     /** Computes the gradients of the branch and of its bias in a pass each. */
     @Override
     public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
-        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
-        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
-        residual.residualBackward(dBranch.gradient(), dz, dropPath);
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Optional<RecomputedNorm> output) {
+        layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD, output);
+        residual.residualBackward(dBranch.gradient(), dz, dBranch.dropPath());
         products.biasBackward(dBranch.dBias(), dBranch.gradient());
     }
 
@@ -91,30 +93,36 @@ final class CpuLayerNorm implements NormOps {
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd,
-        Tensor gamma, WriteMode write) {
+        Tensor invStd, Tensor gamma, WriteMode write, Optional<RecomputedNorm> output) {
         int width = Math.toIntExact(x.shape().extent(-1));
         long rows = x.shape().rows();
         long length = Math.max(Math.ceilDiv(rows, CpuWorkspace.CHUNKS), Math.ceilDiv(ChunkedRange.ELEMENTS, width));
         int chunks = ChunkedRange.count(rows, length);
         FloatView dys = FloatView.of(dy);
-        // Layout: for each chunk of rows, the partial sums of dGamma followed by those of dBeta; then one scratch row
-        // per worker.
+        long group = Math.max(1, dys.chunk() / width);
+        // Layout: for each chunk of rows, the partial sums of dGamma followed by those of dBeta; then scratch rows of
+        // each worker.
         long sumsEnd = 2L * chunks * width;
-        MemorySegment memory = workspace.floats(sumsEnd + pool.threads() * dys.scratch(width));
+        long scratchLength = dys.scratch(group * width);
+        MemorySegment memory = workspace.floats(sumsEnd + pool.threads() * scratchLength);
         MemorySegment sums = slice(memory, 0, sumsEnd);
-        WorkerScratch scratch = new WorkerScratch(slice(memory, sumsEnd, Lanes.count(memory)), 1, dys.scratch(width));
-        MemorySegment dxs = HostStorage.of(dx);
-        MemorySegment xs = HostStorage.of(x);
-        MemorySegment means = HostStorage.of(mean);
-        MemorySegment invStds = HostStorage.of(invStd);
-        MemorySegment gammas = HostStorage.of(gamma);
+        WorkerScratch scratch = new WorkerScratch(slice(memory, sumsEnd, Lanes.count(memory)), 1, scratchLength);
+        LayerNormGradientRows gradients = new LayerNormGradientRows(HostStorage.of(dx), dys, HostStorage.of(x),
+            HostStorage.of(mean), HostStorage.of(invStd), HostStorage.of(gamma), write, scratch);
+        Optional<NormalizedRows> normalized = output.map(norm -> new NormalizedRows(FloatView.of(norm.y()),
+            gradients.xs(), gradients.means(), gradients.invStds(), gradients.gamma(), HostStorage.of(norm.beta()),
+            scratch));
         ChunkedRange.run(pool, rows, length, (worker, from, to) -> {
             long chunk = from / length;
-            var backward = new LayerNormGradientRows(slice(dxs, from * width, to * width), dys, slice(xs, from * width,
-                to * width), gammas, slice(sums, 2 * chunk * width, (2 * chunk + 1) * width),
-                slice(sums, (2 * chunk + 1) * width, (2 * chunk + 2) * width), write, scratch.row(worker, 0));
-            backward.run(from, slice(means, from, to), slice(invStds, from, to));
+            MemorySegment partial = slice(sums, 2 * chunk * width, 2 * (chunk + 1) * width);
+            partial.fill((byte) 0);
+            for (long first = from; first < to; first += group) {
+                long end = Math.min(to, first + group);
+                gradients.run(worker, first, end, partial);
+                if (normalized.isPresent()) {
+                    normalized.get().normalize(worker, first, end);
+                }
+            }
         });
         addUp(HostStorage.of(dGamma), sums, 0, chunks);
         addUp(HostStorage.of(dBeta), sums, width, chunks);

@@ -2,6 +2,7 @@ package org.isobar.backend.cpu.ops;
 
 import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
 import static org.isobar.backend.cpu.vector.Lanes.load;
+import static org.isobar.backend.cpu.vector.Lanes.slice;
 import static org.isobar.backend.cpu.vector.Lanes.store;
 
 import java.lang.foreign.MemorySegment;
@@ -11,81 +12,85 @@ import jdk.incubator.vector.VectorMask;
 
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.WorkerScratch;
 import org.isobar.device.ops.WriteMode;
 
 /**
- * Gradients of layer normalization over one chunk of rows. With n = (x - mean) invStd and g = dy gamma, {@code dx =
- * invStd (g - mean(g) - n mean(g n))}. dGamma is the sum of dy n, and dBeta the sum of dy.
+ * Gradients of layer normalization of rows. With n = (x - mean) invStd and g = dy gamma, {@code dx = invStd (g -
+ * mean(g) - n mean(g n))}. dGamma is the sum of dy n, and dBeta the sum of dy.
  *
- * @param dx      the chunk's rows
- * @param dys     all rows
- * @param x       the chunk's rows
+ * @param dxs     (M, C)
+ * @param dys     (M, C)
+ * @param xs      (M, C)
+ * @param means   (M)
+ * @param invStds (M)
  * @param gamma   (C)
- * @param dGamma  (C), partial sums of this chunk, overwritten
- * @param dBeta   (C), partial sums of this chunk, overwritten
  * @param write   whether dx is replaced or added to
- * @param scratch one row, used if dys is not F32
+ * @param scratch the rows of one run per worker, used if dys is not F32
  */
-record LayerNormGradientRows(MemorySegment dx, FloatView dys, MemorySegment x, MemorySegment gamma,
-    MemorySegment dGamma,
-    MemorySegment dBeta, WriteMode write, MemorySegment scratch) {
+record LayerNormGradientRows(MemorySegment dxs, FloatView dys, MemorySegment xs, MemorySegment means,
+    MemorySegment invStds, MemorySegment gamma, WriteMode write, WorkerScratch scratch) {
 
     /**
-     * Processes the chunk's rows, given their statistics. {@code first} is the index of the first one among all rows.
+     * Processes rows {@code from} to {@code to}, and adds their parts of dGamma, followed by dBeta, to {@code sums} (2,
+     * C).
      */
-    void run(long first, MemorySegment means, MemorySegment invStds) {
-        dGamma.fill((byte) 0);
-        dBeta.fill((byte) 0);
+    void run(int worker, long from, long to, MemorySegment sums) {
         int width = Lanes.count(gamma);
-        int rows = Lanes.count(means);
+        MemorySegment dx = slice(dxs, from * width, to * width);
+        MemorySegment dy = dys.read(scratch.row(worker, 0), from * width, to * width);
+        MemorySegment x = slice(xs, from * width, to * width);
+        int rows = (int) (to - from);
         for (int row = 0; row < rows; row++) {
-            float mean = means.getAtIndex(ValueLayout.JAVA_FLOAT, row);
-            MemorySegment dy = dys.read(scratch, (first + row) * width, (first + row + 1) * width);
-            row(dy, row * width, width, mean, invStds.getAtIndex(ValueLayout.JAVA_FLOAT, row));
+            row(dx, dy, x, row * width, means.getAtIndex(ValueLayout.JAVA_FLOAT, from + row),
+                invStds.getAtIndex(ValueLayout.JAVA_FLOAT, from + row), sums);
         }
     }
 
-    private void row(MemorySegment dy, int base, int width, float mean, float invStd) {
+    private void row(MemorySegment dx, MemorySegment dy, MemorySegment x, int base, float mean, float invStd,
+        MemorySegment sums) {
+        int width = Lanes.count(gamma);
         FloatVector sumG = FloatVector.zero(Lanes.F32);
         FloatVector sumGn = FloatVector.zero(Lanes.F32);
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {
-            FloatVector dOut = load(dy, i);
+            FloatVector dOut = load(dy, base + i);
             FloatVector normal = load(x, base + i).sub(mean).mul(invStd);
             FloatVector g = dOut.mul(load(gamma, i));
             sumG = sumG.add(g);
             sumGn = g.fma(normal, sumGn);
-            store(dGamma, i, dOut.fma(normal, load(dGamma, i)));
-            store(dBeta, i, dOut.add(load(dBeta, i)));
+            store(sums, i, dOut.fma(normal, load(sums, i)));
+            store(sums, width + i, dOut.add(load(sums, width + i)));
         }
         if (i < width) {
             VectorMask<Float> rest = Lanes.below(i, width);
-            FloatVector dOut = load(dy, i, rest);
+            FloatVector dOut = load(dy, base + i, rest);
             FloatVector normal = load(x, base + i, rest).sub(mean).mul(invStd);
             FloatVector g = dOut.mul(load(gamma, i, rest));
             sumG = sumG.add(g);
             sumGn = g.fma(normal, sumGn);
-            store(dGamma, i, dOut.fma(normal, load(dGamma, i, rest)), rest);
-            store(dBeta, i, dOut.add(load(dBeta, i, rest)), rest);
+            store(sums, i, dOut.fma(normal, load(sums, i, rest)), rest);
+            store(sums, width + i, dOut.add(load(sums, width + i, rest)), rest);
         }
-        input(dy, base, width, mean, invStd, Lanes.sum(sumG) / width, Lanes.sum(sumGn) / width);
+        input(dx, dy, x, base, mean, invStd, Lanes.sum(sumG) / width, Lanes.sum(sumGn) / width);
     }
 
-    private void input(MemorySegment dy, int base, int width, float mean, float invStd, float meanG,
-        float meanGn) {
+    private void input(MemorySegment dx, MemorySegment dy, MemorySegment x, int base, float mean, float invStd,
+        float meanG, float meanGn) {
+        int width = Lanes.count(gamma);
         FloatVector centers = FloatVector.broadcast(Lanes.F32, meanG);
         FloatVector slopes = FloatVector.broadcast(Lanes.F32, -meanGn);
         int i = 0;
         for (; i <= width - WIDTH; i += WIDTH) {
             FloatVector normal = load(x, base + i).sub(mean).mul(invStd);
-            FloatVector g = load(dy, i).mul(load(gamma, i));
+            FloatVector g = load(dy, base + i).mul(load(gamma, i));
             FloatVector result = normal.fma(slopes, g.sub(centers)).mul(invStd);
             store(dx, base + i, write == WriteMode.ADD ? result.add(load(dx, base + i)) : result);
         }
         if (i < width) {
             VectorMask<Float> rest = Lanes.below(i, width);
             FloatVector normal = load(x, base + i, rest).sub(mean).mul(invStd);
-            FloatVector g = load(dy, i, rest).mul(load(gamma, i, rest));
+            FloatVector g = load(dy, base + i, rest).mul(load(gamma, i, rest));
             FloatVector result = normal.fma(slopes, g.sub(centers)).mul(invStd);
             store(dx, base + i, write == WriteMode.ADD ? result.add(load(dx, base + i, rest)) : result, rest);
         }

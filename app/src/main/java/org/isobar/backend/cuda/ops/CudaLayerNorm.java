@@ -6,6 +6,8 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 import org.isobar.backend.cuda.kernels.ElementGrid;
 import org.isobar.backend.cuda.kernels.KernelLauncher;
@@ -19,6 +21,7 @@ import org.isobar.device.Footprint;
 import org.isobar.device.ops.BiasedGradient;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.NormOps;
+import org.isobar.device.ops.RecomputedNorm;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
@@ -161,26 +164,37 @@ final class CudaLayerNorm implements NormOps {
 
     @Override
     public void layerNormBackward(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd,
-        Tensor gamma, WriteMode write) {
-        if (compiledForWidth(gamma.elements(), dx, dy, x, gamma)) {
-            backwardOfWidth(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+        Tensor invStd, Tensor gamma, WriteMode write, Optional<RecomputedNorm> output) {
+        if (compiledForWidth(gamma.elements(), dx, dy, x, gamma) && fits(output)) {
+            backwardOfWidth(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write, output);
         } else {
             backward(dx, dGamma, dBeta, dy, x, mean, invStd, gamma, write);
+            output.ifPresent(norm -> layerNormRecompute(norm.y(), x, mean, invStd, gamma, norm.beta()));
         }
     }
 
     private void backwardOfWidth(Tensor dx, Tensor dGamma, Tensor dBeta, Tensor dy, Tensor x, Tensor mean,
-        Tensor invStd, Tensor gamma, WriteMode write) {
+        Tensor invStd, Tensor gamma, WriteMode write, Optional<RecomputedNorm> output) {
         long rows = mean.elements();
         long width = gamma.elements();
         OneWidth kernels = oneWidth(width);
         LoadedKernel kernel = (write == WriteMode.ADD ? kernels.backwardAdding : kernels.backward).of(dy.dtype());
         long blocks = blocks(rows);
         long partial = context.workspace().address(blocks * 2 * width * Float.BYTES);
-        context.launcher().call(kernel).tensor(dx).int64(partial).tensor(dy).tensor(x).tensor(mean).tensor(invStd)
-            .tensor(gamma).int64(rows).launch(blocks, THREADS);
+        KernelLauncher launcher = context.launcher().call(kernel).tensor(dx).int64(partial).tensor(dy).tensor(x)
+            .tensor(mean).tensor(invStd).tensor(gamma).int64(rows);
+        pass(launcher, output).launch(blocks, THREADS);
         columnSums.add(partial, blocks, dGamma, dBeta);
+    }
+
+    private static boolean fits(Optional<RecomputedNorm> output) {
+        return output.stream().flatMap(norm -> Stream.of(norm.y(), norm.beta())).allMatch(ElementGrid::aligned);
+    }
+
+    /** Passes the output that a backward pass recomputes, or null pointers. */
+    private static KernelLauncher pass(KernelLauncher launcher, Optional<RecomputedNorm> output) {
+        return output.map(norm -> launcher.tensor(norm.y()).tensor(norm.beta()))
+            .orElseGet(() -> launcher.int64(0).int64(0));
     }
 
     /**
@@ -189,11 +203,11 @@ final class CudaLayerNorm implements NormOps {
      */
     @Override
     public void residualLayerNormBackward(Tensor dz, BiasedGradient dBranch, Tensor dGamma, Tensor dBeta, Tensor dy,
-        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Dropout dropPath) {
+        Tensor z, Tensor mean, Tensor invStd, Tensor gamma, Optional<RecomputedNorm> output) {
         long width = gamma.elements();
-        if (!compiledForWidth(width, dz, dBranch.gradient(), dy, z, gamma)) {
-            layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD);
-            residual.residualBackward(dBranch.gradient(), dz, dropPath);
+        if (!compiledForWidth(width, dz, dBranch.gradient(), dy, z, gamma) || !fits(output)) {
+            layerNormBackward(dz, dGamma, dBeta, dy, z, mean, invStd, gamma, WriteMode.ADD, output);
+            residual.residualBackward(dBranch.gradient(), dz, dBranch.dropPath());
             columnSums.biasBackward(dBranch.dBias(), dBranch.gradient());
             return;
         }
@@ -202,8 +216,9 @@ final class CudaLayerNorm implements NormOps {
         long partial = context.workspace().address(blocks * 3 * width * Float.BYTES);
         KernelLauncher launcher = context.launcher().call(oneWidth(width).residualBackward.of(dy.dtype())).tensor(dz)
             .tensor(dBranch.gradient()).int64(partial).tensor(dy).tensor(z).tensor(mean).tensor(invStd).tensor(gamma)
-            .int64(rows).int64(rows / z.shape().extent(0));
-        MaskIndex.ofSamples(dropPath).pass(launcher).launch(blocks, THREADS);
+            .int64(rows);
+        pass(launcher, output).int64(rows / z.shape().extent(0));
+        MaskIndex.ofSamples(dBranch.dropPath()).pass(launcher).launch(blocks, THREADS);
         columnSums.add(partial, blocks, dGamma, dBeta, dBranch.dBias());
     }
 

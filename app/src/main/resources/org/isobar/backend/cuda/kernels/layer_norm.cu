@@ -1,7 +1,8 @@
 // Layer normalization (Ba, Kiros, Hinton, 2016) over rows of C elements, one warp per row:
 //   n = (x - mean) invStd, y = n gamma + beta, invStd = 1 / sqrt(var + epsilon), var = mean of (x - mean)^2
 //   dx = invStd (g - mean(g) - n mean(g n)) with g = dy gamma; dGamma += sum of dy n, dBeta += sum of dy
-// With -DWIDTH=C rows stay in registers, the residual sum may be fused, and backward takes one pass over memory.
+// With -DWIDTH=C rows stay in registers, the residual sum may be fused, and backward takes one pass over memory, in
+// which it may recompute y.
 //   x, dx (M, C) float; y, dy (M, C) T; mean, inv_std (M); gamma, beta (C)
 #include "columns.cuh"
 #include "philox.cuh"
@@ -196,11 +197,12 @@ __device__ __forceinline__ void write_partial(float* partial, const float (&sums
 }
 
 // dx of the block's rows, and the sums of dy n and of dy over them; blocks take rows in strides. branch(row) returns
-// what is called with each part of dx.
+// what is called with each part of dx. If y is not null, it is recomputed; it may be dy.
 //   partial (2, C)
 template <typename Branch>
 __device__ __forceinline__ void backward_rows(float* dx, float* partial, const T* dy, const float* x,
-    const float* mean, const float* inv_std, const float* gamma, long long rows, Branch branch) {
+    const float* mean, const float* inv_std, const float* gamma, long long rows, T* y, const float* beta,
+    Branch branch) {
     float d_gamma[SHARE][ROW_PACK] = {};
     float d_beta[SHARE][ROW_PACK] = {};
     for (long long row = row_of_warp(); row < rows; row += static_cast<long long>(gridDim.x) * ROW_WARPS) {
@@ -218,6 +220,9 @@ __device__ __forceinline__ void backward_rows(float* dx, float* partial, const T
                 d_beta[k][j] += gradients.values[k][j];
             }
         });
+        if (y != nullptr) {
+            write_norm<ROW_PACK>(y + row * WIDTH, values, statistics, gamma, beta, WIDTH);
+        }
     }
     write_partial(partial, d_gamma);
     write_partial(partial + WIDTH, d_beta);
@@ -232,8 +237,9 @@ __device__ __forceinline__ float* of_block(float* partial) {
 //   partial (blocks, 2, C)
 
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward(float* dx, float* partial, const T* dy,
-    const float* x, const float* mean, const float* inv_std, const float* gamma, long long rows) {
-    backward_rows(dx, of_block<2>(partial), dy, x, mean, inv_std, gamma, rows,
+    const float* x, const float* mean, const float* inv_std, const float* gamma, long long rows, T* y,
+    const float* beta) {
+    backward_rows(dx, of_block<2>(partial), dy, x, mean, inv_std, gamma, rows, y, beta,
         [](long long) { return [](int, int, const float (&)[ROW_PACK]) {}; });
 }
 
@@ -244,11 +250,11 @@ extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) layer_norm_backward
 //   dz, z (M, C) float; d_branch (M, C) T; partial (blocks, 3, C)
 extern "C" __global__ void __launch_bounds__(ROW_THREADS, 1) residual_layer_norm_backward(float* dz, T* d_branch,
     float* partial, const T* dy, const float* z, const float* mean, const float* inv_std, const float* gamma,
-    long long rows, long long tokens, unsigned long long key, unsigned long long stream, unsigned long long start,
-    unsigned long long step, unsigned long long threshold, float scale) {
+    long long rows, T* y, const float* beta, long long tokens, unsigned long long key, unsigned long long stream,
+    unsigned long long start, unsigned long long step, unsigned long long threshold, float scale) {
     float d_bias[SHARE][ROW_PACK] = {};
     partial = of_block<3>(partial);
-    backward_rows(dz, partial, dy, z, mean, inv_std, gamma, rows, [&](long long row) {
+    backward_rows(dz, partial, dy, z, mean, inv_std, gamma, rows, y, beta, [&](long long row) {
         float factor = sample_factor(row / tokens, {key, stream}, start, step, threshold, scale);
         return [&d_bias, d_branch, factor, row](int k, int i, const float (&sum)[ROW_PACK]) {
             float gradient[ROW_PACK];
