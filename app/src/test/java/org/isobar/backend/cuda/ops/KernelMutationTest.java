@@ -3,13 +3,9 @@ package org.isobar.backend.cuda.ops;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -18,7 +14,6 @@ import org.isobar.backend.cuda.kernels.KernelSource;
 import org.isobar.backend.cuda.kernels.KernelVariant;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
 import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
-import org.isobar.os.ChildJava;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -34,8 +29,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Tag("simulated")
 @Execution(ExecutionMode.CONCURRENT)
 class KernelMutationTest {
-    private static final long SECONDS = 120; // for a mistake
-
     @TempDir
     private static Path logs;
 
@@ -125,36 +118,10 @@ class KernelMutationTest {
         return areFound("attention", ofAttention());
     }
 
-    /** One process plants the mistakes one after the other, and prints a line for each. */
     private Stream<DynamicTest> areFound(String name, List<Mutation> mutations) throws Exception {
-        Path log = logs.resolve(name + ".log");
-        List<String> command = ChildJava.command(MutatedContract.class.getName(), "-Xmx512m");
-        mutations.forEach(one -> command.addAll(one.arguments()));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
-        try {
-            assertTrue(process.waitFor(SECONDS * mutations.size(), TimeUnit.SECONDS),
-                () -> "still running: " + read(log));
-        } finally {
-            process.destroyForcibly();
-        }
-        String output = read(log);
+        List<String> findings = MutatedContract.findings(mutations, logs.resolve(name + ".log"));
         return IntStream.range(0, mutations.size()).mapToObj(i -> DynamicTest.dynamicTest(mutations.get(i).toString(),
-            () -> assertNotEquals(MutatedContract.NOT_FOUND, result(output, i), output)));
-    }
-
-    /** What the process printed of a mistake. */
-    private static String result(String output, int index) {
-        String start = MutatedContract.RESULT + index + ":";
-        return output.lines().filter(line -> line.startsWith(start)).map(line -> line.substring(start.length()))
-            .findFirst().orElseThrow(() -> new AssertionError("no result: " + output));
-    }
-
-    private static String read(Path log) {
-        try {
-            return Files.readString(log);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+            () -> assertNotEquals(MutatedContract.NOT_FOUND, findings.get(i))));
     }
 
     @Test

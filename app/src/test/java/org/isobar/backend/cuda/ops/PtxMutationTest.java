@@ -1,34 +1,33 @@
 package org.isobar.backend.cuda.ops;
 
-import static org.bytedeco.cuda.global.cudart.cuDevicePrimaryCtxReset;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.isobar.backend.cuda.BareDevice;
-import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.kernels.KernelSource;
 import org.isobar.backend.cuda.ops.CudaOptions.Fusion;
-import org.isobar.backend.cuda.ops.CudaOptions.QueryGradient;
 import org.isobar.backend.cuda.ops.CudaOptions.SinglePrecision;
 import org.isobar.backend.cuda.ops.MutatedContract.Mutation;
-import org.isobar.verify.contract.ContractCase;
-import org.isobar.verify.contract.ContractViolation;
-import org.isobar.verify.contract.TensorOpsContract;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
-import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
  * Small mistakes in the inline assembly, which the C++ version of {@code ptx.cuh} replaces and so cannot show. The case
  * of the contract that is named must fail on the PTX machine, or the machine complain.
  */
-@Isolated("It resets the context of the process.")
+@Execution(ExecutionMode.CONCURRENT)
 @Tag("ptx")
 class PtxMutationTest {
     private static final String FILE = "ptx.cuh";
@@ -37,10 +36,13 @@ class PtxMutationTest {
     private static final String F16 = "attention F16" + HEADS;
     private static final String F32 = "attention F32" + HEADS;
 
+    @TempDir
+    private static Path logs;
+
     /** A mistake and the name of the case that finds it. */
     private record Planted(String what, Mutation mutation) {
         Planted(String what, String right, String wrong, String finder) {
-            this(what, new Mutation(FILE, right, wrong, finder));
+            this(what, PtxMutationTest.mutation(right, wrong, finder));
         }
     }
 
@@ -73,36 +75,30 @@ class PtxMutationTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> aMistakeInTheAssemblyIsFound() {
+    @Execution(ExecutionMode.SAME_THREAD) // they share a process
+    Stream<DynamicTest> aMistakeInTheAssemblyIsFound() throws Exception {
+        List<Mutation> mutations = planted().stream().map(Planted::mutation).toList();
         String text = KernelSource.load("attention_forward.cu").headers().get(FILE);
-        return planted().stream().map(one -> DynamicTest.dynamicTest(one.what(), () -> {
-            assertTrue(text.contains(one.mutation().right()), () -> FILE + " has no " + one.mutation().right());
-            String complaint = complaint(one.mutation());
-            assertFalse(complaint.isEmpty(), () -> "not found: " + one.mutation());
-            assertFalse(complaint.contains("not known") || complaint.contains("does not compile"), complaint);
-        }));
+        mutations.forEach(one -> assertTrue(text.contains(one.right()), () -> FILE + " has no " + one.right()));
+        List<String> findings = MutatedContract.findings(mutations, logs.resolve("mistakes.log"));
+        return IntStream.range(0, mutations.size()).mapToObj(i -> DynamicTest.dynamicTest(planted().get(i).what(),
+            () -> assertIsFinding(findings.get(i))));
+    }
+
+    private static void assertIsFinding(String finding) {
+        assertNotEquals(MutatedContract.NOT_FOUND, finding);
+        assertFalse(finding.contains("not known"), finding);
     }
 
     @Test
-    void withoutAMistakeTheCasesHold() {
-        for (String finder : List.of(F32, F16, BF16)) {
-            assertEquals("", complaint(new Mutation(FILE, "#pragma once", "#pragma once  // changed", finder)));
-        }
+    void withoutAMistakeTheCasesHold() throws Exception {
+        List<Mutation> changes = Stream.of(F32, F16, BF16)
+            .map(finder -> mutation("#pragma once", "#pragma once  // changed", finder)).toList();
+        assertEquals(Collections.nCopies(changes.size(), MutatedContract.NOT_FOUND),
+            MutatedContract.findings(changes, logs.resolve("changes.log")));
     }
 
-    /** What the contract or the machine says, or nothing. The device is made whole again. */
-    private static String complaint(Mutation mutation) {
-        CudaOptions options = new CudaOptions(Fusion.SEPARATE, SinglePrecision.TF32, QueryGradient.DETERMINISTIC);
-        BareDevice device = new BareDevice(options, mutation::apply);
-        try {
-            ContractCase finder = TensorOpsContract.cases(device).stream()
-                .filter(one -> one.name().equals(mutation.operation())).findFirst().orElseThrow();
-            finder.run(device);
-            return "";
-        } catch (ContractViolation | CudaException found) {
-            return found.getMessage();
-        } finally {
-            cuDevicePrimaryCtxReset(0);
-        }
+    private static Mutation mutation(String right, String wrong, String finder) {
+        return new Mutation(FILE, right, wrong, finder, Fusion.SEPARATE, SinglePrecision.TF32);
     }
 }
