@@ -112,7 +112,7 @@ class SlurmTest {
     @Test
     void aChainOfJobsTrainsAsOneLongJob() throws Exception {
         String arguments = "--nodes 2 --ntasks-per-node 1 submit_pm_mp.sh --config=tiny --device=cpu "
-            + "--tensor_parallel=2 --num_iters=180";
+            + "--tensor_parallel=2 --num_iters=120";
         SlurmCluster.Job chain = submit("chain", arguments);
         interrupt(chain, 1);
         SlurmCluster.Job unbroken = submit("long", arguments);
