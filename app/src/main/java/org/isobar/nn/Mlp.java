@@ -105,8 +105,9 @@ public final class Mlp implements Branch {
         if (recompute != Recompute.MLP) {
             return pass.pop(this, Kept.class).preActivation();
         }
-        Tensor again = scratch.allocate(pass.compute(), extents(x.orElseThrow()));
-        fc1.multiply(again, x.get(), new Epilogue.Bias(fc1.bias().compute()), pass);
+        Tensor input = x.orElseThrow();
+        Tensor again = scratch.allocate(pass.compute(), extents(input));
+        fc1.multiply(again, input, new Epilogue.Bias(fc1.bias().compute()), pass);
         return again;
     }
 
