@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
+import org.isobar.distributed.job.FailureDetector;
 import org.isobar.distributed.job.Job;
 
 /**
@@ -39,8 +40,8 @@ final class SmallGather implements Closeable {
      * @throws IOException if a rank cannot be reached or the job fails
      */
     static List<ByteBuffer> gather(Job job, ProcessGroup group, ByteBuffer own) throws IOException {
-        try (SmallGather gather = new SmallGather(job, group)) {
-            job.watch().onFailure(gather::close); // wakes a read
+        try (SmallGather gather = new SmallGather(job, group);
+            FailureDetector.Registration _ = job.watch().onFailure(gather::close)) { // wakes a read
             return gather.run(own);
         } catch (CommunicationException lost) {
             throw new IOException(lost.getMessage(), lost);

@@ -7,7 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -38,6 +40,7 @@ public final class FailureDetector implements Closeable {
     private final StallDetector stalls;
     private final AtomicBoolean decided = new AtomicBoolean();
     private final CompletableFuture<String> failure = new CompletableFuture<>();
+    private final Set<CompletableFuture<Void>> listeners = ConcurrentHashMap.newKeySet();
     private final AtomicLong progress = new AtomicLong();
     private volatile Heartbeat parent; // null until there is a connection; never rank 0
     private volatile Supplier<String> waiting = NOWHERE;
@@ -128,6 +131,7 @@ public final class FailureDetector implements Closeable {
         if (decided.compareAndSet(false, true)) {
             uninterrupted(() -> all().forEach(peer -> peer.abort(reason)));
             failure.complete(reason);
+            listeners.forEach(listener -> listener.complete(null));
         }
     }
 
@@ -139,9 +143,24 @@ public final class FailureDetector implements Closeable {
         CompletableFuture.runAsync(writes, Thread::startVirtualThread).join();
     }
 
-    /** Runs {@code listener} once when the job fails, or immediately if it has failed. */
-    public void onFailure(Runnable listener) {
-        failure.thenRun(listener);
+    /**
+     * Runs {@code listener} once when the job fails, or immediately if it has failed. What the listener refers to stays
+     * in memory until the result is closed.
+     */
+    public Registration onFailure(Runnable listener) {
+        CompletableFuture<Void> failed = new CompletableFuture<>();
+        failed.thenRun(listener);
+        listeners.add(failed);
+        if (failure.isDone()) {
+            failed.complete(null);
+        }
+        return () -> listeners.remove(failed);
+    }
+
+    /** Ends that a listener is told of a failure. */
+    public interface Registration extends AutoCloseable {
+        @Override
+        void close();
     }
 
     /** Records that this rank waits for others; {@code place} names rank, group and operation, for heartbeats. */

@@ -53,7 +53,12 @@ final class IncomingConnections implements Closeable {
         return connections.computeIfAbsent(key, any -> new CompletableFuture<>());
     }
 
-    /** Stops listening and closes every connection that has arrived. */
+    /** Forgets a connection, which its user closes. */
+    void remove(Key key) {
+        connections.remove(key);
+    }
+
+    /** Stops listening and closes every connection that has arrived and is not removed. */
     @Override
     public void close() {
         if (listener != null) {

@@ -107,21 +107,36 @@ public final class Job implements Closeable {
     }
 
     /**
-     * Waits for the connection that {@code peer} opens with {@link #connect}.
+     * Waits for the connection that {@code peer} opens with {@link #connect}. The channel is blocking. The caller
+     * closes it.
      *
      * @throws CommunicationException if the job fails before the connection arrives, or it does not arrive in time
      */
     public SocketChannel accept(int peer, String purpose) {
-        return await(incoming(peer, purpose), limits().stall(), "a connection from rank " + peer + " for '" + purpose
-            + "'").channel();
+        IncomingConnections.Key key = next(peer, purpose);
+        SocketChannel channel = await(incoming(key), limits().stall(), "a connection from rank " + peer + " for '"
+            + purpose + "'").channel();
+        incoming.remove(key);
+        return channel;
     }
 
-    /** The connection that {@code peer} opens, when it has arrived; completed by a failure of the job. */
+    /**
+     * The connection that {@code peer} opens, when it has arrived; completed by a failure of the job. It is closed with
+     * the job.
+     */
     CompletableFuture<Connection> incoming(int peer, String purpose) {
-        CompletableFuture<Connection> connection = incoming.of(new IncomingConnections.Key(peer, purpose,
-            accepted.merge(peer + purpose, 1, Integer::sum)));
-        watch.onFailure(() -> watch.failure().ifPresent(
+        return incoming(next(peer, purpose));
+    }
+
+    private IncomingConnections.Key next(int peer, String purpose) {
+        return new IncomingConnections.Key(peer, purpose, accepted.merge(peer + purpose, 1, Integer::sum));
+    }
+
+    private CompletableFuture<Connection> incoming(IncomingConnections.Key key) {
+        CompletableFuture<Connection> connection = incoming.of(key);
+        FailureDetector.Registration registration = watch.onFailure(() -> watch.failure().ifPresent(
             reason -> connection.completeExceptionally(failed(reason))));
+        connection.whenComplete((arrived, lost) -> registration.close());
         return connection;
     }
 

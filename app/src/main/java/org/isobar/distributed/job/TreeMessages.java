@@ -174,8 +174,7 @@ public final class TreeMessages implements RankMessages {
 
     private <T> Optional<T> await(CompletableFuture<T> future, Duration limit) throws InterruptedException {
         CompletableFuture<T> outcome = future.copy().completeOnTimeout(null, limit.toNanos(), TimeUnit.NANOSECONDS);
-        job.watch().onFailure(() -> outcome.complete(null));
-        try {
+        try (FailureDetector.Registration _ = job.watch().onFailure(() -> outcome.complete(null))) {
             Optional<T> result = Optional.ofNullable(outcome.get());
             if (result.isEmpty()) {
                 job.watch().failure().ifPresent(reason -> {

@@ -9,6 +9,8 @@ import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -74,6 +76,18 @@ class FailureDetectorTest {
         Thread.currentThread().interrupt();
         assertEquals(REASON, one.imminentFailure());
         assertTrue(Thread.interrupted());
+    }
+
+    @Test
+    void aFailureRunsListenersThatAreNotClosed() {
+        List<String> told = new ArrayList<>();
+        one.onFailure(() -> told.add("kept"));
+        one.onFailure(() -> told.add("closed")).close();
+        one.fail("the reason");
+        one.fail("another");
+        assertEquals(List.of("kept"), told);
+        one.onFailure(() -> told.add("late")).close();
+        assertEquals(List.of("kept", "late"), told);
     }
 
     /** Rank 0 has said farewell, but stays to forward failures until the others have left. */
