@@ -6,6 +6,12 @@
 struct half_t { unsigned short bits; };
 struct bf16_t { unsigned short bits; };
 
+struct BlockIndex { int x, y, z; };
+
+inline BlockIndex read_block_index() {
+    return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z)};
+}
+
 // ---- conversions, to nearest, ties to even ----
 
 inline float half_to_float(half_t x) {

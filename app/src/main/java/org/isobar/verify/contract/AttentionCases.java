@@ -37,6 +37,7 @@ final class AttentionCases {
         AttentionShape shape = SHAPES.getLast();
         add(a, cases, "with large scores", shape, 6, Dropout.NONE);
         add(a, cases, "with equal scores", shape, 0, Dropout.NONE);
+        cases.add(forward(a, "with scores beyond those of the first tile", TILED, 200, Dropout.NONE));
         Philox.Key key = Philox.Key.of(1, "attention").at(3);
         add(a, cases, "with dropout", shape, 1, new Dropout(0.3, key,
             List.of(IndexSpan.whole(2), IndexSpan.whole(3), IndexSpan.whole(37), IndexSpan.whole(45))));

@@ -79,10 +79,10 @@ class TreeMessagesTest {
             ranks.run(job -> {
                 RankMessages messages = TreeMessages.of(job);
                 if (job.rank() == 0) {
-                    received.putAll(texts(messages.gather("done", Duration.ofSeconds(4))));
+                    received.putAll(texts(messages.gather("done", Duration.ofSeconds(5))));
                 } else if (job.rank() != 5 && job.rank() != 90) {
                     if (job.rank() == 89) { // a sibling of 90; later than the first part of the reports
-                        Thread.sleep(1500);
+                        Thread.sleep(1200);
                     }
                     messages.report("done", bytes("of " + job.rank()), Urgency.NORMAL);
                 }

@@ -13,11 +13,12 @@
 //      |  ...   |  +------------+
 //      +--------+
 //
-// The softmax is computed online (Milakov and Gimelshein, 2018): each query has m, l (the sum of exp2(score - m)) and
-// the sums of exp2(score - m) v. Scores are in units of log 2; the factor log2(e) / sqrt(D) is applied in the
-// subtraction of m. m need not be the largest score so far. Sums are rescaled only when the largest score exceeds m by
-// more than LAG, because weights up to 2^LAG are as exact as weights up to 1 in every type. Rescaling therefore happens
-// in a row's first tiles only.
+// Each query has m, l (the sum of exp2(score - m)) and the sums of exp2(score - m) v. Scores are in units of log 2; the
+// factor log2(e) / sqrt(D) is applied in the subtraction of m. m need not be the largest score, because weights above 1
+// are as exact as weights up to 1 until they exceed the range of T. In a type with the range of single precision, m is
+// therefore the largest score of the first tile. If l shows in the end that this was too small for a query of the
+// block, the block starts again, with the online softmax (Milakov and Gimelshein, 2018): m is raised, and sums are
+// rescaled, when a score exceeds m by more than LAG. In binary16, whose largest number is 65504, it does so at once.
 //
 // AttentionTiling explains the choice of sizes, docs/kernels.md lists them, and attention_plain.cu handles heads of
 // other sizes.
@@ -25,6 +26,11 @@
 
 constexpr float LN2 = 0.693147181f;
 constexpr float LAG = 8;
+constexpr float LARGEST_SUM = 0x1p64f;  // of weights: leaves room for values in the sums of values
+
+// Whether m follows the scores in all tiles at once.
+template <typename> constexpr bool NARROW = false;
+template <> constexpr bool NARROW<half_t> = true;
 
 using Scores = Sum[ROW_TILES][COLUMNS / 8];
 
@@ -57,7 +63,7 @@ __device__ __forceinline__ void cut(Scores& scores, int count) {
 
 // Raises m to the largest score of the tile in the rows that need it, and rescales their sums.
 __device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, const Scores& scores, float scale) {
-    float largest[ROW_TILES][2];
+    float largest[ROW_TILES][2];  // of this lane's columns
     bool grows = false;
 #pragma unroll
     for (int i = 0; i < 2 * ROW_TILES; ++i) {
@@ -66,16 +72,16 @@ __device__ __forceinline__ void raise(RunningSoftmax& softmax, RowSums& sums, co
         for (int n = 0; n < COLUMNS / 8; ++n) {
             x = fmaxf(x, fmaxf(scores[i / 2][n][i % 2 * 2], scores[i / 2][n][i % 2 * 2 + 1]));
         }
-        largest[i / 2][i % 2] = quad_max(x) * scale;
+        largest[i / 2][i % 2] = x * scale;
         grows |= largest[i / 2][i % 2] > softmax.largest[i / 2][i % 2] + LAG;
     }
-    if (!__any_sync(ALL_LANES, grows)) {
+    if (NARROW<T> && !__any_sync(ALL_LANES, grows)) {  // in other types, tiles of which no row grows are rare
         return;
     }
 #pragma unroll
     for (int i = 0; i < 2 * ROW_TILES; ++i) {
         float& m = softmax.largest[i / 2][i % 2];
-        float x = largest[i / 2][i % 2];
+        float x = quad_max(largest[i / 2][i % 2]);
         float factor = x > m + LAG ? exp2_fast(m - x) : 1;
         m = x > m + LAG ? x : m;
         softmax.sum[i / 2][i % 2] *= factor;
@@ -98,6 +104,16 @@ __device__ __forceinline__ void weigh(Scores& scores, RunningSoftmax& softmax, f
             softmax.sum[r][i % 4 / 2] += score;
         }
     }
+}
+
+// Whether weights were too large for a row of this lane, or are not numbers.
+__device__ __forceinline__ bool overflows(const RunningSoftmax& softmax) {
+    bool over = false;
+#pragma unroll
+    for (int i = 0; i < 2 * ROW_TILES; ++i) {
+        over |= !(softmax.sum[i / 2][i % 2] <= LARGEST_SUM);
+    }
+    return over;
 }
 
 // Returns the weights of 16 keys, from column 8 n of the tile on, as left operand.
@@ -143,65 +159,69 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS) attention
     DYNAMIC_SHARED(T, own_tile);             // (ROWS, D): queries, at last the output
     T* tiles = own_tile + ROWS * HEAD_DIM;   // two of (2, COLUMNS, D): keys, values
     constexpr int TILE = COLUMNS * HEAD_DIM;
-    int head = blockIdx.y;
-    long long sample = blockIdx.z;
-    long long width = heads * HEAD_DIM;
-    long long query_offset = (sample * queries * heads + head) * HEAD_DIM;
-    Tokens own = {q + query_offset, width, queries};
-    Tokens key = {kv + (sample * keys * 2 * heads + head) * HEAD_DIM, 2 * width, keys};
-    Tokens value = {key.data + width, 2 * width, keys};
-    int row = blockIdx.x * ROWS + threadIdx.x / WARP * WARP_ROWS;  // the warp's first query
-    Mask mask = MASK_OF(sample, head);
+    for (int following = NARROW<T> ? keys : COLUMNS;; following = keys) {  // m follows the scores of so many keys
+        BlockIndex block = read_block_index();
+        long long sample = block.z;
+        long long width = heads * HEAD_DIM;
+        Tokens own = {q + (sample * queries * heads + block.y) * HEAD_DIM, width, queries};
+        Tokens key = {kv + (sample * keys * 2 * heads + block.y) * HEAD_DIM, 2 * width, keys};
+        Tokens value = {key.data + width, 2 * width, keys};
+        int row = block.x * ROWS + threadIdx.x / WARP * WARP_ROWS;  // the warp's first query
+        Mask mask = MASK_OF(sample, block.y);
 
-    fetch<ROWS>(own_tile, own, blockIdx.x * ROWS);
-    fetch<COLUMNS>(tiles, key, 0);
-    fetch<COLUMNS>(tiles + TILE, value, 0);
-    cp_async_commit();
-    cp_async_wait<0>();
-    __syncthreads();
-    OwnRows<(KEPT > 0)> rows(own_tile, row % ROWS);
-
-    RowSums sums;
-    clear(sums);
-    RunningSoftmax softmax;
-#pragma unroll
-    for (int i = 0; i < 2 * ROW_TILES; ++i) {
-        softmax.largest[i / 2][i % 2] = -infinity();
-        softmax.sum[i / 2][i % 2] = 0;
-    }
-    for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
-        T* tile = tiles + 2 * TILE * stage;
+        fetch<ROWS>(own_tile, own, block.x * ROWS);
+        fetch<COLUMNS>(tiles, key, 0);
+        fetch<COLUMNS>(tiles + TILE, value, 0);
+        cp_async_commit();
         cp_async_wait<0>();
-        __syncthreads();  // this tile is complete, and no thread reads the last one any more
-        if (first + COLUMNS < keys) {
-            T* next = tiles + 2 * TILE * (stage ^ 1);
-            fetch<COLUMNS>(next, key, first + COLUMNS);
-            fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
-            cp_async_commit();
-        }
-        Scores scores;
-        dot_products(scores, rows, tile, 0);
-        if (first + COLUMNS > keys) {
-            cut(scores, keys - first);
-        }
-        raise(softmax, sums, scores, scale);
-        weigh(scores, softmax, scale);
+        __syncthreads();
+        OwnRows<(KEPT > 0)> rows(own_tile, row % ROWS);
+
+        RowSums sums;
+        clear(sums);
+        RunningSoftmax softmax;
 #pragma unroll
-        for (int n = 0; n < COLUMNS / 8; n += 2) {
-            Kept kept = {0};
-            if (DROPOUT) {
-                kept = kept_of_queries(mask, row, first + 8 * n);
+        for (int i = 0; i < 2 * ROW_TILES; ++i) {
+            softmax.largest[i / 2][i % 2] = -infinity();
+            softmax.sum[i / 2][i % 2] = 0;
+        }
+        for (int first = 0, stage = 0; first < keys; first += COLUMNS, stage ^= 1) {
+            T* tile = tiles + 2 * TILE * stage;
+            cp_async_wait<0>();
+            __syncthreads();  // this tile is complete, and no thread reads the last one any more
+            if (first + COLUMNS < keys) {
+                T* next = tiles + 2 * TILE * (stage ^ 1);
+                fetch<COLUMNS>(next, key, first + COLUMNS);
+                fetch<COLUMNS>(next + TILE, value, first + COLUMNS);
+                cp_async_commit();
             }
-            Piece left[ROW_TILES];
-            weights_of(left, scores, n, kept);
-            add_product(sums, left, tile + TILE, 8 * n);
+            Scores scores;
+            dot_products(scores, rows, tile, 0);
+            if (first + COLUMNS > keys) {
+                cut(scores, keys - first);
+            }
+            if (NARROW<T> || first < following) {
+                raise(softmax, sums, scores, scale);
+            }
+            weigh(scores, softmax, scale);
+#pragma unroll
+            for (int n = 0; n < COLUMNS / 8; n += 2) {
+                Kept kept = {0};
+                if (DROPOUT) {
+                    kept = kept_of_queries(mask, row, first + 8 * n);
+                }
+                Piece left[ROW_TILES];
+                weights_of(left, scores, n, kept);
+                add_product(sums, left, tile + TILE, 8 * n);
+            }
+        }
+        if (following >= keys || !__syncthreads_or(overflows(softmax))) {
+            block = read_block_index();
+            sample = block.z;
+            row = block.x * ROWS + threadIdx.x / WARP * WARP_ROWS;
+            finish(out + (sample * queries * heads + block.y) * HEAD_DIM, lse + (sample * heads + block.y) * queries,
+                own_tile, sums, softmax, row, queries, heads * HEAD_DIM, DROPOUT ? mask_scale : 1);
+            return;
         }
     }
-    long long scores_row = sample * heads + head;
-    if (RESIDENT_BLOCKS > 2) {  // computed again, because registers are scarce
-        query_offset = (static_cast<long long>(blockIdx.z) * queries * heads + blockIdx.y) * HEAD_DIM;
-        scores_row = static_cast<long long>(blockIdx.z) * heads + blockIdx.y;
-    }
-    finish(out + query_offset, lse + scores_row * queries, own_tile, sums, softmax, row, queries, width,
-        DROPOUT ? mask_scale : 1);
 }

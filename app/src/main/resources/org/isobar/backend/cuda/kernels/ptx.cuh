@@ -12,6 +12,17 @@
 struct half_t { unsigned short bits; };  // IEEE 754 binary16
 struct bf16_t { unsigned short bits; };  // the upper half of a binary32
 
+struct BlockIndex { int x, y, z; };
+
+// The index of the block, read again at each call: the compiler need not keep what follows from it in registers.
+__device__ __forceinline__ BlockIndex read_block_index() {
+    BlockIndex block;
+    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block.x));
+    asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(block.y));
+    asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(block.z));
+    return block;
+}
+
 // ---- conversions, to nearest, ties to even ----
 
 __device__ __forceinline__ float half_to_float(half_t x) {

@@ -88,6 +88,7 @@ class KernelMutationTest {
     private static List<Mutation> ofAttention() {
         return List.of(
             new Mutation("attention_forward.cu", "* LN2 + logf(sum)", "+ logf(sum)", "attention"),
+            new Mutation("attention_forward.cu", "!__syncthreads_or(overflows(softmax))", "true", "attention"),
             new Mutation("attention_plain.cu", "sample * keys * 2 * heads", "sample * keys * heads", "attention"),
             new Mutation("attention_backward_queries.cu",
                 "        __syncthreads();  // this tile is complete, and no thread reads the last one any more\n", "",
