@@ -15,14 +15,17 @@ double roundoff(Type type) {
 }
 
 // Sums of k terms of at most 1 in single precision, then one rounding to the result's type.
-void compare(const Gemm& gemm) {
-    std::vector<float> d = multiply(gemm);
-    std::vector<double> expected = reference(gemm);
+void compare(const Gemm& gemm, const std::vector<float>& found, const std::vector<double>& expected) {
     double k = static_cast<double>(gemm.k);
-    for (size_t i = 0; i < d.size(); ++i) {
+    check(found.size() == expected.size(), "there are as many numbers");
+    for (size_t i = 0; i < found.size(); ++i) {
         double tolerance = (k + 4) * (k + 2) * 0x1p-24 + roundoff(gemm.result) * std::fabs(expected[i]);
-        check(std::fabs(d[i] - expected[i]) <= tolerance, "the product is that of the plain loops");
+        check(std::fabs(found[i] - expected[i]) <= tolerance, "the product is that of the plain loops");
     }
+}
+
+void compare(const Gemm& gemm) {
+    compare(gemm, multiply(gemm), reference(gemm));
 }
 
 void transposes(Type operands, Type result) {
@@ -44,6 +47,26 @@ void transposes(Type operands, Type result) {
             gemm.beta = -2;
             compare(gemm);
         }
+    }
+}
+
+// A weight's gradient, which is added to, and that of its bias, which is overwritten.
+void biasGradient(Type operands, Type result) {
+    start();
+    for (Operation b : {AS_IS, TRANSPOSED}) {
+        Gemm gemm;
+        gemm.m = 37;
+        gemm.n = 11;
+        gemm.k = 19;
+        gemm.operands = operands;
+        gemm.result = result;
+        gemm.opB = b;
+        gemm.gap = 5;
+        gemm.beta = 1;
+        gemm.gradient = true;
+        Results found = results(gemm);
+        compare(gemm, found.d, reference(gemm));
+        compare(gemm, found.gradient, gradientReference(gemm));
     }
 }
 
@@ -89,6 +112,8 @@ void addBlasResults(Suite& suite) {
     suite.clean("cublasLt: fp16 to fp32", [] { transposes(F16, F32); });
     suite.clean("cublasLt: bf16", [] { transposes(BF16, BF16); });
     suite.clean("cublasLt: bf16 to fp32", [] { transposes(BF16, F32); });
+    suite.clean("cublasLt: gradient of a bias, bf16 to fp32", [] { biasGradient(BF16, F32); });
+    suite.clean("cublasLt: gradient of a bias, fp16", [] { biasGradient(F16, F16); });
     suite.clean("cublasLt: TF32", tf32);
     suite.clean("cublasLt: TF32 that the environment forbids", tf32Overridden, {{"NVIDIA_TF32_OVERRIDE", "0"}});
 }

@@ -30,6 +30,35 @@ auto spoilt(void (*spoil)(Gemm&)) {
     };
 }
 
+// A weight's gradient and that of its bias, with or without the planted bug.
+auto spoiltGradient(void (*spoil)(Gemm&)) {
+    return [spoil](Program program) {
+        start();
+        Gemm gemm = product();
+        gemm.opB = TRANSPOSED;
+        gemm.result = F32;
+        gemm.gradient = true;
+        if (program == WRONG) {
+            spoil(gemm);
+        }
+        multiply(gemm);
+    };
+}
+
+void addGradients(Suite& suite, const std::string& name) {
+    suite.planted("cublasLt: gradient of a bias of the wrong type", {name,
+        "the gradient of the bias is bf16, and the result fp32"}, spoiltGradient([](Gemm& g) { g.biasType = BF16; }));
+    suite.planted("cublasLt: gradient of a bias off its alignment", {name, "the gradient of the bias at",
+        "not aligned to 16 bytes"}, spoiltGradient([](Gemm& g) { g.offsetBias = 2; }));
+    suite.planted("cublasLt: gradient of a bias over the result", {name,
+        "the gradient of the bias overlaps a matrix or the workspace"},
+        spoiltGradient([](Gemm& g) { g.gradientOverD = true; }));
+    suite.planted("cublasLt: scaled gradient of a bias", {name, "simulated for an alpha of 1"},
+        spoiltGradient([](Gemm& g) { g.alpha = 2; }));
+    suite.planted("cublasLt: gradient of a bias too short by one element", {name, "on stream 0", "writes",
+        "out of bounds"}, spoiltGradient([](Gemm& g) { g.shortGradient = 1; }));
+}
+
 }  // namespace
 
 void addBlas(Suite& suite) {
@@ -66,6 +95,7 @@ void addBlas(Suite& suite) {
         spoilt([](Gemm& g) { g.shortA = 1; }));
     suite.planted("cublasLt: operand that nothing wrote", {name, "which nothing wrote"},
         spoilt([](Gemm& g) { g.uninitialized = true; }));
+    addGradients(suite, name);
 }
 
 }  // namespace test

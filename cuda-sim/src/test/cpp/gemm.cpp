@@ -26,6 +26,7 @@ namespace {
 enum { TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS_POINTER = 8, BIAS_DATA_TYPE = 26 };
 enum { MAX_WORKSPACE_BYTES = 1, MIN_ALIGNMENT_A_BYTES = 5 };
 constexpr uint32_t BIAS = 4;
+constexpr uint32_t BGRADB = 512;
 constexpr unsigned char UNTOUCHED = 0x5a;
 
 struct HeuristicResult {
@@ -115,6 +116,17 @@ void* descriptor(const Gemm& g) {
     return desc;
 }
 
+// Makes the product sum B over k; returns where the sums are written.
+Address addGradient(const Gemm& g, void* desc, Address dataD) {
+    size_t offset = g.offsetBias * bytesOf(g.result);
+    size_t bytes = (g.n - g.shortGradient) * bytesOf(g.result);
+    Address gradient = g.gradientOverD ? dataD : allocate(bytes + offset) + offset;
+    set(desc, EPILOGUE, BGRADB);
+    set(desc, BIAS_DATA_TYPE, static_cast<int32_t>(g.biasType));
+    set(desc, BIAS_POINTER, gradient);
+    return gradient;
+}
+
 void* preference(const Gemm& g) {
     void* made = nullptr;
     needBlas(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
@@ -141,19 +153,36 @@ Address uploadB(const Gemm& g) {
     return g.uninitialized ? allocate(bytes.size()) : upload(bytes);
 }
 
+// op(B) as the product reads it, column by column.
+std::vector<double> operandB(const Gemm& g) {
+    std::vector<float> stored = elements(g.k * g.n, 2);
+    std::vector<double> b(g.k * g.n);
+    for (size_t j = 0; j < g.n; ++j) {
+        for (size_t p = 0; p < g.k; ++p) {
+            b[j * g.k + p] = narrowed(stored[g.opB == AS_IS ? j * g.k + p : p * g.n + j], g.operands);
+        }
+    }
+    return b;
+}
+
+float element(const char* from, Type type) {
+    float x;
+    uint16_t narrow;
+    if (type == F32) {
+        memcpy(&x, from, sizeof x);
+        return x;
+    }
+    memcpy(&narrow, from, sizeof narrow);
+    return widen(narrow, type);
+}
+
 // D, widened, from the downloaded bytes. Checks that the gaps are unchanged.
 std::vector<float> unpacked(const Gemm& g, const std::vector<char>& bytes) {
     std::vector<float> values(g.m * g.n);
     size_t ld = g.m + g.gap;
     for (size_t j = 0; j < g.n; ++j) {
         for (size_t i = 0; i < g.m; ++i) {
-            const char* from = bytes.data() + (j * ld + i) * bytesOf(g.result);
-            uint16_t narrow;
-            memcpy(&narrow, from, sizeof narrow);
-            values[j * g.m + i] = widen(narrow, g.result);
-            if (g.result == F32) {
-                memcpy(&values[j * g.m + i], from, sizeof(float));
-            }
+            values[j * g.m + i] = element(bytes.data() + (j * ld + i) * bytesOf(g.result), g.result);
         }
         auto gap = bytes.begin() + static_cast<ptrdiff_t>((j * ld + g.m) * bytesOf(g.result));
         auto next = j + 1 < g.n ? gap + static_cast<ptrdiff_t>(g.gap * bytesOf(g.result)) : gap;
@@ -190,6 +219,10 @@ float narrowed(float x, Type type) {
 }
 
 std::vector<float> multiply(const Gemm& g) {
+    return results(g).d;
+}
+
+Results results(const Gemm& g) {
     void* handle = nullptr;
     needBlas(cublasLtCreate(&handle), "cublasLtCreate");
     void* desc = descriptor(g);
@@ -200,6 +233,7 @@ std::vector<float> multiply(const Gemm& g) {
     Address dataB = uploadB(g);
     std::vector<char> before = bytesOfMatrix(g, {g.m, g.n}, 3, g.result);
     Address dataD = g.resultOverA ? dataA : upload(before);
+    Address gradient = g.gradient ? addGradient(g, desc, dataD) : 0;
     HeuristicResult found{};
     int count = 0;
     needBlas(cublasLtMatmulAlgoGetHeuristic(handle, desc, a, b, d, d, preference(g), 1, &found, &count),
@@ -210,12 +244,26 @@ std::vector<float> multiply(const Gemm& g) {
     auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
     needBlas(cublasLtMatmul(handle, desc, &g.alpha, pointer(dataA), a, pointer(dataB), b, &g.beta, pointer(dataD), d,
         pointer(dataD), d, found.algo, pointer(workspace), bytes, nullptr), "cublasLtMatmul");
-    return unpacked(g, download<char>(dataD, before.size()));
+    Results results = {unpacked(g, download<char>(dataD, before.size())), {}};
+    std::vector<char> sums = g.gradient ? download<char>(gradient, g.n * bytesOf(g.result)) : std::vector<char>();
+    for (size_t at = 0; at < sums.size(); at += bytesOf(g.result)) {
+        results.gradient.push_back(element(sums.data() + at, g.result));
+    }
+    return results;
+}
+
+std::vector<double> gradientReference(const Gemm& g) {
+    std::vector<double> b = operandB(g);
+    std::vector<double> sums(g.n);
+    for (size_t i = 0; i < b.size(); ++i) {
+        sums[i / g.k] += b[i];
+    }
+    return sums;
 }
 
 std::vector<double> reference(const Gemm& g) {
     std::vector<float> a = elements(g.m * g.k, 1);
-    std::vector<float> b = elements(g.k * g.n, 2);
+    std::vector<double> b = operandB(g);
     std::vector<float> c = elements(g.m * g.n, 3);
     std::vector<float> bias = elements(g.m, 4);
     std::vector<double> d(g.m * g.n);
@@ -224,7 +272,7 @@ std::vector<double> reference(const Gemm& g) {
             double sum = 0;
             for (size_t p = 0; p < g.k; ++p) {
                 double x = narrowed(a[g.opA == AS_IS ? p * g.m + i : i * g.k + p], g.operands);
-                sum += x * narrowed(b[g.opB == AS_IS ? j * g.k + p : p * g.n + j], g.operands);
+                sum += x * b[j * g.k + p];
             }
             d[j * g.m + i] = g.alpha * sum + g.beta * narrowed(c[j * g.m + i], g.result)
                 + (g.bias ? narrowed(bias[i], g.result) : 0);

@@ -28,8 +28,10 @@ struct Gemm {
     float alpha = 1;
     float beta = 0;
     bool bias = false;
-    int biasType = -1;
-    size_t offsetBias = 0;         // elements by which the bias is moved off its alignment
+    bool gradient = false;         // of a bias: the sums of B over k, instead of a bias
+    int biasType = -1;             // of the bias or of its gradient
+    size_t offsetBias = 0;         // elements by which it is moved off its alignment
+    size_t shortGradient = 0;      // elements by which the memory of the gradient is too small
     uint64_t mostWorkspace = 0;    // workspace limit of the heuristic, bytes
     uint64_t workspaceMissing = 0; // bytes by which the call's workspace is too small
     size_t workspaceOffset = 0;
@@ -37,6 +39,7 @@ struct Gemm {
     size_t shortA = 0;             // elements by which A's memory is too small
     bool uninitialized = false;    // B
     bool resultOverA = false;
+    bool gradientOverD = false;
 };
 
 // Elements of a matrix, before it is narrowed to its type.
@@ -48,10 +51,22 @@ uint16_t narrowBits(float x, Type type);
 // A number rounded to a type and converted back.
 float narrowed(float x, Type type);
 
-// Runs the product and waits; returns D, widened, column by column without the gaps. A refused call ends the test.
+// What a product computes, widened.
+struct Results {
+    std::vector<float> d;         // column by column without the gaps
+    std::vector<float> gradient;  // of a bias; empty without one
+};
+
+// Runs the product and waits. A refused call ends the test.
+Results results(const Gemm& gemm);
+
+// D alone.
 std::vector<float> multiply(const Gemm& gemm);
 
 // The expected D, by three loops in double precision.
 std::vector<double> reference(const Gemm& gemm);
+
+// The expected gradient of a bias.
+std::vector<double> gradientReference(const Gemm& gemm);
 
 }  // namespace test

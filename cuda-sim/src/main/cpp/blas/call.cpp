@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "status.h"
 
@@ -28,6 +29,11 @@ Status refuse(const Problem& problem, Status status, const std::string& why) {
 bool tf32(int32_t compute) {
     const char* override = getenv("NVIDIA_TF32_OVERRIDE");
     return compute == COMPUTE_32F_FAST_TF32 && (override == nullptr || strcmp(override, "0") != 0);
+}
+
+// What the address of the bias points to.
+const char* vectorOf(const Problem& problem) {
+    return problem.desc->epilogue == BIAS ? "the bias" : "the gradient of the bias";
 }
 
 Status checkLayout(const Problem& problem, const Layout& layout, const char* which) {
@@ -60,7 +66,7 @@ Status checkDesc(const Problem& problem) {
         return refuse(problem, NOT_SUPPORTED, format("pointer mode %d, fill mode %d, operations %d, %d, %d are not "
             "simulated", desc.pointerMode, desc.fillMode, desc.transA, desc.transB, desc.transC));
     }
-    if (desc.epilogue != PLAIN && desc.epilogue != BIAS) {
+    if (desc.epilogue != PLAIN && desc.epilogue != BIAS && desc.epilogue != BIAS_GRADIENT_B) {
         return refuse(problem, NOT_SUPPORTED, format("epilogue %u is not simulated", desc.epilogue));
     }
     return SUCCESS;
@@ -77,8 +83,8 @@ Status checkTypes(const Problem& problem) {
         return refuse(problem, NOT_SUPPORTED, "TF32 is for fp32 operands");
     }
     int32_t bias = problem.desc->biasType;
-    if (problem.desc->epilogue == BIAS && bias != SAME_AS_RESULT && bias != result) {
-        return refuse(problem, NOT_SUPPORTED, format("the bias is %s, and the result %s", nameOf(bias),
+    if (problem.desc->epilogue != PLAIN && bias != SAME_AS_RESULT && bias != result) {
+        return refuse(problem, NOT_SUPPORTED, format("%s is %s, and the result %s", vectorOf(problem), nameOf(bias),
             nameOf(result)));
     }
     return SUCCESS;
@@ -106,12 +112,12 @@ Status checkPointer(const Problem& problem, const void* data, size_t alignment, 
     return SUCCESS;
 }
 
-// No preference tells the heuristic where the bias lies, so it may choose a kernel that reads sixteen bytes at once.
+// No preference tells the heuristic where the bias lies, so it may choose a kernel that accesses sixteen bytes at once.
 Status checkBias(const Problem& problem) {
     const void* bias = problem.desc->bias;
     if (bias == nullptr || reinterpret_cast<uintptr_t>(bias) % BIAS_ALIGNMENT != 0) {
-        return refuse(problem, INVALID_VALUE, format("the bias at %p is not aligned to %zu bytes, which the heuristic "
-            "takes for granted", bias, BIAS_ALIGNMENT));
+        return refuse(problem, INVALID_VALUE, format("%s at %p is not aligned to %zu bytes, which the heuristic "
+            "takes for granted", vectorOf(problem), bias, BIAS_ALIGNMENT));
     }
     return SUCCESS;
 }
@@ -130,7 +136,7 @@ Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo*
             return status;
         }
     }
-    return problem.desc->epilogue == BIAS ? checkBias(problem) : SUCCESS;
+    return problem.desc->epilogue != PLAIN ? checkBias(problem) : SUCCESS;
 }
 
 Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {
@@ -154,7 +160,24 @@ bool overlap(const SimRange& first, const SimRange& second) {
     return start(first) < end(second) && start(second) < end(first);
 }
 
-Status checkPlaces(const Problem& problem, const Buffers& buffers) {
+// Whether alpha scales the gradient of a bias is not documented.
+Status checkGradient(const Problem& problem, const Buffers& buffers, const Algo* algo) {
+    if (*buffers.alpha != 1) {
+        return refuse(problem, NOT_SUPPORTED, "the gradient of a bias is simulated for an alpha of 1");
+    }
+    std::vector<SimRange> others = {range(*problem.a, buffers.a), range(*problem.b, buffers.b),
+        range(*problem.d, buffers.d)};
+    if (algo != nullptr && algo->workspace != 0) {
+        others.push_back({buffers.workspace, algo->workspace, 1, 0});
+    }
+    SimRange gradient = biasRange(problem);
+    if (std::any_of(others.begin(), others.end(), [&](const SimRange& other) { return overlap(gradient, other); })) {
+        return refuse(problem, INVALID_VALUE, "the gradient of the bias overlaps a matrix or the workspace");
+    }
+    return SUCCESS;
+}
+
+Status checkPlaces(const Problem& problem, const Buffers& buffers, const Algo* algo) {
     SimRange d = range(*problem.d, buffers.d);
     if (overlap(d, range(*problem.a, buffers.a)) || overlap(d, range(*problem.b, buffers.b))) {
         return refuse(problem, INVALID_VALUE, "the result overlaps an operand");
@@ -163,7 +186,7 @@ Status checkPlaces(const Problem& problem, const Buffers& buffers) {
     if (*buffers.beta != 0 && overlap(d, range(*problem.c, buffers.c)) && !inPlace) {
         return refuse(problem, INVALID_VALUE, "C and D overlap and are not the same matrix");
     }
-    return SUCCESS;
+    return problem.desc->epilogue == BIAS_GRADIENT_B ? checkGradient(problem, buffers, algo) : SUCCESS;
 }
 
 Matrix matrix(const Layout& layout, int32_t operation, const void* data) {
@@ -217,7 +240,7 @@ Status check(const Problem& problem, const Buffers& buffers, const Algo* algo) {
         }
     }
     Status status = checkPointers(problem, buffers, algo);
-    return status != SUCCESS ? status : checkPlaces(problem, buffers);
+    return status != SUCCESS ? status : checkPlaces(problem, buffers, algo);
 }
 
 Product product(const Problem& problem, const Buffers& buffers, const Algo* algo) {
@@ -225,8 +248,14 @@ Product product(const Problem& problem, const Buffers& buffers, const Algo* algo
     return {problem.d->rows, problem.d->cols, colsAfter(*problem.a, desc.transA),
         matrix(*problem.a, desc.transA, buffers.a), matrix(*problem.b, desc.transB, buffers.b),
         matrix(*problem.c, OP_N, buffers.c), matrix(*problem.d, OP_N, buffers.d),
-        desc.epilogue == BIAS ? desc.bias : nullptr, *buffers.alpha, *buffers.beta,
+        desc.epilogue == BIAS ? desc.bias : nullptr,
+        desc.epilogue == BIAS_GRADIENT_B ? const_cast<void*>(desc.bias) : nullptr, *buffers.alpha, *buffers.beta,
         tf32(desc.compute) ? Rounding::TF32 : Rounding::NONE, algo != nullptr ? algo->behaviour : RIGHT};
+}
+
+SimRange biasRange(const Problem& problem) {
+    size_t elements = problem.desc->epilogue == BIAS ? problem.d->rows : problem.d->cols;
+    return {problem.desc->bias, elements * bytesOf(problem.d->type), 1, 0};
 }
 
 SimRange range(const Layout& layout, const void* data) {

@@ -45,6 +45,9 @@ Status check(const Problem& problem, const Buffers& buffers, const Algo* algo);
 // The product of a checked call.
 Product product(const Problem& problem, const Buffers& buffers, const Algo* algo);
 
+// The memory range of the bias, or of its gradient, of a problem with such an epilogue.
+SimRange biasRange(const Problem& problem);
+
 // The memory range of a matrix with this layout.
 SimRange range(const Layout& layout, const void* data);
 

@@ -23,7 +23,7 @@ enum Type : int32_t { F32 = 0, F16 = 2, BF16 = 14, SAME_AS_RESULT = -1 };
 enum Compute : int32_t { COMPUTE_32F = 68, COMPUTE_32F_PEDANTIC = 69, COMPUTE_32F_FAST_TF32 = 77 };
 enum Operation : int32_t { OP_N = 0, OP_T = 1 };
 enum Order : int32_t { COLUMNS = 0, ROWS = 1 };
-enum Epilogue : uint32_t { PLAIN = 1, BIAS = 4 };
+enum Epilogue : uint32_t { PLAIN = 1, BIAS = 4, BIAS_GRADIENT_B = 512 };
 enum ReductionScheme : uint32_t { IN_COMPUTE_TYPE = 2, ANY_SCHEME = 7 };
 
 // cublasLtMatmulDescOpaque_t
@@ -67,6 +67,7 @@ enum Behaviour : uint64_t {
     INEXACT,   // one element is wrong
     UNEQUAL,   // other bits in every second call
     FAILING,   // its calls return an error
+    NO_SUMS,   // does not exist for products with the epilogue of a bias gradient
     REFUSED    // cublasLtMatmulAlgoCheck refuses it
 };
 

@@ -34,7 +34,8 @@ size_t splitWorkspace(const Problem& problem, size_t k) {
 // The algorithms of the heuristic, in its order: ISOBAR_SIM_LT has their names, with spaces between them.
 std::vector<Behaviour> algorithms() {
     static const std::map<std::string, Behaviour> NAMES = {{"right", RIGHT}, {"slow", SLOW}, {"split", SPLIT},
-        {"inexact", INEXACT}, {"unequal", UNEQUAL}, {"failing", FAILING}, {"refused", REFUSED}};
+        {"inexact", INEXACT}, {"unequal", UNEQUAL}, {"failing", FAILING}, {"no_sums", NO_SUMS},
+        {"refused", REFUSED}};
     const char* listed = getenv("ISOBAR_SIM_LT");
     std::istringstream names(listed == nullptr || *listed == 0 ? "right" : listed);
     std::vector<Behaviour> algorithms;
@@ -42,6 +43,11 @@ std::vector<Behaviour> algorithms() {
         algorithms.push_back(NAMES.at(name));
     }
     return algorithms;
+}
+
+// Whether an algorithm has the epilogue.
+bool computes(Behaviour behaviour, const MatmulDesc& desc) {
+    return behaviour != NO_SUMS || desc.epilogue != BIAS_GRADIENT_B;
 }
 
 HeuristicResult result(const Preference& preference, size_t workspace, Behaviour behaviour, size_t number) {
@@ -72,7 +78,9 @@ int enqueue(const Problem& problem, const Buffers& buffers, const Algo* algo, vo
         reads.push_back(range(*problem.c, buffers.c));
     }
     if (problem.desc->epilogue == BIAS) {
-        reads.push_back({problem.desc->bias, problem.d->rows * bytesOf(problem.d->type), 1, 0});
+        reads.push_back(biasRange(problem));
+    } else if (problem.desc->epilogue == BIAS_GRADIENT_B) {
+        writes.push_back(biasRange(problem));
     }
     if (algo != nullptr && algo->workspace != 0) {
         writes.push_back({buffers.workspace, algo->workspace, 1, 0});
@@ -127,9 +135,11 @@ BLAS_API int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const MatmulDesc* de
     bool splits = workspace != 0 && workspace <= preference->mostWorkspace && mayAdd;
     std::vector<Behaviour> behaviours = algorithms();
     for (size_t i = 0; i < behaviours.size() && *found < requested; ++i) {
-        results[(*found)++] = result(*preference, splits ? workspace : 0, behaviours[i], i);
+        if (computes(behaviours[i], *desc)) {
+            results[(*found)++] = result(*preference, splits ? workspace : 0, behaviours[i], i);
+        }
     }
-    return SUCCESS;
+    return *found > 0 ? SUCCESS : refuse(NOT_SUPPORTED, "no algorithm has the epilogue, as ISOBAR_SIM_LT says");
 }
 
 BLAS_API int cublasLtMatmulAlgoCheck(Handle* handle, const MatmulDesc* desc, const Layout* a, const Layout* b,
@@ -142,7 +152,7 @@ BLAS_API int cublasLtMatmulAlgoCheck(Handle* handle, const MatmulDesc* desc, con
     status = status != SUCCESS ? status : check(problem, *algo);
     std::vector<Behaviour> own = algorithms();
     bool known = std::find(own.begin(), own.end(), algo->behaviour) != own.end();
-    if (status == SUCCESS && (!known || algo->behaviour == REFUSED)) {
+    if (status == SUCCESS && (!known || algo->behaviour == REFUSED || !computes(algo->behaviour, *desc))) {
         status = refuse(NOT_SUPPORTED, "this library refuses the algorithm, as ISOBAR_SIM_LT says");
     }
     result->workspace = status == SUCCESS ? algo->workspace : 0;

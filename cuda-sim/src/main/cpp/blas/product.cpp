@@ -69,6 +69,10 @@ ALL_WIDTHS void tile(float* sums, const float* a, const float* b, size_t first, 
     memcpy(sums, sum, sizeof sum);
 }
 
+Matrix gradientOf(const Product& product) {
+    return {product.gradient, product.d.type, 1, 0};
+}
+
 // The epilogue: alpha, beta, bias, and rounding to the result's type.
 void finish(const Product& product, const float* sums, size_t firstRow, size_t firstCol) {
     Matrix bias = {const_cast<void*>(product.bias), product.d.type, 1, 0};
@@ -86,12 +90,24 @@ void finish(const Product& product, const float* sums, size_t firstRow, size_t f
     }
 }
 
+// The sum of a column of b over k, which its tile (k, TILE_N) holds.
+float sumOfColumn(const Product& product, const float* b) {
+    float sum = 0;
+    for (size_t p = 0; p < product.k; ++p) {
+        sum += b[p * TILE_N];
+    }
+    return sum;
+}
+
 // What a bad algorithm does to a right result.
 void spoil(const Product& product) {
     static std::atomic<int> calls = 0;
     constexpr useconds_t SLOW_MICROSECONDS = 2000;
     if (product.behaviour == SLOW) {
         usleep(SLOW_MICROSECONDS);
+    } else if (product.behaviour == INEXACT && product.gradient != nullptr) {
+        Matrix gradient = gradientOf(product);
+        store(gradient, product.n - 1, 0, load(gradient, product.n - 1, 0) + 100);
     } else if (product.behaviour == INEXACT) {
         store(product.d, product.m - 1, product.n - 1,
             load(product.d, product.m - 1, product.n - 1) + 100);
@@ -132,6 +148,9 @@ void multiply(const Product& product) {
             }
             finish(product, sums, row, t * TILE_N);
         }
+    }
+    for (size_t j = 0; product.gradient != nullptr && j < product.n; ++j) {
+        store(gradientOf(product), j, 0, sumOfColumn(product, &b[j / TILE_N * product.k * TILE_N + j % TILE_N]));
     }
     spoil(product);
 }

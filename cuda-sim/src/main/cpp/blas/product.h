@@ -1,4 +1,4 @@
-// The arithmetic of a product: d = alpha a b + beta c + bias.
+// The arithmetic of a product: d = alpha a b + beta c + bias, and the gradient of a bias, the sums of b over k.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,7 @@ struct Product {
     Matrix c;          // (m, n); not read where beta is 0
     Matrix d;          // (m, n)
     const void* bias;  // (m), of d's type; null: none
+    void* gradient;    // (n), of d's type; null: none
     float alpha;
     float beta;
     Rounding operands;
