@@ -114,9 +114,11 @@ public final class Linear implements Layer {
 
     /** Adds to the gradients of weight and bias. */
     void backwardParameters(Tensor dy, Tensor x, Pass pass) {
-        backwardWeight(dy, x, pass);
-        if (bias != null) {
-            pass.ops().products().biasBackward(bias.gradient(), dy);
+        if (bias == null) {
+            backwardWeight(dy, x, pass);
+        } else {
+            pass.ops().products().linearBackwardParameters(weight.gradient(), bias.gradient(), dy, x);
+            pass.complete(weight);
             pass.complete(bias);
         }
     }

@@ -12,6 +12,7 @@ import org.isobar.nn.Recompute;
 import org.isobar.optim.Adam;
 import org.isobar.optim.GradScaler;
 import org.isobar.plan.trace.DryStep;
+import org.isobar.plan.trace.StepEvent;
 import org.isobar.plan.trace.StepTrace;
 import org.isobar.plan.trace.TutorialStep;
 import org.isobar.tensor.DType;
@@ -64,11 +65,17 @@ final class StepTraces {
         long workspace = 0;
         for (int rank : ranks) {
             DryStep step = DryStep.of(request.model().with(key.recompute), key.batch, options(key), grid, rank);
-            traces.add(step.trace().accumulated(key.accumulate));
+            traces.add((sumsInProduct(key) ? step.trace() : step.trace().separated()).accumulated(key.accumulate));
             planned = Math.max(planned, step.memory().bytes());
             workspace = Math.max(workspace, UnplannedMemory.workspaceBytes(request, step.memory().footprint()));
         }
         return new Roles(traces, planned, workspace + UnplannedMemory.inputBytes(request, key.batch));
+    }
+
+    /** Whether a product that is a weight's gradient sums that of the bias, or the two were measured together. */
+    private boolean sumsInProduct(Key key) {
+        return request.machine().isGpu() ? key.precision.compute() != DType.F32
+            : request.machine().operations().stream().anyMatch(row -> row.name().equals(StepEvent.PARAMETER_GRADIENTS));
     }
 
     private StepOptions options(Key key) {

@@ -54,7 +54,8 @@ class TypesTest {
         Map.entry("layerNormRecompute", Set.of("asssss")),
         Map.entry("linearBackwardInput", Set.of("aaa")),
         Map.entry("linearBackwardWeight", Set.of("saa")),
-        Map.entry("biasBackward", Set.of("sa", "ss")),              // the embedding's from the stream's gradient
+        Map.entry("linearBackwardParameters", Set.of("ssaa")),      // q, kv
+        Map.entry("biasBackward", Set.of("sa", "ss")),              // the last block's; the embedding's
         Map.entry("layerNormBackward", Set.of("sssassss", "sssassss(as)")), // the last norm; the first
         Map.entry("residualBackward", Set.of("as")),
         Map.entry("residualLayerNormBackward", Set.of("s(as)ssassss(as)")),

@@ -145,11 +145,21 @@ final class CountingTensorOps implements MemoryOps, ProductOps, NormOps, Attenti
 
     @Override
     public void linearBackwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
+        weightGradient(dWeight, dy, x, Ending.PLAIN);
+    }
+
+    private void weightGradient(Tensor dWeight, Tensor dy, Tensor x, Ending ending) {
         moves(dWeight, WriteMode.ADD);
         moves(dy, x);
         see(dWeight, dy, x);
-        products.add(ProductShape.weightGradient(dWeight, dy, x));
+        products.add(ProductShape.weightGradient(dWeight, dy, x, ending));
         product(dy.shape().rows(), dy.shape().extent(-1), x.shape().extent(-1));
+    }
+
+    @Override
+    public void linearBackwardParameters(Tensor dWeight, Tensor dBias, Tensor dy, Tensor x) {
+        weightGradient(dWeight, dy, x, Ending.BIAS_GRADIENT);
+        moves(dBias, WriteMode.ADD);
     }
 
     @Override

@@ -64,6 +64,18 @@ record CheckedProducts(ProductOps ops) implements ProductOps {
     }
 
     @Override
+    public void linearBackwardParameters(Tensor dWeight, Tensor dBias, Tensor dy, Tensor x) {
+        long n = dy.shape().extent(-1);
+        new OperandChecks("linearBackwardParameters")
+            .output("dWeight", dWeight, F32, rows(n, x.shape().extent(-1)))
+            .output("dBias", dBias, F32, flat(n))
+            .input("dy", dy, COMPUTE, like(dy))
+            .input("x", x, dy.dtype(), rows(dy.shape().rows(), x.shape().extent(-1)))
+            .check();
+        ops.linearBackwardParameters(dWeight, dBias, dy, x);
+    }
+
+    @Override
     public void biasGeluBackward(Tensor dx, Tensor y, Tensor dBias, Tensor dy, Tensor x) {
         new OperandChecks("biasGeluBackward")
             .outputInPlace("dx", dx, x.dtype(), like(x), "dy")

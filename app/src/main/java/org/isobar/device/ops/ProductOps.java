@@ -45,6 +45,20 @@ public interface ProductOps {
     void biasBackward(Tensor dBias, Tensor dy);
 
     /**
+     * Gradients of both parameters: {@code dW += dy^T x}, {@code db += sum over rows of dy}. A back end whose product
+     * does not sum dy as well computes one after the other.
+     *
+     * @param dWeight (N, K), F32
+     * @param dBias   (N), F32
+     * @param dy      (M, N), compute type
+     * @param x       (M, K), as dy
+     */
+    default void linearBackwardParameters(Tensor dWeight, Tensor dBias, Tensor dy, Tensor x) {
+        linearBackwardWeight(dWeight, dy, x);
+        biasBackward(dBias, dy);
+    }
+
+    /**
      * Gradients of the GELU and of the bias of {@link Epilogue.BiasGelu}, with the GELU recomputed:
      * {@code dx = dy GELU'(x)}, {@code y = GELU(x)}, {@code db += sum over rows of dx}. The sum uses dx as it is
      * stored, so it equals the result of {@link #biasBackward} of dx. {@code dx} may be {@code dy}, and

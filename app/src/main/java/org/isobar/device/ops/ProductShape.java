@@ -14,7 +14,7 @@ import org.isobar.tensor.Tensor;
  * @param n          the result's rows
  * @param k          length of the sums
  * @param operands   type of both operands
- * @param result     type of the result and of the bias
+ * @param result     type of the result, of the bias and of its gradient
  * @param ending     the epilogue
  * @param write      whether the result is overwritten or added to
  * @param alignmentA alignment of the first operand's address in bytes: a power of two up to
@@ -35,12 +35,14 @@ public record ProductShape(Kind kind, long m, long n, long k, DType operands, DT
         WEIGHT_GRADIENT
     }
 
-    /** The epilogue: what is done with a sum before it is stored. */
+    /** The epilogue: what is computed besides the product. */
     public enum Ending {
         /** Nothing. */
         PLAIN,
-        /** Adds the bias. */
-        BIAS
+        /** Adds the bias to the result before it is stored. */
+        BIAS,
+        /** Sums the rows of dy in a weight's gradient: the gradient of the bias. */
+        BIAS_GRADIENT
     }
 
     /** The product {@code y = x W^T}, and with {@link Ending#BIAS} {@code + b}. */
@@ -53,9 +55,15 @@ public record ProductShape(Kind kind, long m, long n, long k, DType operands, DT
         return of(Kind.INPUT_GRADIENT, weight, dy, dx, dy.shape().extent(-1), Ending.PLAIN, write);
     }
 
-    /** The product {@code dW += dy^T x}. */
-    public static ProductShape weightGradient(Tensor dWeight, Tensor dy, Tensor x) {
-        return of(Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), Ending.PLAIN, WriteMode.ADD);
+    /** The product {@code dW += dy^T x}, and with {@link Ending#BIAS_GRADIENT} the sum over rows of dy. */
+    public static ProductShape weightGradient(Tensor dWeight, Tensor dy, Tensor x, Ending ending) {
+        return of(Kind.WEIGHT_GRADIENT, x, dy, dWeight, x.shape().rows(), ending, WriteMode.ADD);
+    }
+
+    /** This product without an epilogue. */
+    public ProductShape plain() {
+        return new ProductShape(kind, m, n, k, operands, result, Ending.PLAIN, write, alignmentA, alignmentB,
+            alignmentC);
     }
 
     private static ProductShape of(Kind kind, Tensor a, Tensor b, Tensor c, long k, Ending ending, WriteMode write) {

@@ -30,7 +30,8 @@ import org.isobar.train.step.StepOptions;
  * @param memory the memory of the step, to the byte
  */
 public record DryStep(StepTrace trace, MemoryPlan memory) {
-    private static final Set<String> PRODUCTS = Set.of("linear", "linearBackwardInput", "linearBackwardWeight");
+    private static final Set<String> PRODUCTS = Set.of("linear", "linearBackwardInput", StepEvent.WEIGHT_GRADIENT,
+        StepEvent.PARAMETER_GRADIENTS);
     private static final Set<String> UPDATE = Set.of("unscale", "advance", "adam");
     private static final String FIRST_BACKWARD = "relativeL2LossBackward";
 
@@ -88,7 +89,7 @@ public record DryStep(StepTrace trace, MemoryPlan memory) {
         /** The type of a product's or of attention's operands, else of the narrowest large tensor. */
         private static DType type(StepEvent.Work work, List<Tensor> tensors) {
             if (work != StepEvent.Work.MEMORY) {
-                return tensors.get(work == StepEvent.Work.PRODUCT ? 1 : 2).dtype();
+                return (work == StepEvent.Work.PRODUCT ? tensors.getLast() : tensors.get(2)).dtype();
             }
             long largest = tensors.stream().mapToLong(Tensor::elements).max().orElse(0);
             return tensors.stream().filter(tensor -> tensor.elements() == largest).map(Tensor::dtype)
@@ -99,8 +100,8 @@ public record DryStep(StepTrace trace, MemoryPlan memory) {
             return switch (name) {
                 case "linear" -> product(tensors.get(1), tensors.get(2).shape().extent(0));
                 case "linearBackwardInput" -> product(tensors.get(1), tensors.get(2).shape().extent(1));
-                case "linearBackwardWeight" -> List.of(tensors.get(1).shape().extent(-1),
-                    tensors.get(2).shape().extent(-1), tensors.get(1).shape().rows());
+                case StepEvent.WEIGHT_GRADIENT -> weightGradient(tensors.get(1), tensors.get(2));
+                case StepEvent.PARAMETER_GRADIENTS -> weightGradient(tensors.get(2), tensors.get(3));
                 case "attention", "attentionBackward" -> arguments.stream().filter(AttentionShape.class::isInstance)
                     .map(AttentionShape.class::cast).map(shape -> List.of(shape.batch(), shape.queries(),
                         shape.keys(), shape.heads(), shape.headDim())).findFirst().orElseThrow();
@@ -110,6 +111,10 @@ public record DryStep(StepTrace trace, MemoryPlan memory) {
 
         private static List<Long> product(Tensor rows, long columns) {
             return List.of(rows.shape().rows(), columns, rows.shape().extent(-1));
+        }
+
+        private static List<Long> weightGradient(Tensor dy, Tensor x) {
+            return List.of(dy.shape().extent(-1), x.shape().extent(-1), dy.shape().rows());
         }
 
         @Override

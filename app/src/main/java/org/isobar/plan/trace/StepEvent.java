@@ -1,12 +1,21 @@
 package org.isobar.plan.trace;
 
+import java.util.Collections;
 import java.util.List;
+import java.util.stream.Stream;
 
 import org.isobar.distributed.CollectiveCall.Kind;
 import org.isobar.tensor.DType;
 
 /** What one rank issues in a training step: an operation, a collective, or the wait for a collective. */
 public sealed interface StepEvent {
+    /** Name of the product that is the gradient of a weight. */
+    String WEIGHT_GRADIENT = "linearBackwardWeight";
+    /** Name of the sum that is the gradient of a bias. */
+    String BIAS_GRADIENT = "biasBackward";
+    /** Name of the product that computes both. */
+    String PARAMETER_GRADIENTS = "linearBackwardParameters";
+
     /** Part of a training step. */
     enum Phase {
         /** From the images to the loss. */
@@ -60,6 +69,18 @@ public sealed interface StepEvent {
         /** This operation once more. */
         Operation repeated() {
             return new Operation(name, work, type, extents, flops, bytes, phase, repeats + 1);
+        }
+
+        /** The gradients of weight and bias as the two operations that compute one after the other; else this one. */
+        Stream<Operation> separate() {
+            if (!name.equals(PARAMETER_GRADIENTS)) {
+                return Stream.of(this);
+            }
+            double gradient = 2.0 * DType.F32.bytes() * extents.get(0); // is read and written
+            Operation weight = new Operation(WEIGHT_GRADIENT, work, type, extents, flops, bytes - gradient, phase);
+            Operation bias = new Operation(BIAS_GRADIENT, Work.MEMORY, type, List.of(1L, extents.get(0)), 0,
+                gradient + (double) type.bytes() * extents.get(0) * extents.get(2), phase);
+            return Collections.nCopies(repeats, List.of(weight, bias)).stream().flatMap(List::stream);
         }
 
         private boolean isLike(Operation other) {

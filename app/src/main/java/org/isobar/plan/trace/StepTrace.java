@@ -55,6 +55,19 @@ public record StepTrace(List<StepEvent> events) {
         return new StepTrace(all);
     }
 
+    /** This step on a device that computes the gradients of a layer's weight and bias one after the other. */
+    public StepTrace separated() {
+        List<StepEvent> all = new ArrayList<>();
+        for (StepEvent event : events) {
+            if (event instanceof StepEvent.Operation operation) {
+                operation.separate().forEach(all::add);
+            } else {
+                all.add(event);
+            }
+        }
+        return new StepTrace(all);
+    }
+
     /** Reductions of gradients and of the loss, and the exchange of signals. */
     private static boolean onlyInLast(StepEvent.Issue issue) {
         return issue.phase() == StepEvent.Phase.UPDATE || issue.group().contains("-") || issue.group().equals("dp")

@@ -43,7 +43,9 @@ final class ProductTrial implements AutoCloseable {
     private final Tensor b;
     private final Tensor bias; // null without a bias
     private final Tensor initial;
+    private final Tensor results; // result, then dBias
     private final Tensor result;
+    private final Tensor dBias; // null without a gradient of a bias
 
     /** An algorithm, and the seconds that it takes. */
     private record Timed(String algorithm, double seconds) { }
@@ -60,10 +62,11 @@ final class ProductTrial implements AutoCloseable {
         long sizeA = shape.m() * shape.k();
         long sizeB = shape.n() * shape.k();
         long sizeC = shape.m() * shape.n();
+        long sums = shape.ending() == Ending.BIAS_GRADIENT ? shape.n() : 0;
         memory = new TrialMemory(device, "trial of a product", TrialMemory.bytes(shape.operands(), sizeA)
             + TrialMemory.bytes(shape.operands(), sizeB) + TrialMemory.bytes(shape.result(), shape.m())
-            + 2 * TrialMemory.bytes(shape.result(), sizeC) + 4 * DeviceArena.ALIGNMENT,
-            Math.max(sizeC, Math.max(sizeA, sizeB)));
+            + 2 * TrialMemory.bytes(shape.result(), sizeC + sums) + 4 * DeviceArena.ALIGNMENT,
+            Math.max(sizeC + sums, Math.max(sizeA, sizeB)));
         boolean forward = shape.kind() == Kind.FORWARD;
         a = memory.fill("a", forward ? aligned(shape.operands(), shape.alignmentA(), shape.m(), shape.k())
             : aligned(shape.operands(), shape.alignmentA(), shape.k(), shape.m()));
@@ -71,8 +74,11 @@ final class ProductTrial implements AutoCloseable {
             ? aligned(shape.operands(), shape.alignmentB(), shape.k(), shape.n())
             : aligned(shape.operands(), shape.alignmentB(), shape.n(), shape.k()));
         bias = shape.ending() == Ending.BIAS ? memory.fill("bias", memory.allocate(shape.result(), shape.m())) : null;
-        initial = memory.fill("c", memory.allocate(shape.result(), shape.n(), shape.m()));
-        result = aligned(shape.result(), shape.alignmentC(), shape.n(), shape.m());
+        initial = memory.fill("c", memory.allocate(shape.result(), 1, sizeC + sums));
+        results = aligned(shape.result(), shape.alignmentC(), 1, sizeC + sums);
+        Tensor flat = results.reshape(sizeC + sums);
+        result = flat.slice(0, sizeC).reshape(shape.n(), shape.m());
+        dBias = sums == 0 ? null : flat.slice(sizeC, sums);
     }
 
     /** A tensor whose address is a multiple of {@code alignment} bytes, and of no more. */
@@ -87,14 +93,16 @@ final class ProductTrial implements AutoCloseable {
             ops.linear(result, b, a, bias == null ? Epilogue.NONE : new Epilogue.Bias(bias));
         } else if (shape.kind() == Kind.INPUT_GRADIENT) {
             ops.linearBackwardInput(result, b, a, shape.write());
-        } else {
+        } else if (dBias == null) {
             ops.linearBackwardWeight(result, b, a);
+        } else {
+            ops.linearBackwardParameters(result, dBias, b, a);
         }
     }
 
     /** Computes from the same operands as each time, also where the product is added to the result. */
     private void computeAnew() {
-        device.ops().memory().copy(result, initial);
+        device.ops().memory().copy(results, initial);
         compute();
     }
 
@@ -112,7 +120,7 @@ final class ProductTrial implements AutoCloseable {
         try (Arena host = Arena.ofConfined()) {
             use(preferred);
             computeAnew();
-            MemorySegment expected = memory.download(result, host);
+            MemorySegment expected = memory.download(results, host);
             Timed chosen = timed.stream().filter(one -> one.seconds < limit)
                 .sorted(Comparator.comparingDouble(Timed::seconds)).filter(one -> isRight(one, expected, note))
                 .findFirst().orElse(timed.getFirst());
@@ -167,13 +175,13 @@ final class ProductTrial implements AutoCloseable {
         use(candidate.algorithm);
         computeAnew();
         try (Arena host = Arena.ofConfined()) {
-            MemorySegment found = memory.download(result, host);
+            MemorySegment found = memory.download(results, host);
             if (!agrees(found, expected)) {
                 note.accept("is wrong on this device: " + shape);
                 return false;
             }
             computeAnew();
-            if (found.mismatch(memory.download(result, host)) >= 0) {
+            if (found.mismatch(memory.download(results, host)) >= 0) {
                 note.accept("has other bits in a second call: " + shape);
                 return false;
             }
@@ -184,13 +192,13 @@ final class ProductTrial implements AutoCloseable {
     private boolean agrees(MemorySegment found, MemorySegment expected) {
         DType type = shape.result();
         double sum = 0;
-        for (long i = 0; i < result.elements(); i++) {
+        for (long i = 0; i < results.elements(); i++) {
             double right = TrialMemory.element(expected, type, i);
             sum += right * right;
         }
-        double average = Math.sqrt(sum / result.elements());
+        double average = Math.sqrt(sum / results.elements());
         double allowed = ROUNDINGS * TrialMemory.roundoff(type) + shape.k() * TrialMemory.roundoff(DType.F32);
-        for (long i = 0; i < result.elements(); i++) {
+        for (long i = 0; i < results.elements(); i++) {
             double right = TrialMemory.element(expected, type, i);
             if (!(Math.abs(TrialMemory.element(found, type, i) - right) <= allowed * (Math.abs(right) + average))) {
                 return false;

@@ -33,7 +33,9 @@ final class ProductCases {
             cases.add(backwardInput(a, m, n, k, WriteMode.OVERWRITE));
             cases.add(backwardInput(a, m, n, k, WriteMode.ADD));
             cases.add(backwardWeight(a, m, n, k));
+            cases.add(backwardParameters(a, m, n, k));
         }
+        cases.add(backwardParameters(a, 1001, 33, 24));
         cases.add(linearInThreeDimensions(a));
         for (int[] size : EdgeSizes.matrices()) {
             cases.add(biasBackward(a, size[0], size[1]));
@@ -121,6 +123,19 @@ final class ProductCases {
             bench.ops().products().linearBackwardWeight(dWeight.tensor(), dy.tensor(), x.tensor());
             bench.expect(dWeight, ReferenceProducts.backwardWeight(dWeight.values(), dy.values(), x.values(), k,
                 bench.operandRoundoff("dy")));
+        });
+    }
+
+    private static ContractCase backwardParameters(DType a, int m, int n, int k) {
+        return new ContractCase("linearBackwardParameters", OperandTypes.of(a, "dy", "x"), variant(m, n, k), bench -> {
+            GuardedTensor dy = bench.input("dy", m, n);
+            GuardedTensor x = bench.input("x", m, k);
+            GuardedTensor dWeight = bench.inOut("dWeight", n, k);
+            GuardedTensor dBias = bench.inOut("dBias", n);
+            bench.ops().products().linearBackwardParameters(dWeight.tensor(), dBias.tensor(), dy.tensor(), x.tensor());
+            bench.expect(dWeight, ReferenceProducts.backwardWeight(dWeight.values(), dy.values(), x.values(), k,
+                bench.operandRoundoff("dy")));
+            bench.expect(dBias, ReferenceProducts.columnSums(dBias.values(), dy.values()));
         });
     }
 

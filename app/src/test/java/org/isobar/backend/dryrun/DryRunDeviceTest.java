@@ -3,11 +3,14 @@ package org.isobar.backend.dryrun;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.util.List;
+
 import org.isobar.device.DeviceArena;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.Epilogue;
+import org.isobar.device.ops.ProductShape;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
@@ -65,6 +68,19 @@ class DryRunDeviceTest {
         assertEquals(180 + 2 * 5 * 4 + 30 * 2, device.bytes());
         ops.products().linearBackwardInput(arena.f32(6, 5), arena.f32(6, 7), arena.f32(7, 5), WriteMode.ADD);
         assertEquals(280 + 4 * (2 * 30 + 42 + 35), device.bytes());
+    }
+
+    /** The gradient of the bias is that of the weight's product, which has read dy already. */
+    @Test
+    void gradientsOfBothParametersReadTheirOperandOnce() {
+        Tensor dy = arena.allocate(DType.BF16, 6, 5);
+        Tensor x = arena.allocate(DType.BF16, 6, 7);
+        ops.products().linearBackwardParameters(arena.f32(5, 7), arena.f32(5), dy, x);
+        assertEquals(2 * 6 * 5 * 7, device.flops());
+        assertEquals(2 * 4 * (35 + 5) + 2 * (30 + 42), device.bytes());
+        ProductShape product = device.footprint().products().iterator().next();
+        assertEquals(ProductShape.Ending.BIAS_GRADIENT, product.ending());
+        assertEquals(List.of(7L, 5L, 6L), List.of(product.m(), product.n(), product.k()));
     }
 
     /** The recorded base shape: 12 layers of attention take 63 % of 1.447e12 floating-point operations a sample. */

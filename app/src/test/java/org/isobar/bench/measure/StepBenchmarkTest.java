@@ -48,7 +48,8 @@ class StepBenchmarkTest {
         assertEquals(2, calls(groups, "linear + BiasGelu", StepOperation.Phase.FORWARD));
         assertEquals(2, calls(groups, "attention", StepOperation.Phase.FORWARD));
         assertEquals(2, calls(groups, "attentionBackward", StepOperation.Phase.BACKWARD));
-        assertEquals(12, calls(groups, "linearBackwardWeight", StepOperation.Phase.BACKWARD));
+        assertEquals(2 * 4, calls(groups, "linearBackwardParameters", StepOperation.Phase.BACKWARD));
+        assertEquals(2 + 2, calls(groups, "linearBackwardWeight", StepOperation.Phase.BACKWARD)); // fc1, both ends
         assertEquals(1, calls(groups, "patchify", StepOperation.Phase.FORWARD));
         assertEquals(1, calls(groups, "adam", StepOperation.Phase.UPDATE));
     }

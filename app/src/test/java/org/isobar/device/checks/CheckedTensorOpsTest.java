@@ -61,6 +61,8 @@ class CheckedTensorOpsTest {
             () -> ops.products().linearBackwardWeight(f32(5, 4), f32(6, 5), f32(7, 4)));
         assertRefused("biasBackward: argument 'dBias': expected F32 5 elements, found F32 [6]",
             () -> ops.products().biasBackward(f32(6), f32(6, 5)));
+        assertRefused("linearBackwardParameters: argument 'dBias': expected F32 5 elements, found F32 [4]",
+            () -> ops.products().linearBackwardParameters(f32(5, 4), f32(4), f32(6, 5), f32(6, 4)));
         assertRefused("layerNorm: argument 'mean': expected F32 6 elements, found F32 [2]",
             () -> ops.norms().layerNorm(f32(2, 3, 4), f32(2), f32(6), f32(2, 3, 4), f32(4), f32(4), 1e-6));
         assertRefused("layerNormBackward: argument 'gamma': expected F32 4 elements, found F32 [3]",

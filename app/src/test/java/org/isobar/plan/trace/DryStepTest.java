@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.CollectiveCall.Kind;
@@ -91,6 +92,35 @@ class DryStepTest {
         assertEquals(3 * count(one, "tp"), count(three, "tp"));
         assertEquals(three.collectives().count(), three.collectives().map(StepEvent.Issue::number).distinct().count());
         assertEquals(1, three.operations().filter(operation -> operation.name().equals("adam")).count());
+    }
+
+    /** A device without a product that sums the bias's gradient reads the layer's gradient once more. */
+    @Test
+    void gradientsOfParametersCanBeSeparate() {
+        StepTrace together = step(1, 1, 1, 0).trace();
+        StepTrace separate = together.separated();
+        assertEquals(together.flops(), separate.flops());
+        long layers = operations(together, "linearBackwardParameters").count();
+        assertTrue(layers >= 2 * DEPTH);
+        assertEquals(0, operations(separate, "linearBackwardParameters").count());
+        assertEquals(operations(together, "linearBackwardWeight").count() + layers,
+            operations(separate, "linearBackwardWeight").count());
+        double values = (double) BATCH * MODEL.tokens() * 2 * MODEL.embed(); // of keys and values
+        StepEvent.Operation sums = operations(separate, "biasBackward").filter(operation ->
+            operation.extents().equals(List.of(1L, 2L * MODEL.embed()))).findFirst().orElseThrow();
+        assertEquals(StepEvent.Work.MEMORY, sums.work());
+        assertEquals(Float.BYTES * (values + 2 * 2 * MODEL.embed()), sums.bytes());
+        assertEquals(Float.BYTES * operations(together, "linearBackwardParameters").mapToDouble(operation ->
+            operation.repeats() * (double) operation.extents().get(0) * operation.extents().get(2)).sum(),
+            bytes(separate) - bytes(together));
+    }
+
+    private static Stream<StepEvent.Operation> operations(StepTrace trace, String name) {
+        return trace.operations().filter(operation -> operation.name().equals(name));
+    }
+
+    private static double bytes(StepTrace trace) {
+        return trace.operations().mapToDouble(operation -> operation.repeats() * operation.bytes()).sum();
     }
 
     private static long count(StepTrace trace, String group) {

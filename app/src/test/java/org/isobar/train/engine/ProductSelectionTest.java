@@ -137,6 +137,14 @@ class ProductSelectionTest {
         assertEquals("cuBLASLt 13.2.1 heuristic", engine(usual));
     }
 
+    /** No algorithm computes a weight's gradient and its bias's together: the two steps are timed. */
+    @Test
+    void productsWithoutTheSumsOfABiasAreTimedAsWell() throws IOException {
+        TinyRun timed = run("no_sums no_sums", "timed");
+        assertEquals(numbers(timed).get(0), numbers(timed).get(1));
+        assertSame(run("no_sums", "separate"), timed);
+    }
+
     @Test
     void theHeuristicDecidesIfConfigured() throws IOException {
         TinyRun slow = run("slow split", "heuristic", "product_algorithms=heuristic", "num_iters=" + STEPS);

@@ -43,7 +43,7 @@ class CollectiveOverlapTest {
     @Test
     void collectivesOfABlockOverlapWithItsProducts() {
         trainOneStep();
-        String weight = "linearBackwardWeight, biasBackward";
+        String weight = "linearBackwardParameters";
         assertEquals(List.of(
             "cp allGather: linear", // keys and values; the queries
             "tp allReduce: ", // proj

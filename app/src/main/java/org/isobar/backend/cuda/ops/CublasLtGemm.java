@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 import org.bytedeco.cuda.cublas.cublasLtContext;
@@ -17,6 +18,7 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.isobar.backend.cuda.driver.CudaComponent;
 import org.isobar.backend.cuda.driver.CudaException;
 import org.isobar.backend.cuda.driver.DevicePointer;
+import org.isobar.device.DeviceArena;
 import org.isobar.device.Footprint;
 import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ops.ProductShape;
@@ -28,7 +30,8 @@ import org.isobar.tensor.Tensor;
 /**
  * The three matrix products of a linear layer, by cuBLASLt. Sums are accumulated in single precision. The first call of
  * a product selects its algorithm; later calls with equal shape, types and alignment allocate nothing. cuBLASLt adds a
- * bias before it rounds the sum.
+ * bias before it rounds the sum. With the gradient of a weight it also sums the gradient of the bias, if it has an
+ * algorithm that does.
  */
 final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
     /** cuBLASLt's heuristic takes the alignment of every operand except the bias, which it assumes to be aligned. */
@@ -60,9 +63,13 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
         CublasLt.check(cublasLtCreate(handle), "cublasLtCreate");
     }
 
-    /** Bytes of workspace that a product may need; one size for all products. */
+    /** Bytes of workspace that a product may need: one size for cuBLASLt, after the gradient of a bias. */
     static long workspaceBytes(Footprint footprint) {
-        return MatmulAlgorithm.MOST_WORKSPACE;
+        return sumBytes(footprint.widestRow()) + MatmulAlgorithm.MOST_WORKSPACE;
+    }
+
+    private static long sumBytes(long width) {
+        return DeviceArena.align(width * Float.BYTES);
     }
 
     /** Describes in words what computes products of tensors of the given type. */
@@ -77,7 +84,19 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
 
     /** Computes {@code dW += dy^T x}. */
     void backwardWeight(Tensor dWeight, Tensor dy, Tensor x) {
-        multiply(ProductShape.weightGradient(dWeight, dy, x), x, dy, dWeight, 0);
+        multiply(ProductShape.weightGradient(dWeight, dy, x, Ending.PLAIN), x, dy, dWeight, 0);
+    }
+
+    /**
+     * Computes {@code dW += dy^T x}, and in the same product the sum over rows of dy if cuBLASLt can.
+     *
+     * @return address of the sums (N), F32, at the start of the workspace; empty if they are not computed
+     */
+    OptionalLong backwardParameters(Tensor dWeight, Tensor dy, Tensor x) {
+        ProductShape shape = ProductShape.weightGradient(dWeight, dy, x, Ending.BIAS_GRADIENT);
+        long sums = context.workspace().address(sumBytes(shape.n()));
+        Plan plan = multiply(shape, x, dy, dWeight, sums);
+        return plan.product.shape().ending() == Ending.BIAS_GRADIENT ? OptionalLong.of(sums) : OptionalLong.empty();
     }
 
     /** Computes {@code y = x W^T}. */
@@ -94,18 +113,20 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
         multiply(ProductShape.forward(y, x, weight, Ending.BIAS), weight, x, y, bias.address());
     }
 
-    /** @param bias address of the bias, 0 if no bias is added */
-    private void multiply(ProductShape shape, Tensor a, Tensor b, Tensor c, long bias) {
+    /** @param bias address of the bias or of its gradient, 0 without an epilogue */
+    private Plan multiply(ProductShape shape, Tensor a, Tensor b, Tensor c, long bias) {
         Plan plan = plan(shape, bias);
         MatmulDescription product = plan.product;
         MatmulAlgorithm algorithm = plan.algorithm;
         long bytes = algorithm.workspaceBytes();
+        long before = shape.ending() == Ending.BIAS_GRADIENT ? sumBytes(shape.n()) : 0;
         pointerC.at(c.address());
         CublasLt.check(cublasLtMatmul(handle, product.descriptor(), one, pointerA.at(a.address()), product.layoutA(),
             pointerB.at(b.address()), product.layoutB(), shape.write() == WriteMode.ADD ? one : zero, pointerC,
             product.layoutC(), pointerC, product.layoutC(), algorithm.handle(),
-            workspace.at(bytes == 0 ? 0 : context.workspace().address(bytes)), bytes, context.launcher().stream()),
-            shape);
+            workspace.at(bytes == 0 ? 0 : context.workspace().address(before + bytes) + before), bytes,
+            context.launcher().stream()), shape);
+        return plan;
     }
 
     private Plan plan(ProductShape shape, long bias) {
@@ -129,8 +150,19 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
         }
     }
 
+    /** The product as it is computed: without the gradient of a bias where cuBLASLt has no algorithm for both. */
     private MatmulDescription describe(ProductShape shape, long bias) {
-        return new MatmulDescription(handle, shape, context.options().single(), bias);
+        MatmulDescription product = new MatmulDescription(handle, shape, context.options().single(), bias);
+        if (shape.ending() == Ending.BIAS_GRADIENT && !sumsBiasGradient(product)) {
+            product.close();
+            return new MatmulDescription(handle, shape.plain(), context.options().single(), 0);
+        }
+        return product;
+    }
+
+    /** A product of F32 operands may round what it sums to TF32. */
+    private static boolean sumsBiasGradient(MatmulDescription product) {
+        return product.shape().operands() != DType.F32 && MatmulAlgorithm.exists(product);
     }
 
     @Override
@@ -172,9 +204,9 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
         plans.clear();
     }
 
-    /** An aligned address for a bias that is not known yet; each call sets its own. */
+    /** An aligned address for a bias, or its gradient, that is not known yet; each call sets its own. */
     private static long someBias(ProductShape shape) {
-        return shape.ending() == Ending.BIAS ? BIAS_ALIGNMENT : 0;
+        return shape.ending() == Ending.PLAIN ? 0 : BIAS_ALIGNMENT;
     }
 
     /** Number of distinct products (matmul plans) computed so far. */

@@ -1,6 +1,7 @@
 package org.isobar.backend.cuda.ops;
 
 import java.util.List;
+import java.util.OptionalLong;
 
 import org.isobar.device.ProductAlgorithms;
 import org.isobar.device.ops.Epilogue;
@@ -9,7 +10,10 @@ import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 
-/** Linear layers: products and biases by cuBLASLt; sums and GELU by kernels, as cuBLASLt has only the tanh form. */
+/**
+ * Linear layers: products and biases by cuBLASLt, also the gradients of biases where it can; other sums by kernels, and
+ * GELU, as cuBLASLt has only the tanh form.
+ */
 final class CudaProducts implements ProductOps, AutoCloseable {
     private final CublasLtGemm gemm;
     private final CudaGelu gelu;
@@ -56,6 +60,16 @@ final class CudaProducts implements ProductOps, AutoCloseable {
     @Override
     public void biasBackward(Tensor dBias, Tensor dy) {
         columnSums.biasBackward(dBias, dy);
+    }
+
+    @Override
+    public void linearBackwardParameters(Tensor dWeight, Tensor dBias, Tensor dy, Tensor x) {
+        OptionalLong sums = gemm.backwardParameters(dWeight, dy, x);
+        if (sums.isPresent()) {
+            columnSums.add(sums.getAsLong(), 1, dBias);
+        } else {
+            biasBackward(dBias, dy);
+        }
     }
 
     @Override

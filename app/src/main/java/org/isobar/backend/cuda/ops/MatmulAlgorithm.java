@@ -85,6 +85,16 @@ final class MatmulAlgorithm implements AutoCloseable {
         return proposals(product, MOST_PROPOSALS);
     }
 
+    /** Whether {@link #preferred} has an algorithm for the product. */
+    static boolean exists(MatmulDescription product) {
+        try {
+            preferred(product).close();
+            return true;
+        } catch (CudaException none) {
+            return false;
+        }
+    }
+
     private static List<String> proposals(MatmulDescription product, int most) {
         cublasLtMatmulPreferenceOpaque_t preference = preference(product.shape());
         try (cublasLtMatmulHeuristicResult_t results = new cublasLtMatmulHeuristicResult_t(most);

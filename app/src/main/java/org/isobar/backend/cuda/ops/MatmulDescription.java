@@ -1,6 +1,8 @@
 package org.isobar.backend.cuda.ops;
 
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_EPILOGUE_BGRADB;
 import static org.bytedeco.cuda.global.cublas.CUBLASLT_EPILOGUE_BIAS;
+import static org.bytedeco.cuda.global.cublas.CUBLASLT_EPILOGUE_DEFAULT;
 import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_BIAS_POINTER;
 import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_EPILOGUE;
 import static org.bytedeco.cuda.global.cublas.CUBLASLT_MATMUL_DESC_TRANSA;
@@ -45,7 +47,7 @@ final class MatmulDescription implements AutoCloseable {
      * Describes a product.
      *
      * @param single how products read single-precision operands
-     * @param bias   address of the bias at the first call, 0 if there is none
+     * @param bias   address of the bias or of its gradient at the first call, 0 if there is none
      */
     MatmulDescription(cublasLtContext handle, ProductShape shape, SinglePrecision single, long bias) {
         this.handle = handle;
@@ -67,7 +69,7 @@ final class MatmulDescription implements AutoCloseable {
         return kind == Kind.WEIGHT_GRADIENT ? CUBLAS_OP_T : CUBLAS_OP_N;
     }
 
-    /** Sets the address of the bias for the next call. */
+    /** Sets the address of the bias, or where its gradient is written, for the next call. */
     void bias(long address) {
         CublasLt.check(cublasLtMatmulDescSetAttribute(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
             biasAddress.put(address), Long.BYTES), "cublasLtMatmulDescSetAttribute");
@@ -106,11 +108,18 @@ final class MatmulDescription implements AutoCloseable {
             cublasLtMatmulDescOpaque_t descriptor = new cublasLtMatmulDescOpaque_t(made.get());
             set(descriptor, CUBLASLT_MATMUL_DESC_TRANSA, operationA(shape.kind()));
             set(descriptor, CUBLASLT_MATMUL_DESC_TRANSB, operationB(shape.kind()));
-            if (shape.ending() == Ending.BIAS) {
-                set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-            }
+            set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(shape.ending()));
             return descriptor;
         }
+    }
+
+    /** BGRADB sums the second operand over k and writes the sums where a bias would be read. */
+    private static int epilogue(Ending ending) {
+        return switch (ending) {
+            case PLAIN -> CUBLASLT_EPILOGUE_DEFAULT;
+            case BIAS -> CUBLASLT_EPILOGUE_BIAS;
+            case BIAS_GRADIENT -> CUBLASLT_EPILOGUE_BGRADB;
+        };
     }
 
     private static void set(cublasLtMatmulDescOpaque_t descriptor, int attribute, int value) {

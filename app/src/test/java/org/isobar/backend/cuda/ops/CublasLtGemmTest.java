@@ -76,6 +76,29 @@ class CublasLtGemmTest {
 
     @ParameterizedTest
     @MethodSource("cases")
+    void gradientsOfBothParametersAreThoseOfDoublePrecision(DType dtype, SinglePrecision single, int m, int n, int k,
+        int shift) {
+        try (GemmFixture gpu = new GemmFixture(single)) {
+            Tensor x = gpu.tensor(dtype, shift, m, k);
+            Tensor dy = gpu.tensor(dtype, shift, m, n);
+            Tensor dWeight = gpu.tensor(DType.F32, 2 * shift, n, k);
+            Tensor dBias = gpu.tensor(DType.F32, 4, n);
+            Matrix xs = gpu.fill(x, 1);
+            Matrix dys = gpu.fill(dy, 2);
+            Bounds bounds = new Bounds(dtype, single);
+            for (int seed = 3; seed < 5; seed++) { // a plan serves any gradient
+                Matrix weights = gpu.fill(dWeight, seed);
+                Matrix biases = gpu.fill(dBias, seed + 2);
+                gpu.products().linearBackwardParameters(dWeight, dBias, dy, x);
+                bounds.check(gpu.download(dWeight), DType.F32, n, m, (row, column) -> dys.at(column, row), xs::at,
+                    weights::at);
+                bounds.check(gpu.download(dBias), DType.F32, 1, m, (row, column) -> 1, dys::at, biases::at);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
     void aBiasFollowsTheProduct(DType dtype, SinglePrecision single, int m, int n, int k, int shift) {
         try (GemmFixture gpu = new GemmFixture(single)) {
             Tensor x = gpu.tensor(dtype, 0, m, k);
