@@ -50,7 +50,7 @@ import picocli.CommandLine.Spec;
         + "In a job of several processes, measure only what they do at once, and write it as JSON.")
 final class BenchCalibrateCommand implements Callable<Integer> {
     private static final List<Integer> JOBS = List.of(2, 4);
-    private static final int JOB_SECONDS = 300;
+    private static final int JOB_SECONDS = 600;
 
     private final ProgramContext context;
     @Spec
@@ -60,7 +60,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
     @Option(names = "--steps", paramLabel = "N", defaultValue = "6",
-        description = "Steps of each measured size in each of three rounds.")
+        description = "Steps of each measured size in each of 5 counted rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
         + "operations of all of them at once.")

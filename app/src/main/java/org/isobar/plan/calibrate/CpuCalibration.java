@@ -34,7 +34,9 @@ public final class CpuCalibration {
     private static final long COPIED = 256L << 20;
     private static final int MATRIX = 2048;
     private static final double GIB = 1L << 30;
-    private static final int ROUNDS = 3;
+    /** Rounds that do not count: in the seventh, Java's compilers still took up to a third of a core. */
+    private static final int COMPILED = 7;
+    private static final int ROUNDS = 5;
     /**
      * Image, channels, blocks, heads and batch of the measured steps. Small images have as many blocks as the
      * tutorial's presets: what one or two blocks keep for backward would still be in the cores' caches.
@@ -65,7 +67,7 @@ public final class CpuCalibration {
         this.progress = progress;
     }
 
-    /** Measures; takes about half a minute with 6 steps. */
+    /** Measures; takes about a minute with 6 steps. */
     public Machine run(String name) {
         String date = LocalDate.now().toString();
         Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
@@ -88,16 +90,18 @@ public final class CpuCalibration {
     }
 
     /**
-     * The operations of the steps. Rounds over all sizes are interleaved; the first one, in which code is compiled,
-     * does not count.
+     * The operations of the steps. Rounds over all sizes are interleaved; the first ones, in which code is compiled, do
+     * not count.
      *
      * @param together waits for the other processes that measure at the same time
      */
     public List<MeasuredOperation> operations(Runnable together) {
         OperationCalibration calibration = new OperationCalibration(device, steps);
         Map<MeasuredOperation, List<Double>> rounds = new LinkedHashMap<>(); // by all but the time
-        for (int round = 0; round <= ROUNDS; round++) {
-            progress.accept("Steps of " + SHAPES.size() + " sizes, round " + round + " of " + ROUNDS);
+        for (int round = 1 - COMPILED; round <= ROUNDS; round++) {
+            progress.accept("Steps of " + SHAPES.size() + " sizes, " + (round < 1
+                ? "round " + (round + COMPILED) + " of " + COMPILED + ", not counted"
+                : "round " + round + " of " + ROUNDS));
             for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
                 for (Shape shape : SHAPES) {
                     together.run();
