@@ -4,12 +4,14 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import org.isobar.bench.report.BenchFiles;
@@ -93,6 +95,10 @@ public final class PlanCommand implements Runnable {
         description = "With --validate and --machine: also train in each layout of 2 and 4 processes of this machine, "
         + "in 16 runs a round, which take a quarter of an hour (default: ${FALLBACK-VALUE} rounds).")
     private Integer rankRounds;
+    @Option(names = "--validate_calibrations", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "3",
+        description = "With --validate, in place of --machine: calibrate this machine, measure, and so on in ROUNDS "
+        + "rounds, and take the medians, because the speed of a machine changes (default: ${FALLBACK-VALUE} rounds).")
+    private Integer calibrations;
 
     private PlanCommand(ProgramContext context) {
         this.context = context;
@@ -114,13 +120,7 @@ public final class PlanCommand implements Runnable {
             return;
         }
         if (validated != null) {
-            if (rankRounds != null && (machine == null || rankRounds < 1)) {
-                throw new UserException("--validate_ranks needs at least 1 round, and --machine=FILE, which "
-                    + "./isobar bench calibrate writes");
-            }
-            Optional<LayoutRuns> runs = rankRounds == null ? Optional.empty() : Optional.of(new LayoutRuns(
-                JavaCommand.command(spec.root().userObject().getClass()), rankRounds, out));
-            PlanValidation.write(validated, Optional.ofNullable(machine), runs, context, out);
+            validate(out);
             return;
         }
         Plan plan = Planner.plan(request());
@@ -140,6 +140,22 @@ public final class PlanCommand implements Runnable {
             new AtomicFile("picture", svg, "--svg").write(PlanPicture.of(plan).getBytes(StandardCharsets.UTF_8));
         }
         out.flush();
+    }
+
+    private void validate(PrintWriter out) {
+        if (calibrations != null && (machine != null || calibrations < 1)) {
+            throw new UserException("--validate_calibrations needs at least 1 round, and no --machine");
+        }
+        if (rankRounds != null && (machine == null && calibrations == null || rankRounds < 1)) {
+            throw new UserException("--validate_ranks needs at least 1 round, and --machine=FILE, which "
+                + "./isobar bench calibrate writes, or --validate_calibrations");
+        }
+        List<String> self = JavaCommand.command(spec.root().userObject().getClass());
+        Optional<LayoutRuns> runs = Optional.ofNullable(rankRounds).map(rounds -> new LayoutRuns(self, rounds, out));
+        List<Supplier<Machine>> machines = calibrations != null
+            ? Collections.nCopies(calibrations, () -> PlanValidation.calibrated(self, out))
+            : machine != null ? List.of(() -> MachineFile.load(machine)) : List.of();
+        PlanValidation.write(validated, machines, runs, context, out);
     }
 
     private void check(PrintWriter out) {

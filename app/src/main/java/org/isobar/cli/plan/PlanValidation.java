@@ -3,10 +3,14 @@ package org.isobar.cli.plan;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -17,8 +21,11 @@ import org.isobar.config.ConfigRequest;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.job.RankEnvironment;
+import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
+import org.isobar.os.CommandResult;
 import org.isobar.os.HostMachine;
+import org.isobar.os.TemporaryDirectory;
 import org.isobar.plan.PlanRequest;
 import org.isobar.plan.Program;
 import org.isobar.plan.calibrate.StepChecks;
@@ -30,22 +37,51 @@ import org.isobar.plan.report.ValidationTable;
 /** {@code isobar plan --validate}: writes how well measurements are predicted. */
 final class PlanValidation {
     private static final int LARGE = 16_384;
+    private static final Duration CALIBRATION_LIMIT = Duration.ofMinutes(30);
 
     private PlanValidation() { }
 
-    /** Writes the page; measures steps of this CPU if a machine file is given, and {@code runs} of several ranks. */
-    static void write(Path file, Optional<String> machine, Optional<LayoutRuns> runs, ProgramContext context,
+    /**
+     * Writes the page. Measures steps of this CPU once with each of {@code machines}, and {@code runs} of several
+     * ranks; the medians of the predictions and of the measurements count.
+     */
+    static void write(Path file, List<Supplier<Machine>> machines, Optional<LayoutRuns> runs, ProgramContext context,
         PrintWriter out) {
-        Optional<List<Comparison>> steps = machine.map(name -> steps(MachineFile.load(name), context));
-        Optional<List<List<Comparison>>> ranks =
-            runs.flatMap(each -> machine.map(name -> each.compare(MachineFile.load(name))));
+        List<List<Comparison>> steps = new ArrayList<>(); // by round
+        List<List<List<Comparison>>> ranks = new ArrayList<>(); // by round and model
+        for (Supplier<Machine> each : machines) {
+            Machine machine = each.get();
+            steps.add(steps(machine, context));
+            out.println("Steps of one process: " + Comparison.spread(steps.getLast()));
+            out.flush();
+            runs.ifPresent(all -> ranks.add(all.compare(machine)));
+        }
         String facts = "on " + LocalDate.now() + ", " + HostMachine.processor() + ", "
-            + Runtime.getRuntime().availableProcessors() + " cores";
-        String page = ValidationTable.of(request(context, 16, "64"), request(context, LARGE, "" + LARGE), steps,
-            ranks, facts);
+            + Runtime.getRuntime().availableProcessors() + " cores"
+            + (machines.size() > 1 ? ", medians of " + machines.size() + " rounds with a calibration each" : "");
+        String page = ValidationTable.of(request(context, 16, "64"), request(context, LARGE, "" + LARGE),
+            steps.isEmpty() ? Optional.empty() : Optional.of(Comparison.medians(steps)),
+            ranks.isEmpty() ? Optional.empty() : Optional.of(IntStream.range(0, ranks.getFirst().size())
+                .mapToObj(model -> Comparison.medians(ranks.stream().map(round -> round.get(model)).toList()))
+                .toList()), facts);
         new AtomicFile("validation", file, "--validate").write(page.getBytes(StandardCharsets.UTF_8));
         out.print(page);
         out.flush();
+    }
+
+    /** Measures this machine with {@code program}, the command of this one. */
+    static Machine calibrated(List<String> program, PrintWriter out) {
+        out.println("Calibration");
+        out.flush();
+        try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibration")) {
+            String file = scratch.directory().resolve("machine.yaml").toString();
+            List<String> command = new ArrayList<>(program);
+            command.addAll(List.of("bench", "calibrate", "--out=" + file));
+            CommandResult.run(CALIBRATION_LIMIT, command).fault().ifPresent(fault -> {
+                throw new UserException("--validate_calibrations: the calibration failed: " + fault);
+            });
+            return MachineFile.load(file);
+        }
     }
 
     private static List<Comparison> steps(Machine machine, ProgramContext context) {

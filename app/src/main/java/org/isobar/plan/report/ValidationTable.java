@@ -34,19 +34,19 @@ public final class ValidationTable {
         List<Comparison> present = RecordedChecks.speeds(mp, 2024);
         List<Comparison> collectives = RecordedChecks.collectives();
         page.summary("The tutorial's recorded runs of `mp`, present version, from the profile of `base`",
-            "mean at most 10 %, none over 20 %", spread(present));
+            "mean at most 10 %, none over 20 %", Comparison.spread(present));
         page.summary("Collectives at 8, 32 and 64 nodes, from the other numbers of nodes (" + collectives.size()
             + " measurements)", "median at most 10 %", percent("median %s", Comparison.median(collectives)));
         page.summary("A step of Isobar on this CPU at sizes that were not calibrated",
-            "mean at most 10 %, none over 20 %", steps.map(ValidationTable::spread).orElse("not measured"));
+            "mean at most 10 %, none over 20 %", steps.map(Comparison::spread).orElse("not measured"));
         page.summary("2 and 4 ranks over sockets, each layout of `demo` and of a larger model",
-            "at most 15 %, the order right", ranks.map(models -> spread(flat(models)) + ", " + order(models))
+            "at most 15 %, the order right", ranks.map(models -> Comparison.spread(flat(models)) + ", " + order(models))
             .orElse("not measured"));
         page.summary("All layouts of 1,024 GPUs", "10 s", seconds(with(mp, 1024)));
         page.summary("All layouts of 16,384 GPUs", "60 s", seconds(large));
         page.summary("The tutorial's recorded runs of `mp`, version of 2023, from the same profile", "-",
-            spread(RecordedChecks.speeds(mp, 2023)));
-        page.summary("The tutorial's recorded memory", "-", spread(RecordedChecks.memory(mp)));
+            Comparison.spread(RecordedChecks.speeds(mp, 2023)));
+        page.summary("The tutorial's recorded memory", "-", Comparison.spread(RecordedChecks.memory(mp)));
         page.text.append("Written by `./isobar plan --validate=FILE`, ").append(facts).append(".\n\n")
             .append("| what | must reach | reached |\n|---|---|---|\n");
         page.summary.forEach(row -> page.text.append(row).append('\n'));
@@ -65,10 +65,6 @@ public final class ValidationTable {
 
     private void summary(String what, String must, String reached) {
         summary.add("| " + what + " | " + must + " | " + reached + " |");
-    }
-
-    private static String spread(List<Comparison> all) {
-        return percent("mean %s", Comparison.mean(all)) + ", " + percent("worst %s", Comparison.worst(all));
     }
 
     private static List<Comparison> flat(List<List<Comparison>> models) {
