@@ -119,8 +119,8 @@ public final class StepBenchmark {
                 + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
             StepResult whole = start.with(losses, seconds, memory, List.of());
             partial.accept(whole);
-            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory, operations(data)
-                .groups(plan.timing));
+            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory,
+                operations(data, Math.min(OBSERVED_STEPS, plan.steps)).groups(plan.timing));
         }
     }
 
@@ -151,21 +151,21 @@ public final class StepBenchmark {
     }
 
     /**
-     * Seconds from the start of each operation of a step to that of the next one, in the order of issue: means over the
-     * steps after one warmup step.
+     * Seconds from the start of each operation of a step to that of the next one, in the order of issue: means over
+     * {@code steps} steps after one warmup step.
      */
-    public double[] operationSeconds() {
+    public double[] operationSeconds(int steps) {
         device.reserve(memoryPlan.footprint());
         try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
             HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
             SeededNumbers.fill(input.segment(), "input", 0, 1);
             SeededNumbers.fill(target.segment(), "target", 0, 1);
-            return operations(new Batch(input.toDevice(), target.toDevice())).means();
+            return operations(new Batch(input.toDevice(), target.toDevice()), steps).means();
         }
     }
 
     /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
-    private OperationTimes operations(Batch data) {
+    private OperationTimes operations(Batch data, int steps) {
         OperationTimes times = new OperationTimes();
         if (options.launch() == StepLaunch.GRAPH) {
             return times;
@@ -181,7 +181,7 @@ public final class StepBenchmark {
             Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
                 StepLaunch.EAGER)) {
             load(replica);
-            for (int step = 0; step <= Math.min(OBSERVED_STEPS, plan.steps); step++) {
+            for (int step = 0; step <= steps; step++) {
                 stopwatch.laps();
                 replica.step().run(data.input, data.target, context(step));
                 if (step > 0) {

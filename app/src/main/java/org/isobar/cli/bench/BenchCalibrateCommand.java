@@ -60,7 +60,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
     @Option(names = "--steps", paramLabel = "N", defaultValue = "6",
-        description = "Steps of each measured size in each of 5 counted rounds.")
+        description = "Steps of each measured size in each of three rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
         + "operations of all of them at once.")

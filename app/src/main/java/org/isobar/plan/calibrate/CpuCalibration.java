@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 import org.isobar.bench.measure.CeilingsBenchmark;
 import org.isobar.bench.measure.CeilingsResult;
@@ -34,15 +35,19 @@ public final class CpuCalibration {
     private static final long COPIED = 256L << 20;
     private static final int MATRIX = 2048;
     private static final double GIB = 1L << 30;
-    /** Rounds that do not count: in the seventh, Java's compilers still took up to a third of a core. */
-    private static final int COMPILED = 7;
-    private static final int ROUNDS = 5;
     /**
-     * Image, channels, blocks, heads and batch of the measured steps. Small images have as many blocks as the
-     * tutorial's presets: what one or two blocks keep for backward would still be in the cores' caches.
+     * Rounds that do not count, and their steps. Until a step has run about forty times, Java's compilers take part of
+     * the cores.
+     */
+    private static final int WARMUP_ROUNDS = 2;
+    private static final int WARMUP_STEPS = 20;
+    private static final int ROUNDS = 3;
+    /**
+     * Image, channels, blocks, heads and batch of the measured steps. Small images have 12 blocks, or 6 wide ones: what
+     * one or two blocks keep for backward would still be in the cores' caches.
      */
     private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 12, 6, 4),
-        new Shape("[64, 128]", 384, 12, 8, 4), new Shape("[64, 128]", 128, 12, 4, 1),
+        new Shape("[64, 128]", 384, 6, 8, 4), new Shape("[64, 128]", 128, 12, 4, 1),
         new Shape("[128, 256]", 256, 2, 8, 2), new Shape("[192, 384]", 384, 1, 8, 1));
 
     private final Device device;
@@ -67,7 +72,7 @@ public final class CpuCalibration {
         this.progress = progress;
     }
 
-    /** Measures; takes about a minute with 6 steps. */
+    /** Measures; takes a minute and a half with 6 steps. */
     public Machine run(String name) {
         String date = LocalDate.now().toString();
         Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
@@ -90,26 +95,24 @@ public final class CpuCalibration {
     }
 
     /**
-     * The operations of the steps. Rounds over all sizes are interleaved; the first ones, in which code is compiled, do
-     * not count.
+     * The operations of the steps. Rounds over all sizes are interleaved; warmup rounds do not count.
      *
      * @param together waits for the other processes that measure at the same time
      */
     public List<MeasuredOperation> operations(Runnable together) {
-        OperationCalibration calibration = new OperationCalibration(device, steps);
+        List<OperationCalibration> calibrations = Stream.of(DType.F32, DType.BF16).filter(device::supports)
+            .flatMap(dtype -> SHAPES.stream().map(shape ->
+                new OperationCalibration(config(shape, dtype), device))).toList();
         Map<MeasuredOperation, List<Double>> rounds = new LinkedHashMap<>(); // by all but the time
-        for (int round = 1 - COMPILED; round <= ROUNDS; round++) {
+        for (int round = 1 - WARMUP_ROUNDS; round <= ROUNDS; round++) {
             progress.accept("Steps of " + SHAPES.size() + " sizes, " + (round < 1
-                ? "round " + (round + COMPILED) + " of " + COMPILED + ", not counted"
+                ? "warmup round " + (round + WARMUP_ROUNDS) + " of " + WARMUP_ROUNDS
                 : "round " + round + " of " + ROUNDS));
-            for (String precision : device.supports(DType.BF16) ? List.of("none", "bf16") : List.of("none")) {
-                for (Shape shape : SHAPES) {
-                    together.run();
-                    List<MeasuredOperation> rows = calibration.measure(config(shape, precision));
-                    if (round > 0) {
-                        rows.forEach(row -> rounds.computeIfAbsent(row.in(0), _ -> new ArrayList<>())
-                            .add(row.seconds()));
-                    }
+            for (OperationCalibration calibration : calibrations) {
+                together.run();
+                List<MeasuredOperation> rows = calibration.measure(round < 1 ? WARMUP_STEPS : steps);
+                if (round > 0) {
+                    rows.forEach(row -> rounds.computeIfAbsent(row.in(0), _ -> new ArrayList<>()).add(row.seconds()));
                 }
             }
         }
@@ -117,10 +120,10 @@ public final class CpuCalibration {
             .mapToDouble(Double::doubleValue).toArray()).median())).toList();
     }
 
-    private RunConfig config(Shape shape, String precision) {
+    private RunConfig config(Shape shape, DType dtype) {
         return ConfigLoader.load(preset.set("img_size=" + shape.image).with("embed_dim", "" + shape.embed)
             .with("depth", "" + shape.depth).with("num_heads", "" + shape.heads)
             .with("global_batch_size", "" + shape.batch).with("local_batch_size", "None")
-            .with("amp_mode", precision));
+            .with("amp_mode", dtype == DType.F32 ? "none" : "bf16"));
     }
 }

@@ -17,30 +17,28 @@ import org.isobar.train.step.GradientSync;
 import org.isobar.train.step.StepOptions;
 
 /**
- * Times of the operations of training steps on one device, by name, type and size, so that their sum is the time of a
+ * Times of the operations of a training step on one device, by name, type and size, so that their sum is the time of a
  * step.
  */
 public final class OperationCalibration {
-    private final Device device;
-    private final int steps;
+    private final List<StepEvent.Operation> issued;
+    private final StepBenchmark benchmark;
 
-    /** Measures on {@code device}: {@code steps} steps of each configuration. */
-    public OperationCalibration(Device device, int steps) {
-        this.device = device;
-        this.steps = steps;
+    /** Prepares measurements of a configuration of one process on {@code device}. */
+    public OperationCalibration(RunConfig config, Device device) {
+        issued = operations(config, device);
+        benchmark = new StepBenchmark(config, device,
+            new StepBenchmark.Plan(1, 2, Timing.MEASURED, StepBenchmark.Detail.OPERATIONS));
     }
 
     /**
-     * Measures a step of a configuration of one process.
+     * Measures {@code steps} steps.
      *
      * @return a row for each name, type and size: the mean over the operations of that size, each with the
      *         time up to the next operation
      */
-    public List<MeasuredOperation> measure(RunConfig config) {
-        List<StepEvent.Operation> issued = operations(config);
-        double[] seconds = new StepBenchmark(config, device,
-            new StepBenchmark.Plan(1, Math.max(2, steps), Timing.MEASURED, StepBenchmark.Detail.OPERATIONS))
-            .operationSeconds();
+    public List<MeasuredOperation> measure(int steps) {
+        double[] seconds = benchmark.operationSeconds(steps);
         if (seconds.length != issued.size()) {
             throw new IllegalStateException(seconds.length + " times for " + issued.size() + " operations");
         }
@@ -57,7 +55,7 @@ public final class OperationCalibration {
     }
 
     /** The operations of a step one by one, in the order of issue. */
-    private List<StepEvent.Operation> operations(RunConfig config) {
+    private static List<StepEvent.Operation> operations(RunConfig config, Device device) {
         StepOptions options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT);
         List<StepEvent.Operation> all = new ArrayList<>();
         DryStep.of(config.model(), config.training().localBatchSize(), options,

@@ -46,7 +46,7 @@ class OperationCalibrationTest {
             Map.of());
         List<MeasuredOperation> rows;
         try (Device device = Backend.CPU.open(options, _ -> { })) {
-            rows = new OperationCalibration(device, 2).measure(config);
+            rows = new OperationCalibration(config, device).measure(2);
         }
         assertTrue(rows.stream().anyMatch(row -> row.name().equals("attentionBackward") && row.flops() > 0));
         Machine shipped = MachineFile.load("cpu-2-cores");
