@@ -40,7 +40,8 @@ record CpuImages(WorkerPool pool, CpuWorkspace workspace) implements ImageOps {
         FloatView pixels = FloatView.of(image);
         int down = Math.toIntExact(shape.height() / shape.patch());
         long sample = shape.channels() * shape.height() * shape.width();
-        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 1, values.scratch(shape.width()));
+        WorkerScratch scratch = WorkerScratch.of(workspace, pool, 1,
+            values.scratch(Math.max(shape.width(), shape.patch() * shape.channels())));
         pool.run(Math.toIntExact(shape.batch() * down), (worker, task) -> {
             long first = task / down * sample;
             new PatchRow(values.part(task * sample / down, (task + 1) * sample / down),

@@ -1,7 +1,5 @@
 package org.isobar.backend.cpu.ops;
 
-import static org.isobar.backend.cpu.vector.Lanes.WIDTH;
-
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
@@ -10,7 +8,6 @@ import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.FloatView;
-import org.isobar.backend.cpu.vector.VectorSquare;
 import org.isobar.device.ops.PatchShape;
 import org.isobar.tensor.DType;
 
@@ -22,10 +19,12 @@ import org.isobar.tensor.DType;
  * @param image   the whole image, F32
  * @param shape   of image and tokens
  * @param strip   index of the row of patches
- * @param scratch one row of pixels, used if tokens are not F32
+ * @param scratch a row of pixels of one channel, or of a patch in all channels; used if tokens are not F32
  */
 record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, MemorySegment scratch) {
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
+    /** Pixels of a row that are copied at once, so that all their channels stay in the L1 cache. */
+    private static final int SPAN = 64;
     private static final VectorSpecies<Byte> PIECE = ByteVector.SPECIES_128;
 
     /** Direction of the copy: image to tokens, or tokens to image. */
@@ -33,12 +32,18 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, 
 
     /** Copies all pixels of the row of patches. */
     void move(Way way) {
-        VectorSquare square = new VectorSquare();
-        for (int c = 0; c < channels(); c += shape.order() == PatchShape.Order.CHANNEL_FIRST ? 1 : WIDTH) {
+        if (shape.order() == PatchShape.Order.CHANNEL_FIRST) {
+            for (int c = 0; c < channels(); c++) {
+                for (int p = 0; p < shape.patch(); p++) {
+                    moveRow(way, c, p);
+                }
+            }
+        } else {
+            float[] row = new float[Math.max(1, SPAN / shape.patch()) * shape.patch()];
+            float[] pixels = new float[row.length * channels()]; // (pixels, C)
             for (int p = 0; p < shape.patch(); p++) {
-                switch (shape.order()) {
-                    case CHANNEL_FIRST -> moveRow(way, c, p);
-                    default -> moveSquares(way, square, c, p);
+                for (int w = 0; w < shape.width(); w += row.length) {
+                    moveSpan(way, pixels, row, p, w);
                 }
             }
         }
@@ -84,50 +89,55 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, 
     }
 
     /**
-     * Copies pixel row {@code p} of several channels, starting at {@code c}. Tokens hold the channels of a pixel
-     * contiguously.
+     * Copies the pixels of row {@code p} from column {@code w}, all channels of some patches. Tokens hold the channels
+     * of a pixel contiguously. {@code row} has the pixels of one channel, and {@code pixels} all channels in the order
+     * of tokens.
      */
-    private void moveSquares(Way way, VectorSquare square, int c, int p) {
-        for (int w = 0; w < shape.width(); w += WIDTH) {
+    private void moveSpan(Way way, float[] pixels, float[] row, int p, int w) {
+        int count = Math.min(row.length, (int) shape.width() - w);
+        if (way == Way.TO_IMAGE) {
+            moveRuns(way, pixels, p, w, count);
+        }
+        for (int c = 0; c < channels(); c++) {
+            long at = (pixel(c, p) + w) * (long) Float.BYTES;
             if (way == Way.TO_TOKENS) {
-                moveChannels(way, square, c, p, w);
-                square.transpose();
-                movePixels(way, square, c, p, w);
+                MemorySegment.copy(image.memory(), ValueLayout.JAVA_FLOAT, at, row, 0, count);
+                scatter(pixels, c, channels(), row, count);
             } else {
-                movePixels(way, square, c, p, w);
-                square.transpose();
-                moveChannels(way, square, c, p, w);
+                gather(row, pixels, c, channels(), count);
+                MemorySegment.copy(row, 0, image.memory(), ValueLayout.JAVA_FLOAT, at, count);
             }
         }
-    }
-
-    /** Copies between the image, starting at column {@code w}, and the rows of a square. */
-    private void moveChannels(Way way, VectorSquare square, int c, int p, int w) {
-        int rows = Math.min(WIDTH, channels() - c);
-        int count = Math.min(WIDTH, (int) shape.width() - w);
-        int stride = (int) (shape.height() * shape.width());
         if (way == Way.TO_TOKENS) {
-            square.read(0, rows, image, pixel(c, p) + w, stride, count);
-        } else {
-            square.write(0, rows, image, pixel(c, p) + w, stride, count);
+            moveRuns(way, pixels, p, w, count);
         }
     }
 
-    /** Copies between the rows of a square and tokens. The pixels of one patch are contiguous in its token. */
-    private void movePixels(Way way, VectorSquare square, int c, int p, int w) {
-        int patch = shape.patch();
-        int count = Math.min(WIDTH, channels() - c);
-        int rows = Math.min(WIDTH, (int) shape.width() - w);
-        for (int row = 0; row < rows;) {
-            int q = (w + row) % patch;
-            int end = Math.min(rows, row + patch - q);
-            int value = (w + row) / patch * tokenSize() + (p * patch + q) * channels() + c;
+    /** Copies between {@code pixels} and tokens, each of which has the pixels of one row contiguously. */
+    private void moveRuns(Way way, float[] pixels, int p, int w, int count) {
+        int run = shape.patch() * channels();
+        for (int q = 0; q < count / shape.patch(); q++) {
+            long first = (w / shape.patch() + q) * shape.tokenSize() + (long) p * run;
             if (way == Way.TO_TOKENS) {
-                square.write(row, end, tokens, value, channels(), count);
+                MemorySegment room = tokens.room(scratch, first, first + run);
+                MemorySegment.copy(pixels, q * run, room, ValueLayout.JAVA_FLOAT, 0, run);
+                tokens.keep(room, first, first + run);
             } else {
-                square.read(row, end, tokens, value, channels(), count);
+                MemorySegment.copy(tokens.read(scratch, first, first + run), ValueLayout.JAVA_FLOAT, 0, pixels, q * run,
+                    run);
             }
-            row = end;
+        }
+    }
+
+    private static void scatter(float[] to, int first, int stride, float[] from, int count) {
+        for (int i = 0; i < count; i++) {
+            to[first + i * stride] = from[i];
+        }
+    }
+
+    private static void gather(float[] to, float[] from, int first, int stride, int count) {
+        for (int i = 0; i < count; i++) {
+            to[i] = from[first + i * stride];
         }
     }
 
@@ -138,9 +148,5 @@ record PatchRow(FloatView tokens, FloatView image, PatchShape shape, int strip, 
 
     private int channels() {
         return (int) shape.channels();
-    }
-
-    private int tokenSize() {
-        return (int) shape.tokenSize();
     }
 }

@@ -70,21 +70,6 @@ public final class Bfloat16 {
         halves(quiet(vector)).intoMemorySegment(halves, (long) index << SHIFT, ORDER, mask.cast(I16));
     }
 
-    /** Loads the first {@code count} lanes, up to all of them; the others are zero. */
-    public static FloatVector load(MemorySegment halves, int index, int count) {
-        return load(halves, index, Lanes.below(0, count));
-    }
-
-    /** Stores the first {@code count} lanes, up to all of them. */
-    public static void store(MemorySegment halves, int index, FloatVector vector, int count) {
-        ShortVector rounded = halves(quiet(vector));
-        if (count == Lanes.WIDTH) {
-            rounded.intoMemorySegment(halves, (long) index << SHIFT, ORDER);
-        } else {
-            rounded.intoMemorySegment(halves, (long) index << SHIFT, ORDER, Lanes.below(0, count).cast(I16));
-        }
-    }
-
     /** {@code floats = halves}. */
     public static void widen(MemorySegment floats, MemorySegment halves) {
         int n = Lanes.count(floats);

@@ -71,20 +71,6 @@ public final class Lanes {
         vector.intoMemorySegment(floats, (long) index << SHIFT, ORDER, mask);
     }
 
-    /** Loads the first {@code count} lanes, up to all of them; the others are zero. */
-    public static FloatVector load(MemorySegment floats, int index, int count) {
-        return load(floats, index, below(0, count));
-    }
-
-    /** Stores the first {@code count} lanes, up to all of them. */
-    public static void store(MemorySegment floats, int index, FloatVector vector, int count) {
-        if (count == WIDTH) {
-            store(floats, index, vector);
-        } else {
-            store(floats, index, vector, below(0, count));
-        }
-    }
-
     /** Loads {@code F64.length()} floats as doubles. */
     public static DoubleVector widen(MemorySegment floats, int index) {
         return (DoubleVector) FloatVector.fromMemorySegment(HALF, floats, (long) index << SHIFT, ORDER)
