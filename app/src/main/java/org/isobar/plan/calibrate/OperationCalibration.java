@@ -28,7 +28,7 @@ public final class OperationCalibration {
     public OperationCalibration(RunConfig config, Device device) {
         issued = operations(config, device);
         benchmark = new StepBenchmark(config, device,
-            new StepBenchmark.Plan(1, 2, Timing.MEASURED, StepBenchmark.Detail.OPERATIONS));
+            new StepBenchmark.Plan(1, 2, Timing.MEASURED, StepBenchmark.Detail.OPERATIONS)); // measure() has the steps
     }
 
     /**
