@@ -1,6 +1,7 @@
 package org.isobar.train.trace;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -32,6 +33,7 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
     static final String PHASES = "phases";
     static final String OPERATIONS = "operations";
     private static final double NANOS_PER_SECOND = 1e9;
+    private static final int FIRST_MARKS = 3; // of the stopwatch; that of the surest time begins the trace
 
     private final Thread trainer = Thread.currentThread();
     private final Queue<RankTimeline.Span> spans = new ConcurrentLinkedQueue<>(); // of all threads
@@ -42,6 +44,7 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
     private volatile boolean active;
     private Stopwatch stopwatch;
     private long begun;
+    private int firstMark; // which of the first marks was made then
     private int most;
     private boolean marked; // whether the operation that is being issued is recorded
 
@@ -65,8 +68,17 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
     void begin(Device device, int limit) {
         most = limit;
         stopwatch = device.stopwatch();
-        stopwatch.mark();
-        begun = System.nanoTime();
+        long surest = Long.MAX_VALUE;
+        for (int i = 0; i < FIRST_MARKS; i++) {
+            long before = System.nanoTime();
+            stopwatch.mark();
+            long uncertainty = System.nanoTime() - before;
+            if (uncertainty < surest) {
+                surest = uncertainty;
+                begun = before + uncertainty / 2;
+                firstMark = i;
+            }
+        }
         active = true;
     }
 
@@ -77,10 +89,10 @@ final class StepTracer implements OperationProxy.Observer, RecordingCommunicator
         List<RankTimeline.Span> all = new ArrayList<>(spans);
         double[] laps = stopwatch.laps();
         stopwatch.close();
-        double at = 0; // seconds since the first mark
+        double at = Arrays.stream(laps, firstMark, FIRST_MARKS - 1).sum(); // seconds since the trace began
         for (int i = 0; i < operations.size(); i++) {
-            at += laps[2 * i];
-            double seconds = laps[2 * i + 1];
+            at += laps[FIRST_MARKS - 1 + 2 * i];
+            double seconds = laps[FIRST_MARKS + 2 * i];
             all.add(new RankTimeline.Span(OPERATIONS, operations.get(i), begun + Math.round(at * NANOS_PER_SECOND),
                 Math.round(seconds * NANOS_PER_SECOND)));
             at += seconds;
