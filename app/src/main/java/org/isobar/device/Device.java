@@ -103,6 +103,16 @@ public interface Device extends AutoCloseable {
     }
 
     /**
+     * Starts work of the host for each of 0 .. tasks-1, in any order. Operations may be issued before it is awaited;
+     * other work may not be started. On a CPU, threads do it when they would otherwise wait for each other in
+     * operations. Other devices compute meanwhile anyway, so it is done at once.
+     */
+    default PendingWork startOnHost(int tasks, IntConsumer work) {
+        runOnHost(tasks, work);
+        return PendingWork.DONE;
+    }
+
+    /**
      * Starts an asynchronous copy of a few numbers to the host. At most four copies may be in progress.
      *
      * @param source (n), F64

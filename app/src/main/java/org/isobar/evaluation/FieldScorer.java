@@ -1,15 +1,18 @@
 package org.isobar.evaluation;
 
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
 import org.isobar.device.Device;
+import org.isobar.device.PendingWork;
 import org.isobar.forecast.LeadConsumer;
 import org.isobar.forecast.StartTime;
 import org.isobar.scores.AreaWeights;
@@ -42,7 +45,7 @@ final class FieldScorer implements AutoCloseable {
         this.framesPerStep = framesPerStep;
         window = frames.window();
         weights = AreaWeights.of(latitudes);
-        fields = new VerifyingFields(device, frames, climatologies, weights);
+        fields = new VerifyingFields(frames, climatologies, weights);
     }
 
     /**
@@ -51,60 +54,75 @@ final class FieldScorer implements AutoCloseable {
      * @param starts the initial times of {@code scores}, in their order
      */
     LeadConsumer model(List<StartTime> starts, PartialScores scores) {
-        return new Scoring(starts, (forecast, step, variable) -> {
-            VerifyingFields.Fields valid = forecast.valid;
-            MemorySegment values = slice(forecast.values, variable);
-            List<FieldScores> both = FieldScores.of(weights,
-                List.of(values, forecast.initial.truth(variable)), valid.truth(variable),
-                Optional.of(valid.climatology(variable)));
-            double[] power = fields.power(values);
-            return () -> {
-                int index = forecast.index;
-                scores.table().put(ForecastKind.MODEL, step, variable, index, both.getFirst());
-                scores.table().put(ForecastKind.PERSISTENCE, step, variable, index, both.getLast());
-                scores.table().put(ForecastKind.CLIMATOLOGY, step, variable, index, valid.climatologyScores(variable));
-                scores.spectra().add(SpectrumMeans.Side.FORECAST, step, variable, power);
-                scores.spectra().add(SpectrumMeans.Side.TRUTH, step, variable, valid.power(variable));
-            };
-        });
+        return new Scoring(starts) {
+            @Override
+            void addTasks(Forecast forecast, int variable, List<Runnable> tasks) {
+                VerifyingFields.Fields valid = forecast.valid;
+                MemorySegment values = slice(forecast.values, variable);
+                tasks.add(() -> {
+                    List<FieldScores> both = FieldScores.of(weights,
+                        List.of(values, forecast.initial.truth(variable)), valid.truth(variable),
+                        Optional.of(valid.climatology(variable)));
+                    scores.table().put(ForecastKind.MODEL, forecast.step, variable, forecast.index, both.getFirst());
+                    scores.table().put(ForecastKind.PERSISTENCE, forecast.step, variable, forecast.index,
+                        both.getLast());
+                });
+                tasks.add(() -> forecast.power[variable] = fields.power(values));
+            }
+
+            @Override
+            void enter(Forecast forecast, int variable) {
+                scores.table().put(ForecastKind.CLIMATOLOGY, forecast.step, variable, forecast.index,
+                    forecast.valid.climatologyScores(variable));
+                scores.spectra().add(SpectrumMeans.Side.FORECAST, forecast.step, variable, forecast.power[variable]);
+                scores.spectra().add(SpectrumMeans.Side.TRUTH, forecast.step, variable, forecast.valid.power(variable));
+            }
+        };
     }
 
     /** A consumer that enters the scores of a second model's forecasts. */
     LeadConsumer secondModel(List<StartTime> starts, PartialScores scores) {
-        return new Scoring(starts, (forecast, step, variable) -> {
-            VerifyingFields.Fields valid = forecast.valid;
-            FieldScores second = FieldScores.of(weights, slice(forecast.values, variable), valid.truth(variable),
-                Optional.of(valid.climatology(variable)));
-            return () -> scores.table().put(ForecastKind.SECOND_MODEL, step, variable, forecast.index, second);
-        });
+        return new Scoring(starts) {
+            @Override
+            void addTasks(Forecast forecast, int variable, List<Runnable> tasks) {
+                tasks.add(() -> scores.table().put(ForecastKind.SECOND_MODEL, forecast.step, variable, forecast.index,
+                    FieldScores.of(weights, slice(forecast.values, variable), forecast.valid.truth(variable),
+                        Optional.of(forecast.valid.climatology(variable)))));
+            }
+
+            @Override
+            void enter(Forecast forecast, int variable) { }
+        };
     }
 
     /**
      * A forecast and the fields that it is compared with.
      *
      * @param index   of the initial time
+     * @param step    number of model steps from it
      * @param initial the fields of the initial time
      * @param valid   the fields of the valid time
      * @param values  (Cout, H, W)
+     * @param power   (Cout), receives the spectra
      */
-    private record Forecast(int index, VerifyingFields.Fields initial, VerifyingFields.Fields valid,
-        MemorySegment values) { }
+    private record Forecast(int index, int step, VerifyingFields.Fields initial, VerifyingFields.Fields valid,
+        MemorySegment values, double[][] power) { }
 
-    /** Scores a variable of a forecast. Several threads call it. */
-    private interface Score {
-        /** What enters the scores; called by one thread. */
-        Runnable of(Forecast forecast, int step, int variable);
-    }
-
-    /** Scores the forecasts of a batch in parallel, and enters the scores in the order of the starts. */
-    private final class Scoring implements LeadConsumer {
+    /** Scores the forecasts of a batch in parallel, until {@link #finish} at the latest. */
+    private abstract class Scoring implements LeadConsumer {
         private final Map<StartTime, Integer> indices;
-        private final Score score;
+        private PendingWork work = PendingWork.DONE;
+        private List<Forecast> forecasts = List.of(); // that are being scored
 
-        Scoring(List<StartTime> starts, Score score) {
+        Scoring(List<StartTime> starts) {
             indices = indices(starts);
-            this.score = score;
         }
+
+        /** Adds the tasks that score a variable of a forecast. Several threads run them, in any order. */
+        abstract void addTasks(Forecast forecast, int variable, List<Runnable> tasks);
+
+        /** Enters what depends on the order of the forecasts; called in that order, after their tasks. */
+        abstract void enter(Forecast forecast, int variable);
 
         @Override
         public void accept(StartTime start, int step, MemorySegment values) {
@@ -115,21 +133,33 @@ final class FieldScorer implements AutoCloseable {
         public void acceptAll(List<StartTime> starts, int step, MemorySegment values) {
             int most = fields.pairs();
             for (int first = 0; first < starts.size(); first += most) {
-                List<Forecast> forecasts = IntStream.range(first, Math.min(first + most, starts.size()))
+                finish(); // the fields of the next forecasts may take the place of those that are being scored
+                forecasts = IntStream.range(first, Math.min(first + most, starts.size()))
                     .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
                     .toList();
-                int variables = window.channels();
-                Runnable[] entries = new Runnable[forecasts.size() * variables];
-                device.runOnHost(entries.length,
-                    i -> entries[i] = score.of(forecasts.get(i / variables), step, i % variables));
-                for (Runnable entry : entries) {
-                    entry.run();
-                }
+                List<Runnable> tasks = new ArrayList<>(fields.verification());
+                forEach((forecast, variable) -> addTasks(forecast, variable, tasks));
+                work = device.startOnHost(tasks.size(), i -> tasks.get(i).run());
             }
         }
 
+        @Override
+        public void finish() {
+            work.await();
+            forEach(this::enter);
+            work = PendingWork.DONE;
+            forecasts = List.of();
+        }
+
+        /** Calls an action for each forecast of each variable: those of one variable read the same climatology. */
+        private void forEach(ObjIntConsumer<Forecast> action) {
+            IntStream.range(0, window.channels())
+                .forEach(variable -> forecasts.forEach(forecast -> action.accept(forecast, variable)));
+        }
+
         private Forecast forecast(StartTime start, int step, MemorySegment values) {
-            return new Forecast(indices.get(start), fields.initial(start), fields.valid(valid(start, step)), values);
+            return new Forecast(indices.get(start), step, fields.initial(start), fields.valid(valid(start, step)),
+                values, new double[window.channels()][]);
         }
     }
 

@@ -3,17 +3,19 @@ package org.isobar.evaluation;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
 import org.isobar.data.Era5Frames;
 import org.isobar.data.NonFiniteValue;
 import org.isobar.data.Normalization;
-import org.isobar.device.Device;
 import org.isobar.fault.UserException;
 import org.isobar.forecast.StartTime;
 import org.isobar.scores.FieldScores;
@@ -25,7 +27,6 @@ import org.isobar.scores.ZonalSpectrum;
  */
 final class VerifyingFields implements AutoCloseable {
     private static final long KEPT_BYTES = 64L << 20;
-    private final Device device;
     private final Era5Frames frames;
     private final ClimatologyFields climatologies;
     private final double[] weights; // (H)
@@ -34,17 +35,16 @@ final class VerifyingFields implements AutoCloseable {
     private final Arena arena = Arena.ofShared();
     private final Map<StartTime, Fields> kept = new LinkedHashMap<>(16, 0.75f, true); // the last used at the end
     private final Deque<Fields> unused = new ArrayDeque<>();
+    private final List<Runnable> verification = new ArrayList<>();
     private MemorySegment constant; // the climatology if it is the same at all times; null until it is read
 
     /**
      * Allocates memory for as many fields as are kept.
      *
-     * @param device  whose host threads score the climatology
      * @param frames  the data, with the window of the model's output
      * @param weights (H), of the rows
      */
-    VerifyingFields(Device device, Era5Frames frames, ClimatologyFields climatologies, double[] weights) {
-        this.device = device;
+    VerifyingFields(Era5Frames frames, ClimatologyFields climatologies, double[] weights) {
         this.frames = frames;
         this.climatologies = climatologies;
         this.weights = weights;
@@ -97,18 +97,18 @@ final class VerifyingFields implements AutoCloseable {
             });
         }
 
-        private void verify(StartTime time) {
-            climatology = readClimatology(time, climatology);
+        private void readClimatology(StartTime time) {
+            climatology = VerifyingFields.this.readClimatology(time, climatology);
             int variables = frames.window().channels();
-            FieldScores[] scores = new FieldScores[variables];
-            double[][] spectra = new double[variables][];
-            device.runOnHost(variables, variable -> {
-                scores[variable] = FieldScores.of(weights, climatology(variable), truth(variable),
-                    Optional.of(climatology(variable)));
-                spectra[variable] = spectrum.power(truth(variable));
-            });
-            climatologyScores = scores;
-            power = spectra;
+            climatologyScores = new FieldScores[variables];
+            power = new double[variables][];
+            IntStream.range(0, variables).forEach(variable -> verification.add(() -> verify(variable)));
+        }
+
+        private void verify(int variable) {
+            climatologyScores[variable] = FieldScores.of(weights, climatology(variable), truth(variable),
+                Optional.of(climatology(variable)));
+            power[variable] = spectrum.power(truth(variable));
         }
     }
 
@@ -133,16 +133,26 @@ final class VerifyingFields implements AutoCloseable {
     }
 
     /**
-     * The fields of a valid time.
+     * The fields of a valid time. Its spectra and scores are those that {@link #verification} computes.
      *
      * @throws UserException if they or the climatology cannot be read, or are not finite
      */
     Fields valid(StartTime time) {
         Fields fields = initial(time);
         if (fields.climatologyScores == null) {
-            fields.verify(time);
+            fields.readClimatology(time);
         }
         return fields;
+    }
+
+    /**
+     * Tasks that compute spectra of the truth and scores of the climatology, for valid times that were requested since
+     * the last call. Several threads may run them, in any order.
+     */
+    List<Runnable> verification() {
+        List<Runnable> tasks = List.copyOf(verification);
+        verification.clear();
+        return tasks;
     }
 
     /**

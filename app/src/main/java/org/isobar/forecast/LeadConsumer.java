@@ -13,7 +13,8 @@ public interface LeadConsumer {
      *
      * @param start  the initial time
      * @param step   number of model steps from it, from 1
-     * @param fields (Cout, H, W), floats in native byte order, in the units of the data; valid during the call
+     * @param fields (Cout, H, W), floats in native byte order, in the units of the data; valid until the end of the
+     *               next call of {@link #finish}
      */
     void accept(StartTime start, int step, MemorySegment fields);
 
@@ -30,6 +31,12 @@ public interface LeadConsumer {
         }
     }
 
+    /**
+     * Returns when nothing reads received fields any longer. A roll-out calls this method before it writes other fields
+     * in their place, and at the end.
+     */
+    default void finish() { }
+
     /** This consumer, which also counts each forecast in a progress bar. */
     default LeadConsumer counted(CountProgress progress) {
         LeadConsumer consumer = this;
@@ -43,6 +50,11 @@ public interface LeadConsumer {
             public void acceptAll(List<StartTime> starts, int step, MemorySegment fields) {
                 consumer.acceptAll(starts, step, fields);
                 starts.forEach(start -> progress.one(start.toString()));
+            }
+
+            @Override
+            public void finish() {
+                consumer.finish();
             }
         };
     }

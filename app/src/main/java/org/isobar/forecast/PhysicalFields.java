@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.data.CropWindow;
@@ -15,8 +16,9 @@ import org.isobar.device.Device;
 
 /** Converts normalized predictions to the units of the data. */
 final class PhysicalFields {
-    private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_256;
-    private static final VectorSpecies<Float> F32 = FloatVector.SPECIES_128;
+    private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_PREFERRED;
+    private static final VectorSpecies<Float> F32 =
+        VectorSpecies.of(float.class, VectorShape.forBitSize(F64.length() * Float.SIZE));
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     private PhysicalFields() { }

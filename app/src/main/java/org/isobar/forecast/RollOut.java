@@ -73,11 +73,17 @@ public final class RollOut implements AutoCloseable {
                 }
 
                 @Override
+                public void finish() {
+                    consumer.finish();
+                }
+
+                @Override
                 public String name(int sample) {
                     return "the forecast from " + some.get(sample);
                 }
             });
         }
+        consumer.finish();
     }
 
     /** The samples of a batch. */
@@ -85,8 +91,14 @@ public final class RollOut implements AutoCloseable {
         /** Writes the normalized input of a sample, (Cin, H, W), floats, at a byte offset of {@code target}. */
         void load(int sample, MemorySegment target, long offset);
 
-        /** Receives the forecasts of a step, (samples, Cout, H, W), floats in the units of the data. */
+        /**
+         * Receives the forecasts of a step, (samples, Cout, H, W), floats in the units of the data, valid until the end
+         * of the next call of {@link #finish}.
+         */
         void receive(int step, MemorySegment fields);
+
+        /** Returns when nothing reads received forecasts any longer. Called before others take their place. */
+        default void finish() { }
 
         /** What the forecast of a sample is called in a message. */
         String name(int sample);
@@ -128,6 +140,7 @@ public final class RollOut implements AutoCloseable {
         load(times.size(), samples);
         Tensor prediction = predictor.predict();
         for (int step = 1; step <= steps; step++) {
+            samples.finish();
             Optional<MemorySegment> memory = predictor.device().hostMemory(prediction);
             if (delivers && memory.isPresent()) {
                 deliver(memory.get(), times.size(), step, samples);

@@ -8,6 +8,7 @@ import java.util.Optional;
 import jdk.incubator.vector.DoubleVector;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorShape;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
@@ -20,9 +21,11 @@ import jdk.incubator.vector.VectorSpecies;
  * @param activity see {@link FieldMetric#ACTIVITY}
  */
 public record FieldScores(double mse, double mae, double bias, double acc, double activity) {
-    // four lanes on every processor, so that sums have the same order
-    private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_256;
-    private static final VectorSpecies<Float> F32 = FloatVector.SPECIES_128;
+    private static final int LANES = 8; // on every processor, so that sums have the same order
+    private static final VectorSpecies<Double> F64 = DoubleVector.SPECIES_PREFERRED.length() < LANES
+        ? DoubleVector.SPECIES_PREFERRED : DoubleVector.SPECIES_512;
+    private static final VectorSpecies<Float> F32 =
+        VectorSpecies.of(float.class, VectorShape.forBitSize(F64.length() * Float.SIZE));
     private static final ByteOrder ORDER = ByteOrder.nativeOrder();
 
     /**
@@ -52,12 +55,14 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
         climatology.ifPresent(field -> requireSize(field, rows * columns));
         double points = (double) rows * columns;
         MemorySegment normal = climatology.orElse(truth);
-        long whole = columns - columns % F64.length();
+        long whole = columns - columns % LANES;
         List<Sums> sums = forecasts.stream().map(forecast -> new Sums()).toList();
         for (int row = 0; row < rows; row++) {
             double weight = weights[row] / points;
             for (int i = 0; i < forecasts.size(); i++) {
-                sums.get(i).addVectors(weight, forecasts.get(i), truth, normal, row * columns, whole);
+                for (int lane = 0; lane < LANES; lane += F64.length()) {
+                    sums.get(i).addVectors(weight, forecasts.get(i), truth, normal, row * columns, whole, lane);
+                }
                 sums.get(i).addPoints(weight, forecasts.get(i), truth, normal, row * columns + whole, columns - whole);
             }
         }
@@ -91,19 +96,19 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
             .convertShape(VectorOperators.F2D, F64, 0); // castShape may remain a call in compiled loops
     }
 
-    /** Weighted sums over points, in four lanes: of errors e, and of anomalies a of the forecast and o of the truth. */
+    /** Weighted sums over points, in lanes: of errors e, and of anomalies a of the forecast and o of the truth. */
     private static final class Sums {
-        private final double[] signed = new double[F64.length()]; // e
-        private final double[] absolute = new double[F64.length()]; // |e|
-        private final double[] squared = new double[F64.length()]; // e^2
-        private final double[] products = new double[F64.length()]; // a o
-        private final double[] anomalies = new double[F64.length()]; // a
-        private final double[] forecastSquared = new double[F64.length()]; // a^2
-        private final double[] truthSquared = new double[F64.length()]; // o^2
+        private final double[] signed = new double[LANES]; // e
+        private final double[] absolute = new double[LANES]; // |e|
+        private final double[] squared = new double[LANES]; // e^2
+        private final double[] products = new double[LANES]; // a o
+        private final double[] anomalies = new double[LANES]; // a
+        private final double[] forecastSquared = new double[LANES]; // a^2
+        private final double[] truthSquared = new double[LANES]; // o^2
 
-        /** Adds {@code count} points of a row, whole vectors. One pass over the fields has all sums. */
+        /** Adds {@code count} points of a row to the lanes of a vector. One pass over the fields has all sums. */
         void addVectors(double weight, MemorySegment forecast, MemorySegment truth, MemorySegment climatology,
-                long first, long count) {
+                long first, long count, int lane) {
             DoubleVector e1 = DoubleVector.zero(F64);
             DoubleVector e2 = e1;
             DoubleVector eAbsolute = e1;
@@ -111,7 +116,7 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
             DoubleVector a1 = e1;
             DoubleVector a2 = e1;
             DoubleVector o2 = e1;
-            for (long i = first; i < first + count; i += F64.length()) {
+            for (long i = first + lane; i < first + count; i += LANES) {
                 DoubleVector f = values(forecast, i);
                 DoubleVector t = values(truth, i);
                 DoubleVector c = values(climatology, i);
@@ -126,17 +131,17 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
                 a2 = a.fma(a, a2);
                 o2 = o.fma(o, o2);
             }
-            add(signed, weight, e1);
-            add(absolute, weight, eAbsolute);
-            add(squared, weight, e2);
-            add(products, weight, ao);
-            add(anomalies, weight, a1);
-            add(forecastSquared, weight, a2);
-            add(truthSquared, weight, o2);
+            add(signed, lane, weight, e1);
+            add(absolute, lane, weight, eAbsolute);
+            add(squared, lane, weight, e2);
+            add(products, lane, weight, ao);
+            add(anomalies, lane, weight, a1);
+            add(forecastSquared, lane, weight, a2);
+            add(truthSquared, lane, weight, o2);
         }
 
-        private static void add(double[] lanes, double weight, DoubleVector values) {
-            values.mul(weight).add(DoubleVector.fromArray(F64, lanes, 0)).intoArray(lanes, 0);
+        private static void add(double[] lanes, int lane, double weight, DoubleVector values) {
+            values.mul(weight).add(DoubleVector.fromArray(F64, lanes, lane)).intoArray(lanes, lane);
         }
 
         /** Adds {@code count} points of a row. */
@@ -172,7 +177,11 @@ public record FieldScores(double mse, double mae, double bias, double acc, doubl
 
         /** The sum of the lanes from the first to the last. */
         private static double sum(double[] lanes) {
-            return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+            double sum = 0;
+            for (double lane : lanes) {
+                sum += lane;
+            }
+            return sum;
         }
     }
 }

@@ -6,7 +6,7 @@ import java.util.Objects;
 
 /**
  * The scores of all fields: one number for each forecast, lead, variable, metric and initial time. Memory grows with
- * the number of initial times by these numbers alone. Different initial times may be entered by different threads.
+ * the number of initial times by these numbers alone. Different fields may be entered by different threads.
  */
 public final class ScoreTable {
     private static final int METRICS = FieldMetric.values().length;

@@ -9,6 +9,9 @@ import org.jtransforms.fft.DoubleFFT_1D;
  * Power of a field at each zonal wavenumber: the area-weighted mean over rows of {@code |F(k)|^2}, where
  * {@code F(k) = 1/W sum_x f(x) exp(-2 pi i k x / W)}; twice that for wavenumbers that stand for k and -k. The sum over
  * all wavenumbers is therefore the area-weighted mean of the squared field (Parseval). Thread-safe.
+ *
+ * <p>Two real rows x and y are transformed as one complex row z = x + i y, because
+ * {@code |Z(k)|^2 + |Z(-k)|^2 = 2 |X(k)|^2 + 2 |Y(k)|^2}.
  */
 public final class ZonalSpectrum {
     private final double[] weights;
@@ -47,48 +50,42 @@ public final class ZonalSpectrum {
             throw new IllegalArgumentException("a field of " + field.byteSize() + " bytes is not " + weights.length
                 + " rows of " + columns + " floats");
         }
-        double[] squares = new double[columns];
-        float[] values = new float[columns];
-        double[] row = new double[columns];
-        for (int y = 0; y < weights.length; y++) {
+        double[] squares = new double[2 * columns]; // of the real and the imaginary part of each coefficient
+        float[] values = new float[2 * columns];
+        double[] pair = new double[2 * columns];
+        for (int y = 0; y < weights.length; y += 2) {
+            int rows = Math.min(2, weights.length - y);
             MemorySegment.copy(field, ValueLayout.JAVA_FLOAT_UNALIGNED, (long) y * columns * Float.BYTES, values, 0,
-                columns);
-            widen(values, row);
-            transform.realForward(row);
-            addSquares(squares, weights[y], row);
+                rows * columns);
+            join(values, Math.sqrt(weights[y]), rows == 2 ? Math.sqrt(weights[y + 1]) : 0, pair);
+            transform.complexForward(pair);
+            addSquares(squares, pair);
         }
-        double[] power = magnitudes(squares);
+        double[] power = new double[wavenumbers(columns)];
         double scale = 1.0 / columns / columns / weights.length;
         for (int k = 0; k < power.length; k++) {
-            power[k] *= scale * (k == 0 || 2 * k == columns ? 1 : 2);
+            int opposite = (columns - k) % columns;
+            power[k] = scale * (k == opposite ? magnitude(squares, k) : magnitude(squares, k)
+                + magnitude(squares, opposite));
         }
         return power;
     }
 
-    private static void widen(float[] values, double[] row) {
-        for (int x = 0; x < row.length; x++) {
-            row[x] = values[x];
+    /** Two rows as the real and the imaginary parts of one, each times a factor. */
+    private void join(float[] rows, double first, double second, double[] pair) {
+        for (int x = 0; x < columns; x++) {
+            pair[2 * x] = first * rows[x];
+            pair[2 * x + 1] = second * rows[columns + x];
         }
     }
 
-    private static void addSquares(double[] squares, double weight, double[] values) {
+    private static void addSquares(double[] squares, double[] values) {
         for (int i = 0; i < values.length; i++) {
-            squares[i] += weight * (values[i] * values[i]);
+            squares[i] += values[i] * values[i];
         }
     }
 
-    /**
-     * Squared magnitudes of coefficients whose parts are in the library's order: element 2k is of the real part of k,
-     * 2k + 1 of the imaginary part; element 1 is of the real part of W / 2 if W is even, else of the imaginary part of
-     * (W - 1) / 2.
-     */
-    private double[] magnitudes(double[] squares) {
-        double[] sums = new double[wavenumbers(columns)];
-        sums[0] = squares[0];
-        for (int k = 1; 2 * k + 1 < columns; k++) {
-            sums[k] = squares[2 * k] + squares[2 * k + 1];
-        }
-        sums[columns / 2] = squares[1] + (columns % 2 == 0 ? 0 : squares[columns - 1]);
-        return sums;
+    private static double magnitude(double[] squares, int k) {
+        return squares[2 * k] + squares[2 * k + 1];
     }
 }

@@ -19,6 +19,7 @@ import org.isobar.device.HostBuffer;
 import org.isobar.device.InPlaceBuffer;
 import org.isobar.device.MemoryGauge;
 import org.isobar.device.OutOfDeviceMemoryException;
+import org.isobar.device.PendingWork;
 import org.isobar.device.checks.CheckedTensorOps;
 import org.isobar.device.ops.TensorOps;
 import org.isobar.distributed.Communicator;
@@ -153,6 +154,11 @@ public final class CpuDevice implements JobDevice {
     @Override
     public void runOnHost(int tasks, IntConsumer work) {
         pool.runApart(tasks, (worker, task) -> work.accept(task));
+    }
+
+    @Override
+    public PendingWork startOnHost(int tasks, IntConsumer work) {
+        return pool.start(tasks, work);
     }
 
     @Override

@@ -13,6 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.isobar.device.PendingWork;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -53,6 +54,56 @@ final class WorkerPoolTest {
         }
         for (int task = 0; task < TASKS; task++) {
             assertEquals(500, runs.get(task));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5})
+    void everyTaskOfTheBackgroundRunsOnceBesideOperations(int threads) {
+        AtomicIntegerArray background = new AtomicIntegerArray(TASKS);
+        AtomicIntegerArray operations = new AtomicIntegerArray(TASKS);
+        try (WorkerPool pool = new WorkerPool(threads)) {
+            for (int round = 1; round <= 100; round++) {
+                PendingWork work = pool.start(TASKS, background::incrementAndGet);
+                for (int i = 0; i < 5; i++) {
+                    pool.runApart(TASKS, (worker, task) -> operations.incrementAndGet(task));
+                }
+                assertEquals(5 * round, operations.get(round % TASKS));
+                work.await();
+                assertEquals(round, background.get(round % TASKS));
+            }
+        }
+        for (int task = 0; task < TASKS; task++) {
+            assertEquals(100, background.get(task));
+        }
+    }
+
+    @Test
+    void idleThreadsRunTheBackgroundEvenAfterTheyHaveParked() throws InterruptedException {
+        try (WorkerPool pool = new WorkerPool(2)) {
+            for (int round = 0; round < 3; round++) {
+                LockSupport.parkNanos(LONGER_THAN_A_WORKER_STAYS_AWAKE);
+                CountDownLatch run = new CountDownLatch(TASKS);
+                PendingWork work = pool.start(TASKS, task -> run.countDown());
+                assertTrue(run.await(60, TimeUnit.SECONDS));
+                work.await();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3})
+    void aFailureInTheBackgroundIsThrownWhereItIsAwaited(int threads) {
+        IllegalStateException failure = new IllegalStateException();
+        try (WorkerPool pool = new WorkerPool(threads)) {
+            PendingWork work = pool.start(TASKS, task -> {
+                if (task == 7) {
+                    throw failure;
+                }
+            });
+            pool.run(TASKS, task -> { });
+            assertSame(failure, assertThrows(IllegalStateException.class, work::await));
+            pool.run(TASKS, task -> { });
         }
     }
 
