@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 
 import org.isobar.data.CropWindow;
@@ -121,7 +120,10 @@ final class FieldScorer implements AutoCloseable {
         /** Adds the tasks that score a variable of a forecast. Several threads run them, in any order. */
         abstract void addTasks(Forecast forecast, int variable, List<Runnable> tasks);
 
-        /** Enters what depends on the order of the forecasts; called in that order, after their tasks. */
+        /**
+         * Enters what depends on the order of the forecasts. For each variable, one thread calls it in that order,
+         * after all tasks.
+         */
         abstract void enter(Forecast forecast, int variable);
 
         @Override
@@ -138,7 +140,10 @@ final class FieldScorer implements AutoCloseable {
                     .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
                     .toList();
                 List<Runnable> tasks = new ArrayList<>(fields.verification());
-                forEach((forecast, variable) -> addTasks(forecast, variable, tasks));
+                for (int i = 0; i < window.channels(); i++) { // one variable's forecasts read the same climatology
+                    int variable = i;
+                    forecasts.forEach(forecast -> addTasks(forecast, variable, tasks));
+                }
                 work = device.startOnHost(tasks.size(), i -> tasks.get(i).run());
             }
         }
@@ -146,15 +151,12 @@ final class FieldScorer implements AutoCloseable {
         @Override
         public void finish() {
             work.await();
-            forEach(this::enter);
+            if (!forecasts.isEmpty()) {
+                device.runOnHost(window.channels(),
+                    variable -> forecasts.forEach(forecast -> enter(forecast, variable)));
+            }
             work = PendingWork.DONE;
             forecasts = List.of();
-        }
-
-        /** Calls an action for each forecast of each variable: those of one variable read the same climatology. */
-        private void forEach(ObjIntConsumer<Forecast> action) {
-            IntStream.range(0, window.channels())
-                .forEach(variable -> forecasts.forEach(forecast -> action.accept(forecast, variable)));
         }
 
         private Forecast forecast(StartTime start, int step, MemorySegment values) {
