@@ -6,7 +6,7 @@ import java.util.Objects;
 
 /**
  * Zonal power spectra of forecast and truth for each lead and variable, averaged over initial times. Memory does not
- * grow with the number of initial times. Not thread-safe.
+ * grow with the number of initial times. Spectra of different variables may be added by different threads.
  */
 public final class SpectrumMeans {
     /** Name of the metric of {@link #scores}. */
