@@ -53,7 +53,7 @@ final class FieldScorer implements AutoCloseable {
      * @param starts the initial times of {@code scores}, in their order
      */
     LeadConsumer model(List<StartTime> starts, PartialScores scores) {
-        return new Scoring(starts) {
+        return new Scoring(starts, scores.spectra().leads()) {
             @Override
             void addTasks(Forecast forecast, int variable, List<Runnable> tasks) {
                 VerifyingFields.Fields valid = forecast.valid;
@@ -81,7 +81,7 @@ final class FieldScorer implements AutoCloseable {
 
     /** A consumer that enters the scores of a second model's forecasts. */
     LeadConsumer secondModel(List<StartTime> starts, PartialScores scores) {
-        return new Scoring(starts) {
+        return new Scoring(starts, scores.spectra().leads()) {
             @Override
             void addTasks(Forecast forecast, int variable, List<Runnable> tasks) {
                 tasks.add(() -> scores.table().put(ForecastKind.SECOND_MODEL, forecast.step, variable, forecast.index,
@@ -110,11 +110,13 @@ final class FieldScorer implements AutoCloseable {
     /** Scores the forecasts of a batch in parallel, until {@link #finish} at the latest. */
     private abstract class Scoring implements LeadConsumer {
         private final Map<StartTime, Integer> indices;
+        private final int leads;
         private PendingWork work = PendingWork.DONE;
         private List<Forecast> forecasts = List.of(); // that are being scored
 
-        Scoring(List<StartTime> starts) {
+        Scoring(List<StartTime> starts, int leads) {
             indices = indices(starts);
+            this.leads = leads;
         }
 
         /** Adds the tasks that score a variable of a forecast. Several threads run them, in any order. */
@@ -136,10 +138,15 @@ final class FieldScorer implements AutoCloseable {
             int most = fields.pairs();
             for (int first = 0; first < starts.size(); first += most) {
                 finish(); // the fields of the next forecasts may take the place of those that are being scored
-                forecasts = IntStream.range(first, Math.min(first + most, starts.size()))
-                    .mapToObj(i -> forecast(starts.get(i), step, values.asSlice(i * window.bytes(), window.bytes())))
-                    .toList();
-                List<Runnable> tasks = new ArrayList<>(fields.verification());
+                List<StartTime> some = starts.subList(first, Math.min(first + most, starts.size()));
+                long offset = first * window.bytes();
+                forecasts = IntStream.range(0, some.size()).mapToObj(i -> forecast(some.get(i), step,
+                    values.asSlice(offset + i * window.bytes(), window.bytes()))).toList();
+                List<Runnable> tasks = new ArrayList<>();
+                if (step < leads) { // the longest tasks come first
+                    tasks.addAll(fields.readAhead(some.stream().map(start -> valid(start, step + 1)).toList()));
+                }
+                tasks.addAll(fields.verification());
                 for (int i = 0; i < window.channels(); i++) { // one variable's forecasts read the same climatology
                     int variable = i;
                     forecasts.forEach(forecast -> addTasks(forecast, variable, tasks));

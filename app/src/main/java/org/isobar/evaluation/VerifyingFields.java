@@ -120,16 +120,40 @@ final class VerifyingFields implements AutoCloseable {
     Fields initial(StartTime time) {
         Fields fields = kept.get(time);
         if (fields == null) {
-            if (unused.isEmpty()) {
-                Iterator<Fields> oldest = kept.values().iterator();
-                unused.add(oldest.next());
-                oldest.remove();
-            }
-            fields = unused.getFirst();
+            fields = replaceable();
             fields.read(time);
             kept.put(time, unused.removeFirst());
         }
         return fields;
+    }
+
+    /** The first of the unused fields. If there are none, the fields that were used the longest ago become unused. */
+    private Fields replaceable() {
+        if (unused.isEmpty()) {
+            Iterator<Fields> oldest = kept.values().iterator();
+            unused.add(oldest.next());
+            oldest.remove();
+        }
+        return unused.getFirst();
+    }
+
+    /**
+     * Tasks that read the fields of the next valid times of some forecasts, to be done before these are requested. None
+     * if they would take the place of the initial and valid times of these forecasts. Several threads may run them, in
+     * any order. They throw a {@link UserException} as {@link #initial} does; after that, no fields may be requested.
+     */
+    List<Runnable> readAhead(List<StartTime> times) {
+        List<Runnable> tasks = new ArrayList<>();
+        if (3 * times.size() <= 2 * pairs) {
+            for (StartTime time : times) {
+                if (!kept.containsKey(time)) {
+                    Fields fields = replaceable();
+                    kept.put(time, unused.removeFirst());
+                    tasks.add(() -> fields.read(time));
+                }
+            }
+        }
+        return tasks;
     }
 
     /**

@@ -6,7 +6,7 @@ import org.isobar.data.Era5Frames;
 import org.isobar.data.Normalization;
 import org.isobar.fault.UserException;
 
-/** Supplies the fields that forecasts start from. */
+/** Supplies the fields that forecasts start from. Several threads read at once. */
 public interface InitialFields {
     /**
      * Writes the normalized fields of a time, (Cin, H, W), floats, at a byte offset of {@code target}.

@@ -88,7 +88,10 @@ public final class RollOut implements AutoCloseable {
 
     /** The samples of a batch. */
     interface Samples {
-        /** Writes the normalized input of a sample, (Cin, H, W), floats, at a byte offset of {@code target}. */
+        /**
+         * Writes the normalized input of a sample, (Cin, H, W), floats, at a byte offset of {@code target}. Called for
+         * several samples at once.
+         */
         void load(int sample, MemorySegment target, long offset);
 
         /**
@@ -186,12 +189,9 @@ public final class RollOut implements AutoCloseable {
 
     private void load(int count, Samples samples) {
         long bytes = inputs.byteSize() / batch;
-        for (int i = 0; i < batch; i++) {
-            if (i < count) {
-                samples.load(i, inputs, i * bytes);
-            } else {
-                MemorySegment.copy(inputs, 0, inputs, i * bytes, bytes);
-            }
+        predictor.device().runOnHost(count, i -> samples.load(i, inputs, i * bytes));
+        for (int i = count; i < batch; i++) {
+            MemorySegment.copy(inputs, 0, inputs, i * bytes, bytes);
         }
         predictor.device().upload(predictor.input(), inputs);
     }

@@ -1,0 +1,56 @@
+package org.isobar.evaluation;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.io.IOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.isobar.data.CropWindow;
+import org.isobar.data.Era5Frames;
+import org.isobar.fault.UserException;
+import org.isobar.forecast.StartTime;
+import org.isobar.scores.AreaWeights;
+import org.isobar.train.InputDamage;
+import org.isobar.train.TinyRun;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The fields that forecasts are compared with: which are read when. */
+class VerifyingFieldsTest {
+    private static final CropWindow WINDOW = new CropWindow(3, 16, 32);
+    private static final int HOURS = 6;
+
+    @Test
+    void fieldsThatWereReadAheadAreNotReadAgain(@TempDir Path directory) throws IOException {
+        TinyRun.synthesize(directory);
+        Path data = directory.resolve("tiny");
+        Path years = data.resolve("valid");
+        try (Era5Frames frames = Era5Frames.of(years, WINDOW, HOURS);
+                ClimatologyFields climatology = ClimatologyFields.open(data.resolve("stats/time_means.npy"), WINDOW);
+                VerifyingFields fields = new VerifyingFields(frames, climatology,
+                    AreaWeights.of(AreaWeights.tutorialLatitudes(WINDOW.height())))) {
+            List<StartTime> ahead = List.of(time(3), time(4));
+            fields.readAhead(ahead).forEach(Runnable::run);
+            float value = fields.initial(time(3)).truth(2).get(ValueLayout.JAVA_FLOAT, 0);
+            for (int frame = 3; frame <= 5; frame++) {
+                InputDamage.setValue(years.resolve("1981.h5"), frame, 2, 0, 0, Float.NaN);
+            }
+            assertEquals(List.of(), fields.readAhead(ahead));
+            assertEquals(value, fields.valid(time(3)).truth(2).get(ValueLayout.JAVA_FLOAT, 0));
+            fields.valid(time(4));
+            assertThrows(UserException.class, () -> fields.valid(time(5)));
+            List<Runnable> damaged = fields.readAhead(List.of(time(5)));
+            assertThrows(UserException.class, damaged.getFirst()::run);
+            List<StartTime> tooMany = IntStream.rangeClosed(0, fields.pairs()).mapToObj(_ -> time(6)).toList();
+            assertEquals(List.of(), fields.readAhead(tooMany));
+        }
+    }
+
+    private static StartTime time(int frame) {
+        return new StartTime(1981, frame, HOURS);
+    }
+}
