@@ -54,7 +54,7 @@ public final class CollectiveMismatchDetector implements Closeable {
     public CollectiveMismatchDetector(Job job, ProcessGroup group) {
         this.job = job;
         this.group = group;
-        connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
+        connections = new GroupConnections(job, group, false, thrown -> fail(null, thrown));
         job.watch().onFailure(this::close);
     }
 

@@ -19,6 +19,7 @@ import org.isobar.distributed.job.Job;
 final class GroupConnections implements GroupLinks, Closeable {
     private final Job job;
     private final ProcessGroup group;
+    private final boolean polled;
     private final Consumer<IOException> onBroken;
     private final SocketWriter next;
     private final SocketReader previous;
@@ -26,7 +27,12 @@ final class GroupConnections implements GroupLinks, Closeable {
     private boolean closed;
 
     /** Writer and reader of the connection to one peer. */
-    record Pair(SocketWriter out, SocketReader in) implements Link { }
+    record Pair(SocketWriter out, SocketReader in) implements Link {
+        private void close() {
+            out.close();
+            in.close();
+        }
+    }
 
     /** A purpose of connections to single peers: sends and collectives may overtake each other. */
     private enum Purpose { PAIR, PARTNER }
@@ -36,17 +42,21 @@ final class GroupConnections implements GroupLinks, Closeable {
     /**
      * Connects this rank with its neighbours in the ring. All ranks of the group call this at the same time.
      *
+     * @param polled   whether readers poll before they sleep, see {@link SocketReader}
      * @param onBroken receives a failure to send to a rank
      * @throws CommunicationException if a neighbour cannot be reached; the job has failed then
      */
-    GroupConnections(Job job, ProcessGroup group, Consumer<IOException> onBroken) {
+    GroupConnections(Job job, ProcessGroup group, boolean polled, Consumer<IOException> onBroken) {
         this.job = job;
         this.group = group;
+        this.polled = polled;
         this.onBroken = onBroken;
         String purpose = "ring of " + group.id();
         try {
             SocketChannel channel = job.connect(group.rankAt(group.index() + 1), purpose);
-            previous = reader(acceptPrevious(purpose, channel), group.index() - 1);
+            SocketChannel from = acceptPrevious(purpose, channel);
+            from.configureBlocking(!polled);
+            previous = reader(from, group.index() - 1);
             channel.configureBlocking(false); // nothing is read from it
             next = writer(channel, group.index() + 1);
         } catch (IOException unreachable) {
@@ -74,7 +84,7 @@ final class GroupConnections implements GroupLinks, Closeable {
             onBroken);
     }
 
-    private SocketReader reader(SocketChannel channel, int peer) {
+    private SocketReader reader(SocketChannel channel, int peer) throws IOException {
         return new SocketReader(channel, group.rankAt(peer), job.watch()::progressed);
     }
 
@@ -108,11 +118,12 @@ final class GroupConnections implements GroupLinks, Closeable {
         int rank = group.rankAt(peer);
         String purpose = key.purpose().name().toLowerCase(Locale.ROOT) + " of " + group.id();
         SocketChannel channel = group.index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
+        channel.configureBlocking(!polled);
         Pair pair = new Pair(writer(channel, peer), reader(channel, peer));
         synchronized (pairs) {
             pairs.put(key, pair);
             if (closed) {
-                pair.out().close();
+                pair.close();
             }
         }
         return pair;
@@ -130,7 +141,7 @@ final class GroupConnections implements GroupLinks, Closeable {
         previous.close();
         synchronized (pairs) {
             closed = true;
-            pairs.values().forEach(pair -> pair.out().close());
+            pairs.values().forEach(Pair::close);
         }
     }
 

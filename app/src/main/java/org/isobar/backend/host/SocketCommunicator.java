@@ -32,7 +32,7 @@ public final class SocketCommunicator extends HostCommunicator {
         super(group, job.limits().stall().plus(job.limits().failure()));
         this.job = job;
         this.awaiter = awaiter;
-        connections = new GroupConnections(job, group, thrown -> fail(null, thrown));
+        connections = new GroupConnections(job, group, true, thrown -> fail(null, thrown));
         collectives = new GroupCollectives(group, connections, Arena.ofAuto());
     }
 

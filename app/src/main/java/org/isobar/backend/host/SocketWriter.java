@@ -37,19 +37,8 @@ final class SocketWriter implements GroupLinks.Writer, Closeable {
         this.channel = channel;
         this.peer = peer;
         this.onBroken = onBroken;
-        writable = channel.isBlocking() ? null : writable(channel);
+        writable = channel.isBlocking() ? null : SocketReader.selector(channel, SelectionKey.OP_WRITE);
         thread = Thread.ofPlatform().daemon().name(name).start(this::serve);
-    }
-
-    private static Selector writable(SocketChannel channel) throws IOException {
-        Selector writable = Selector.open();
-        try {
-            channel.register(writable, SelectionKey.OP_WRITE);
-            return writable;
-        } catch (IOException closed) {
-            writable.close();
-            throw closed;
-        }
     }
 
     @Override
