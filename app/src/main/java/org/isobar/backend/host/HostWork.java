@@ -12,6 +12,8 @@ import org.isobar.distributed.Work;
 
 /** An operation that a host communicator runs. */
 final class HostWork implements Work {
+    private static final long POLL_NANOS = 500_000;
+
     private final HostCollective collective;
     private final ProcessGroup group;
     private final Duration limit;
@@ -50,6 +52,7 @@ final class HostWork implements Work {
     public void await() {
         if (!outcome.isDone()) {
             listener.waiting(this);
+            poll();
         }
         try {
             awaitOutcome();
@@ -62,6 +65,14 @@ final class HostWork implements Work {
             throw new CommunicationException(place() + ": interrupted while waiting", interrupted);
         } finally {
             listener.resumed();
+        }
+    }
+
+    /** Waits a short time without sleeping: waking a thread may take as long as what is left of the operation. */
+    private void poll() {
+        long start = System.nanoTime();
+        while (!outcome.isDone() && System.nanoTime() - start < POLL_NANOS) {
+            Thread.yield();
         }
     }
 
