@@ -54,9 +54,7 @@ final class GroupConnections implements GroupLinks, Closeable {
         String purpose = "ring of " + group.id();
         try {
             SocketChannel channel = job.connect(group.rankAt(group.index() + 1), purpose);
-            SocketChannel from = acceptPrevious(purpose, channel);
-            from.configureBlocking(!polled);
-            previous = reader(from, group.index() - 1);
+            previous = reader(acceptPrevious(purpose, channel), group.index() - 1);
             channel.configureBlocking(false); // nothing is read from it
             next = writer(channel, group.index() + 1);
         } catch (IOException unreachable) {
@@ -85,6 +83,7 @@ final class GroupConnections implements GroupLinks, Closeable {
     }
 
     private SocketReader reader(SocketChannel channel, int peer) throws IOException {
+        channel.configureBlocking(!polled);
         return new SocketReader(channel, group.rankAt(peer), job.watch()::progressed);
     }
 
@@ -118,8 +117,8 @@ final class GroupConnections implements GroupLinks, Closeable {
         int rank = group.rankAt(peer);
         String purpose = key.purpose().name().toLowerCase(Locale.ROOT) + " of " + group.id();
         SocketChannel channel = group.index() < peer ? job.connect(rank, purpose) : job.accept(rank, purpose);
-        channel.configureBlocking(!polled);
-        Pair pair = new Pair(writer(channel, peer), reader(channel, peer));
+        SocketReader in = reader(channel, peer);
+        Pair pair = new Pair(writer(channel, peer), in);
         synchronized (pairs) {
             pairs.put(key, pair);
             if (closed) {

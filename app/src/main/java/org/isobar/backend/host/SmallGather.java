@@ -15,6 +15,7 @@ import org.isobar.distributed.CommunicationException;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.job.FailureDetector;
 import org.isobar.distributed.job.Job;
+import org.isobar.os.QuietClose;
 
 /**
  * An all-gather of a few bytes in {@link #rounds} rounds, not in the {@code n - 1} hops of a ring. In round k, a rank
@@ -101,6 +102,6 @@ final class SmallGather implements Closeable {
     /** Ends all connections. */
     @Override
     public void close() {
-        channels.forEach(SocketReader::closeQuietly);
+        channels.forEach(QuietClose::close);
     }
 }

@@ -10,6 +10,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 
+import org.isobar.os.QuietClose;
+
 /**
  * Reads from the socket of one peer directly into tensors and buffers. The caller waits for data: on a blocking channel
  * it sleeps; on a non-blocking one it first polls for {@link #POLL_NANOS}, because a peer that computes the same step
@@ -93,18 +95,9 @@ final class SocketReader implements GroupLinks.Reader, Closeable {
 
     @Override
     public void close() {
-        closeQuietly(channel);
+        QuietClose.close(channel);
         if (readable != null) {
-            closeQuietly(readable);
-        }
-    }
-
-    /** Closes a channel or selector and ignores a failure to do so. */
-    static void closeQuietly(Closeable resource) {
-        try {
-            resource.close();
-        } catch (IOException ignored) {
-            return;
+            QuietClose.close(readable);
         }
     }
 }

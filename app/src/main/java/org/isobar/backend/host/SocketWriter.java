@@ -11,6 +11,8 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.function.Consumer;
 
+import org.isobar.os.QuietClose;
+
 /**
  * Writes memory to the socket of one peer asynchronously and in order, without copying it, so that the caller can
  * receive at the same time. A thread of the writer does this. If the channel is non-blocking, small data is first
@@ -144,7 +146,7 @@ final class SocketWriter implements GroupLinks.Writer, Closeable {
     /** Closes the connection. Unsent data is lost. */
     @Override
     public void close() {
-        SocketReader.closeQuietly(channel); // first, because it wakes a thread that is blocked in a write
+        QuietClose.close(channel); // first, because it wakes a thread that is blocked in a write
         if (writable != null) {
             writable.wakeup();
         }

@@ -93,7 +93,7 @@ public final class PlanCommand implements Runnable {
     private Path validated;
     @Option(names = "--validate_ranks", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "2",
         description = "With --validate and --machine: also train in each layout of 2 and 4 processes of this machine, "
-        + "in 16 runs a round, which take a quarter of an hour (default: ${FALLBACK-VALUE} rounds).")
+        + "in 16 runs a round, which take about 20 minutes (default: ${FALLBACK-VALUE} rounds).")
     private Integer rankRounds;
     @Option(names = "--validate_calibrations", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "3",
         description = "With --validate, in place of --machine: calibrate this machine, measure, and so on in ROUNDS "

@@ -11,6 +11,8 @@ import java.util.SequencedMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import org.isobar.os.QuietClose;
+
 /**
  * A listening port that accepts only connections whose caller proves the job's secret. A caller has
  * {@link #HANDSHAKE_SECONDS} seconds to do so. The number of connections that are unauthenticated at a time is limited
@@ -128,7 +130,7 @@ final class AuthenticatedListener implements Closeable {
     /** Stops listening and closes all unauthenticated connections. Authenticated connections stay open. */
     @Override
     public void close() {
-        Connection.closeQuietly(listener);
+        QuietClose.close(listener);
         synchronized (pending) {
             pending.keySet().forEach(Connection::close);
             pending.clear();

@@ -13,6 +13,8 @@ import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
+import org.isobar.os.QuietClose;
+
 /** A connection to another process of the job, and data streams over it. */
 final class Connection implements Closeable {
     private final SocketChannel channel; // null if it is not a TCP connection
@@ -92,15 +94,6 @@ final class Connection implements Closeable {
     /** Closes the connection and ignores a failure to do so. */
     @Override
     public void close() {
-        closeQuietly(end);
-    }
-
-    /** Closes {@code closeable} and ignores a failure to do so: it is no longer used. */
-    static void closeQuietly(Closeable closeable) {
-        try {
-            closeable.close();
-        } catch (IOException ignored) {
-            return;
-        }
+        QuietClose.close(end);
     }
 }

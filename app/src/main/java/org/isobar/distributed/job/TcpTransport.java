@@ -6,6 +6,8 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.time.Duration;
 
+import org.isobar.os.QuietClose;
+
 /** Connections over TCP. */
 final class TcpTransport implements Transport {
     @Override
@@ -45,7 +47,7 @@ final class TcpTransport implements Transport {
                 try {
                     return new Connection(channel);
                 } catch (IOException lost) { // the caller has ended the connection already
-                    Connection.closeQuietly(channel);
+                    QuietClose.close(channel);
                 }
             }
         }
