@@ -62,6 +62,11 @@ public final class Communicators implements AutoCloseable {
         });
     }
 
+    /** New communicators of this rank in another grid of the same ranks. Close them before these. */
+    public Communicators in(ProcessGrid other) {
+        return new Communicators(other, rank, copy, open, messages, failure);
+    }
+
     /** The process grid. */
     public ProcessGrid grid() {
         return grid;

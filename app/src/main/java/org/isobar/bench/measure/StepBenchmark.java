@@ -15,6 +15,7 @@ import org.isobar.device.Device;
 import org.isobar.device.HostBuffer;
 import org.isobar.device.Stopwatch;
 import org.isobar.device.ops.IndexSpan;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
@@ -44,6 +45,7 @@ public final class StepBenchmark {
     private final RunConfig config;
     private final VitConfig model;
     private final Device device;
+    private final Communicators communicators;
     private final Plan plan;
     private final StepOptions options;
     private final int batch;
@@ -79,12 +81,22 @@ public final class StepBenchmark {
      * @throws org.isobar.device.OutOfDeviceMemoryException if it does not fit in device memory
      */
     public StepBenchmark(RunConfig config, Device device, Plan plan) {
-        if (config.ranks().worldSize() > 1) {
-            throw new UserException("bench step measures one process, but the world size is "
-                + config.ranks().worldSize());
+        this(alone(config), device, Communicators.alone(device.ops().memory()::copy), plan);
+    }
+
+    /**
+     * Creates the benchmark of this rank of a job. All ranks create and run theirs at the same time.
+     *
+     * @param communicators of the configuration's grid
+     * @throws IllegalArgumentException if the operations of several ranks are to be measured
+     */
+    public StepBenchmark(RunConfig config, Device device, Communicators communicators, Plan plan) {
+        if (plan.detail != Detail.STEPS && communicators.grid().worldSize() > 1) {
+            throw new IllegalArgumentException("operations are measured in one process");
         }
         this.config = config;
         this.device = device;
+        this.communicators = communicators;
         this.plan = plan;
         if (!(config.model() instanceof VitConfig vit)) {
             throw new UserException("bench step measures the vision transformer beside PyTorch's; give a preset with "
@@ -95,11 +107,19 @@ public final class StepBenchmark {
         options = StepOptions.of(config.training(), device, GradientSync.Options.DEFAULT).with(1);
         AttentionSelection.force(config, device, options.compute());
         memoryPlan = MemoryCheck.require(device, new MemoryCheck.Run(model, batch, 1, options.compute(),
-            new MemoryCheck.Member(config.grid(), 0, config.parallel().carrier()),
+            new MemoryCheck.Member(config.grid(), communicators.rank(), config.parallel().carrier()),
             new MemoryCheck.Inputs((inputs(1).elements() + targets(1).elements()) * Float.BYTES, any -> 1, 0),
             MemoryCheck.Saving.NOTHING),
             device.memory().available());
         ProductSelection.choose(config, device, memoryPlan);
+    }
+
+    private static RunConfig alone(RunConfig config) {
+        if (config.ranks().worldSize() > 1) {
+            throw new UserException("bench step measures one process, but the world size is "
+                + config.ranks().worldSize());
+        }
+        return config;
     }
 
     /** Runs the benchmark. Passes partial results to {@code partial}: the description first, then the whole steps. */
@@ -130,7 +150,7 @@ public final class StepBenchmark {
     private Spread steps(Batch data, List<Double> losses) {
         try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
-            Replica replica = replica(device, memory, options.launch())) {
+            Replica replica = new Replica(device, model, batch, memory, communicators, options)) {
             load(replica);
             for (int step = 0; step < plan.warmup; step++) {
                 losses.add(replica.step().run(data.input, data.target, context(step)));
@@ -172,14 +192,13 @@ public final class StepBenchmark {
         }
         try (DryRunDevice dry = new DryRunDevice();
             StepMemory nothing = memoryPlan.allocate(dry);
-            Replica replica = replica(ObservedDevice.of(dry, times.count(dry)), nothing, StepLaunch.EAGER)) {
+            Replica replica = observed(ObservedDevice.of(dry, times.count(dry)), nothing)) {
             times.clear(); // operations of the constructor
             replica.step().run(data.input, data.target, context(0));
         }
         try (StepMemory memory = memoryPlan.allocate(device);
             Stopwatch stopwatch = device.stopwatch();
-            Replica replica = replica(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory,
-                StepLaunch.EAGER)) {
+            Replica replica = observed(ObservedDevice.of(device, OperationTimes.mark(stopwatch)), memory)) {
             load(replica);
             for (int step = 0; step <= steps; step++) {
                 stopwatch.laps();
@@ -192,13 +211,16 @@ public final class StepBenchmark {
         return times;
     }
 
-    private Replica replica(Device on, StepMemory memory, StepLaunch launch) {
+    /** Copies of communicators of one rank are operations, too. */
+    private Replica observed(Device on, StepMemory memory) {
         return new Replica(on, model, batch, memory, Communicators.alone(on.ops().memory()::copy),
-            options.with(launch));
+            options.with(StepLaunch.EAGER));
     }
 
     private TrainStep.Context context(int step) {
-        return new TrainStep.Context(config.training().seed(), step, IndexSpan.whole(batch), config.training().lr());
+        return new TrainStep.Context(config.training().seed(), step,
+            new IndexSpan(communicators.coordinate(Axis.DP), config.grid().size(Axis.DP),
+                (long) batch * config.grid().size(Axis.DP)), config.training().lr());
     }
 
     /** Sets the weights that PyTorch uses. */

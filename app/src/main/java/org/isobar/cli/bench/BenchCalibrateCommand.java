@@ -34,6 +34,7 @@ import org.isobar.os.AtomicFile;
 import org.isobar.os.TemporaryDirectory;
 import org.isobar.plan.calibrate.CollectiveCalibration;
 import org.isobar.plan.calibrate.CpuCalibration;
+import org.isobar.plan.calibrate.LayoutSteps;
 import org.isobar.plan.calibrate.MachineFileWriter;
 import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.plan.machine.Machine;
@@ -65,6 +66,9 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
         + "operations of all of them at once.")
     private boolean noCollectives;
+    @Option(names = "--layouts", description = "In a job of 2 or 4 processes, measure training steps in each of its "
+        + "layouts instead, for isobar plan --validate_ranks.")
+    private boolean layouts;
 
     /**
      * The measurements of a job.
@@ -84,8 +88,12 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             throw new UserException("--steps=" + steps + " must be at least 2");
         }
         RankEnvironment ranks = RankEnvironment.of(context.environment());
+        if (layouts && !LayoutSteps.RANKS.contains(ranks.worldSize())) {
+            throw new UserException("--layouts needs a job of 2 or 4 processes: ./isobar launch --nproc_per_node=2 "
+                + "bench calibrate --layouts --out=FILE");
+        }
         if (ranks.worldSize() > 1) {
-            JobTimes times = measured(ranks);
+            Object times = measured(ranks);
             if (ranks.rank() == 0) {
                 BenchFiles.write(out, times);
             }
@@ -125,12 +133,15 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     }
 
     /** Measures this job; every rank does so. */
-    private JobTimes measured(RankEnvironment ranks) {
+    private Object measured(RankEnvironment ranks) {
         ProcessGrid grid = ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, ranks.worldSize(), 1, 1, 1);
         JobMember member = new JobMember(ranks, grid, JobSecret.of(context.environment()),
             Map.of("command", "bench calibrate"), TimeLimits.DEFAULT, CommBackend.AUTO);
         try (JobDevice device = Backend.CPU.open(options(ranks), _ -> { })) {
             return member.run(device, communicators -> {
+                if (layouts) {
+                    return LayoutSteps.measure(device, communicators, preset(context.environment()));
+                }
                 Communicator all = communicators.along(Axis.DP);
                 List<CollectiveTable.Row> collectives = new CollectiveCalibration(device, all).measure(1);
                 boolean ownCores = ranks.worldSize() <= Runtime.getRuntime().availableProcessors();

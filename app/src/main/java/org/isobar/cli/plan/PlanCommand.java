@@ -91,10 +91,9 @@ public final class PlanCommand implements Runnable {
     @Option(names = "--validate", paramLabel = "FILE", description = "Write to FILE how well recorded runs are "
         + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
     private Path validated;
-    @Option(names = "--validate_ranks", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "2",
-        description = "With --validate and --machine: also train in each layout of 2 and 4 processes of this machine, "
-        + "in 16 runs a round, which take about 20 minutes (default: ${FALLBACK-VALUE} rounds).")
-    private Integer rankRounds;
+    @Option(names = "--validate_ranks", description = "With --validate and --machine or --validate_calibrations: also "
+        + "train in each layout of 2 and 4 processes of this machine, which takes about six minutes.")
+    private boolean validatesRanks;
     @Option(names = "--validate_calibrations", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "3",
         description = "With --validate, in place of --machine: calibrate this machine, measure, and so on in ROUNDS "
         + "rounds, and take the medians, because the speed of a machine changes (default: ${FALLBACK-VALUE} rounds).")
@@ -146,16 +145,15 @@ public final class PlanCommand implements Runnable {
         if (calibrations != null && (machine != null || calibrations < 1)) {
             throw new UserException("--validate_calibrations needs at least 1 round, and no --machine");
         }
-        if (rankRounds != null && (machine == null && calibrations == null || rankRounds < 1)) {
-            throw new UserException("--validate_ranks needs at least 1 round, and --machine=FILE, which "
-                + "./isobar bench calibrate writes, or --validate_calibrations");
+        if (validatesRanks && machine == null && calibrations == null) {
+            throw new UserException("--validate_ranks needs --machine=FILE, which ./isobar bench calibrate writes, or "
+                + "--validate_calibrations");
         }
         List<String> self = JavaCommand.command(spec.root().userObject().getClass());
-        Optional<LayoutRuns> runs = Optional.ofNullable(rankRounds).map(rounds -> new LayoutRuns(self, rounds, out));
         List<Supplier<Machine>> machines = calibrations != null
             ? Collections.nCopies(calibrations, () -> PlanValidation.calibrated(self, out))
             : machine != null ? List.of(() -> MachineFile.load(machine)) : List.of();
-        PlanValidation.write(validated, machines, runs, context, out);
+        PlanValidation.write(validated, machines, Optional.of(self).filter(_ -> validatesRanks), context, out);
     }
 
     private void check(PrintWriter out) {

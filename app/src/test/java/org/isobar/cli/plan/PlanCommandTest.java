@@ -95,7 +95,7 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
         "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate_calibrations needs at least 1",
         "--validate=never.md --validate_calibrations=0|--validate_calibrations needs at least 1",
-        "--validate=never.md --validate_ranks|--validate_ranks needs at least 1",
+        "--validate=never.md --validate_ranks|--validate_ranks needs --machine=FILE",
         "--machine=cpu-2-cores --gpus=2 --program=tutorial|has no profile of the tutorial's program"})
     void anImpossibleRequestIsOneLine(String arguments, String message) {
         List<String> all = new ArrayList<>(List.of("--config=base"));
