@@ -42,7 +42,8 @@ public final class LayoutSteps {
 
     private LayoutSteps() { }
 
-    private record Model(String name, int embed, int heads, int depth) {
+    /** A model with the images of the preset. */
+    record Model(String name, int embed, int heads, int depth) {
         private RunConfig config(ConfigRequest preset, int tp, int cp) {
             return ConfigLoader.load(preset.with("embed_dim", "" + embed).with("num_heads", "" + heads)
                 .with("depth", "" + depth).with("global_batch_size", "" + BATCH).with("local_batch_size", "None")
@@ -80,15 +81,20 @@ public final class LayoutSteps {
      * @param preset any preset that is trained with synthetic data, with this rank's environment
      */
     public static List<Time> measure(Device device, Communicators job, ConfigRequest preset) {
+        return measure(device, job, preset, MODELS, COMPILING, ROUNDS);
+    }
+
+    static List<Time> measure(Device device, Communicators job, ConfigRequest preset, List<Model> models,
+        int compiling, int rounds) {
         int ranks = job.grid().worldSize();
-        List<Measured> all = MODELS.stream().flatMap(model -> LAYOUTS.stream()
+        List<Measured> all = models.stream().flatMap(model -> LAYOUTS.stream()
             .filter(layout -> layout.tp * layout.cp * layout.dp == ranks).map(layout -> {
                 RunConfig config = model.config(preset, layout.tp, layout.cp);
                 return new Measured(model, layout, config, job.in(config.grid()), new ArrayList<>());
             })).toList();
         try {
-            all.forEach(each -> each.median(device, COMPILING / all.size(), 1));
-            for (int round = 0; round < ROUNDS; round++) {
+            all.forEach(each -> each.median(device, compiling / all.size(), 1));
+            for (int round = 0; round < rounds; round++) {
                 all.forEach(each -> each.rounds.add(each.median(device, WARMUP, STEPS)));
             }
             return all.stream().map(Measured::time).toList();

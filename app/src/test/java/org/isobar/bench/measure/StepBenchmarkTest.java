@@ -9,12 +9,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 
 import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.backend.host.GridRanks;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
 import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
+import org.isobar.distributed.ProcessGrid;
 import org.isobar.fault.UserException;
 import org.isobar.tensor.DType;
 import org.isobar.train.memory.MemoryPlan;
@@ -70,6 +74,30 @@ class StepBenchmarkTest {
             refused.getMessage());
     }
 
+    /** Ranks that share tokens have all weights, so their steps are those of one process. */
+    @Test
+    void ranksThatShareTokensHaveTheLossesOfOneProcess() throws Exception {
+        StepBenchmark.Plan plan = new StepBenchmark.Plan(2, 1, Timing.MEASURED, StepBenchmark.Detail.STEPS);
+        List<Double> alone;
+        try (Device device = new CpuDevice(1)) {
+            alone = new StepBenchmark(tiny(), device, plan).run(_ -> { }).losses();
+        }
+        List<List<Double>> losses = GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.CP, 2)),
+            (device, job) -> new StepBenchmark(tiny(job.rank()), device, job, plan).run(_ -> { }).losses());
+        assertEquals(losses.getFirst(), losses.getLast());
+        for (int step = 0; step < 3; step++) {
+            assertEquals(alone.get(step), losses.getFirst().get(step), 1e-6);
+        }
+    }
+
+    @Test
+    void operationsOfSeveralRanksAreRefused() {
+        ExecutionException failure = assertThrows(ExecutionException.class, () -> GridRanks.run(
+            ProcessGrid.of("tp-cp-dp", Map.of(Axis.CP, 2)), (device, job) -> new StepBenchmark(tiny(job.rank()),
+                device, job, new StepBenchmark.Plan(2, 1, Timing.MEASURED, StepBenchmark.Detail.OPERATIONS))));
+        assertEquals("operations are measured in one process", failure.getCause().getMessage());
+    }
+
     private static int calls(List<OperationGroup> groups, String name, StepOperation.Phase phase) {
         return groups.stream().filter(group -> group.name().equals(name) && group.phase() == phase)
             .mapToInt(OperationGroup::calls).sum();
@@ -83,6 +111,16 @@ class StepBenchmarkTest {
     }
 
     private static RunConfig tiny() {
-        return ConfigLoader.load(new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", Map.of()));
+        return ConfigLoader.load(request(Map.of()));
+    }
+
+    /** The configuration of one of two ranks that share tokens. */
+    private static RunConfig tiny(int rank) {
+        return ConfigLoader.load(request(Map.of("RANK", "" + rank, "LOCAL_RANK", "" + rank, "WORLD_SIZE", "2",
+            "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500")).with("context_parallel", "2"));
+    }
+
+    private static ConfigRequest request(Map<String, String> environment) {
+        return new ConfigRequest(Path.of("..", "config", "ViT.yaml"), "tiny", environment);
     }
 }
