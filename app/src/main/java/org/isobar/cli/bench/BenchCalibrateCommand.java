@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -24,6 +25,7 @@ import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
+import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
@@ -93,7 +95,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
                 + "bench calibrate --layouts --out=FILE");
         }
         if (ranks.worldSize() > 1) {
-            Object times = measured(ranks);
+            Object times = inJob(ranks, layouts ? this::layoutTimes : this::jobTimes);
             if (ranks.rank() == 0) {
                 BenchFiles.write(out, times);
             }
@@ -133,22 +135,25 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     }
 
     /** Measures this job; every rank does so. */
-    private Object measured(RankEnvironment ranks) {
+    private Object inJob(RankEnvironment ranks, BiFunction<Device, Communicators, ?> measurement) {
         ProcessGrid grid = ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, ranks.worldSize(), 1, 1, 1);
         JobMember member = new JobMember(ranks, grid, JobSecret.of(context.environment()),
             Map.of("command", "bench calibrate"), TimeLimits.DEFAULT, CommBackend.AUTO);
         try (JobDevice device = Backend.CPU.open(options(ranks), _ -> { })) {
-            return member.run(device, communicators -> {
-                if (layouts) {
-                    return LayoutSteps.measure(device, communicators, preset(context.environment()));
-                }
-                Communicator all = communicators.along(Axis.DP);
-                List<CollectiveTable.Row> collectives = new CollectiveCalibration(device, all).measure(1);
-                boolean ownCores = ranks.worldSize() <= Runtime.getRuntime().availableProcessors();
-                return new JobTimes(collectives, ownCores ? new CpuCalibration(device, preset(Map.of()), steps,
-                    _ -> { }).operations(() -> all.barrier().await()) : List.of());
-            });
+            return member.<Object>run(device, communicators -> measurement.apply(device, communicators));
         }
+    }
+
+    private List<LayoutSteps.Time> layoutTimes(Device device, Communicators communicators) {
+        return LayoutSteps.measure(device, communicators, preset(context.environment()));
+    }
+
+    private JobTimes jobTimes(Device device, Communicators communicators) {
+        Communicator all = communicators.along(Axis.DP);
+        List<CollectiveTable.Row> collectives = new CollectiveCalibration(device, all).measure(1);
+        boolean ownCores = all.group().size() <= Runtime.getRuntime().availableProcessors();
+        return new JobTimes(collectives, ownCores ? new CpuCalibration(device, preset(Map.of()), steps,
+            _ -> { }).operations(() -> all.barrier().await()) : List.of());
     }
 
     /** Measures processes that this one starts. */

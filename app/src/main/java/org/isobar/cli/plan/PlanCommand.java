@@ -92,7 +92,7 @@ public final class PlanCommand implements Runnable {
         + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
     private Path validated;
     @Option(names = "--validate_ranks", description = "With --validate and --machine or --validate_calibrations: also "
-        + "train in each layout of 2 and 4 processes of this machine, which takes about six minutes.")
+        + "measure training steps in each layout of 2 and 4 processes of this machine, for about eight minutes.")
     private boolean validatesRanks;
     @Option(names = "--validate_calibrations", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "3",
         description = "With --validate, in place of --machine: calibrate this machine, measure, and so on in ROUNDS "
