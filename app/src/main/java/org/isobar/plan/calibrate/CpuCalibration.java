@@ -121,9 +121,7 @@ public final class CpuCalibration {
     }
 
     private RunConfig config(Shape shape, DType dtype) {
-        return ConfigLoader.load(preset.set("img_size=" + shape.image).with("embed_dim", "" + shape.embed)
-            .with("depth", "" + shape.depth).with("num_heads", "" + shape.heads)
-            .with("global_batch_size", "" + shape.batch).with("local_batch_size", "None")
-            .with("amp_mode", dtype == DType.F32 ? "none" : "bf16"));
+        return ConfigLoader.load(new ModelSizes(shape.embed, shape.depth, shape.heads, shape.batch).in(preset)
+            .set("img_size=" + shape.image).with("amp_mode", dtype == DType.F32 ? "none" : "bf16"));
     }
 }

@@ -45,8 +45,7 @@ public final class LayoutSteps {
     /** A model with the images of the preset. */
     record Model(String name, int embed, int heads, int depth) {
         private RunConfig config(ConfigRequest preset, int tp, int cp) {
-            return ConfigLoader.load(preset.with("embed_dim", "" + embed).with("num_heads", "" + heads)
-                .with("depth", "" + depth).with("global_batch_size", "" + BATCH).with("local_batch_size", "None")
+            return ConfigLoader.load(new ModelSizes(embed, depth, heads, BATCH).in(preset)
                 .with("tensor_parallel", "" + tp).with("context_parallel", "" + cp));
         }
     }

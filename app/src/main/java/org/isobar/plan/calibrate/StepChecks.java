@@ -32,9 +32,8 @@ public final class StepChecks {
 
     private record Shape(String image, int embed, int depth, int heads, int batch, String precision) {
         private RunConfig config(ConfigRequest preset) {
-            return ConfigLoader.load(preset.set("img_size=" + image).with("embed_dim", "" + embed)
-                .with("depth", "" + depth).with("num_heads", "" + heads).with("global_batch_size", "" + batch)
-                .with("local_batch_size", "None").with("amp_mode", precision));
+            return ConfigLoader.load(new ModelSizes(embed, depth, heads, batch).in(preset)
+                .set("img_size=" + image).with("amp_mode", precision));
         }
 
         @Override
