@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** The gauge of the first GPU, real or simulated. */
 @Tag("cuda")
+@Isolated("Tests beside it would change the memory use.")
 class NvmlGaugeTest {
     private static final long BYTES = 64L << 20;
 
