@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import org.isobar.backend.dryrun.DryRunDevice;
 import org.isobar.device.Stopwatch;
@@ -74,14 +73,10 @@ final class OperationTimes {
         steps.add(IntStream.range(0, works.size()).mapToDouble(i -> laps[2 * i]).toArray());
     }
 
-    /**
-     * Mean seconds over the steps from the start of each operation to that of the next one, in the order of issue.
-     * Their sum is the mean time of a step, unlike a sum of medians.
-     */
-    double[] means() {
-        return IntStream.range(0, works.size()).mapToDouble(i ->
-            Stream.of(steps, gaps).mapToDouble(times -> times.stream().mapToDouble(step -> step[i]).average()
-                .orElseThrow()).sum()).toArray();
+    /** Seconds of each step from the start of each operation to that of the next one, in the order of issue. */
+    List<double[]> untilNext() {
+        return IntStream.range(0, steps.size()).mapToObj(step -> IntStream.range(0, works.size())
+            .mapToDouble(i -> steps.get(step)[i] + gaps.get(step)[i]).toArray()).toList();
     }
 
     /** Groups operations by name and phase, in the order of their first call. Times are medians over the steps. */

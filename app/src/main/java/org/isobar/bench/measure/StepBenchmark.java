@@ -171,16 +171,16 @@ public final class StepBenchmark {
     }
 
     /**
-     * Seconds from the start of each operation of a step to that of the next one, in the order of issue: means over
+     * Seconds from the start of each operation of a step to that of the next one, in the order of issue, in each of
      * {@code steps} steps after one warmup step.
      */
-    public double[] operationSeconds(int steps) {
+    public List<double[]> operationSeconds(int steps) {
         device.reserve(memoryPlan.footprint());
         try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
             HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
             SeededNumbers.fill(input.segment(), "input", 0, 1);
             SeededNumbers.fill(target.segment(), "target", 0, 1);
-            return operations(new Batch(input.toDevice(), target.toDevice()), steps).means();
+            return operations(new Batch(input.toDevice(), target.toDevice()), steps).untilNext();
         }
     }
 

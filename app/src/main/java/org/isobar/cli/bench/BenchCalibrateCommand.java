@@ -34,10 +34,11 @@ import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
 import org.isobar.os.TemporaryDirectory;
-import org.isobar.plan.calibrate.CollectiveCalibration;
+import org.isobar.plan.calibrate.AwaitedCollectives;
 import org.isobar.plan.calibrate.CpuCalibration;
 import org.isobar.plan.calibrate.LayoutSteps;
 import org.isobar.plan.calibrate.MachineFileWriter;
+import org.isobar.plan.calibrate.OverlappedCollectives;
 import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MeasuredOperation;
@@ -62,7 +63,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     private Path out;
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
-    @Option(names = "--steps", paramLabel = "N", defaultValue = "6",
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "4",
         description = "Steps of each measured size in each of three rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
@@ -76,7 +77,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
      * The measurements of a job.
      *
      * @param collectives of all its processes
-     * @param operations  of one process while the others do the same; empty if not each of them has a core
+     * @param operations  of one process while the others do the same
      */
     private record JobTimes(List<CollectiveTable.Row> collectives, List<MeasuredOperation> operations) { }
 
@@ -90,9 +91,13 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             throw new UserException("--steps=" + steps + " must be at least 2");
         }
         RankEnvironment ranks = RankEnvironment.of(context.environment());
-        if (layouts && !LayoutSteps.RANKS.contains(ranks.worldSize())) {
+        if (layouts && ranks.worldSize() == 1) {
             throw new UserException("--layouts needs a job of 2 or 4 processes: ./isobar launch --nproc_per_node=2 "
                 + "bench calibrate --layouts --out=FILE");
+        }
+        if (ranks.worldSize() > 1 && !JOBS.contains(ranks.worldSize())) {
+            throw new UserException("bench calibrate measures one process, or a job of 2 or 4, not of "
+                + ranks.worldSize() + ": ./isobar launch --nproc_per_node=4 bench calibrate --out=FILE");
         }
         if (ranks.worldSize() > 1) {
             Object times = inJob(ranks, layouts ? this::layoutTimes : this::jobTimes);
@@ -110,9 +115,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         for (int processes : noCollectives ? List.<Integer>of() : JOBS) {
             JobTimes times = job(processes);
             rows.addAll(times.collectives);
-            if (!times.operations.isEmpty()) {
-                shared.put(processes, times.operations);
-            }
+            shared.put(processes, times.operations);
         }
         String text = MachineFileWriter.text(machine.with(shared), rows);
         new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
@@ -150,15 +153,16 @@ final class BenchCalibrateCommand implements Callable<Integer> {
 
     private JobTimes jobTimes(Device device, Communicators communicators) {
         Communicator all = communicators.along(Axis.DP);
-        List<CollectiveTable.Row> collectives = new CollectiveCalibration(device, all).measure(1);
-        boolean ownCores = all.group().size() <= Runtime.getRuntime().availableProcessors();
-        return new JobTimes(collectives, ownCores ? new CpuCalibration(device, preset(Map.of()), steps,
-            _ -> { }).operations(() -> all.barrier().await()) : List.of());
+        List<MeasuredOperation> operations = new CpuCalibration(device, preset(Map.of()), steps, _ -> { })
+            .operations(all.group().size(), () -> all.barrier().await()); // first: it compiles what all others call
+        List<CollectiveTable.Row> collectives = new ArrayList<>(new OverlappedCollectives(device, all).measure(1));
+        collectives.addAll(new AwaitedCollectives(device, communicators, preset(context.environment())).measure(1));
+        return new JobTimes(collectives, operations);
     }
 
     /** Measures processes that this one starts. */
     private JobTimes job(int processes) throws IOException {
-        say("Collectives of " + processes + " processes, and steps of all of them at once if each has a core");
+        say("Collectives of " + processes + " processes, and steps of all of them at once");
         try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibrate")) {
             Path file = scratch.directory().resolve("times.json");
             List<String> command = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));

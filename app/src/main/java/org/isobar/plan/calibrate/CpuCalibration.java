@@ -1,7 +1,6 @@
 package org.isobar.plan.calibrate;
 
 import java.time.LocalDate;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,7 +12,6 @@ import java.util.stream.Stream;
 
 import org.isobar.bench.measure.CeilingsBenchmark;
 import org.isobar.bench.measure.CeilingsResult;
-import org.isobar.bench.measure.Spread;
 import org.isobar.bench.measure.Timing;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
@@ -36,19 +34,23 @@ public final class CpuCalibration {
     private static final int MATRIX = 2048;
     private static final double GIB = 1L << 30;
     /**
-     * Rounds that do not count, and their steps. Until a step has run about forty times, Java's compilers take part of
-     * the cores.
+     * Steps of the first and smallest size that do not count, in the first type and then in the others, which call the
+     * same layers. C2 compiles a method after 5,000 calls, and a step calls the methods of a layer 12 times; meanwhile
+     * it takes part of the cores.
      */
-    private static final int WARMUP_ROUNDS = 2;
-    private static final int WARMUP_STEPS = 20;
+    private static final int COMPILING = 450;
+    private static final int COMPILING_TYPE = 100;
+    /** Steps of every size that do not count. */
+    private static final int WARMUP = 2;
     private static final int ROUNDS = 3;
+    private static final String SMALL = "[64, 128]";
     /**
-     * Image, channels, blocks, heads and batch of the measured steps. Small images have 12 blocks, or 6 wide ones: what
-     * one or two blocks keep for backward would still be in the cores' caches.
+     * The measured steps. Small images have 12 blocks, or 6 wide ones: what one or two blocks keep for backward would
+     * still be in the cores' caches.
      */
-    private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 12, 6, 4),
-        new Shape("[64, 128]", 384, 6, 8, 4), new Shape("[64, 128]", 128, 12, 4, 1),
-        new Shape("[128, 256]", 256, 2, 8, 2), new Shape("[192, 384]", 384, 1, 8, 1));
+    private static final List<Shape> SHAPES = List.of(new Shape(SMALL, new ModelSizes(128, 12, 4, 1)),
+        new Shape(SMALL, new ModelSizes(192, 12, 6, 4)), new Shape(SMALL, new ModelSizes(384, 6, 8, 4)),
+        new Shape("[128, 256]", new ModelSizes(256, 2, 8, 2)), new Shape("[160, 320]", new ModelSizes(256, 1, 8, 1)));
 
     private final Device device;
     private final ConfigRequest preset;
@@ -56,7 +58,7 @@ public final class CpuCalibration {
     private final Consumer<String> progress;
 
     /** What a calibrated step computes. */
-    private record Shape(String image, int embed, int depth, int heads, int batch) { }
+    private record Shape(String image, ModelSizes model) { }
 
     /**
      * Measures on {@code device}.
@@ -72,7 +74,7 @@ public final class CpuCalibration {
         this.progress = progress;
     }
 
-    /** Measures; takes a minute and a half with 6 steps. */
+    /** Measures; takes a minute with 4 steps. */
     public Machine run(String name) {
         String date = LocalDate.now().toString();
         Map<String, Quantity> numbers = new TreeMap<>(MachineFile.load("cpu-2-cores").numbers());
@@ -90,38 +92,38 @@ public final class CpuCalibration {
         measured.forEach((key, value) -> numbers.put(key, new Quantity(value, Quantity.Source.MEASURED, date,
             "bench calibrate")));
         return new Machine(name, HostMachine.processor() + ", " + cores + " cores", HostMachine.processor(),
-            Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations(() -> { }),
+            Machine.Kind.CPU, numbers, List.of(), Map.of(), Optional.empty(), operations(1, () -> { }),
             Collections.emptyNavigableMap());
     }
 
     /**
-     * The operations of the steps. Rounds over all sizes are interleaved; warmup rounds do not count.
+     * The operations of the steps. Rounds over all sizes are interleaved.
      *
-     * @param together waits for the other processes that measure at the same time
+     * @param processes processes that measure at the same time, and share the samples of a step as data-parallel ranks
+     *                  do
+     * @param together  waits for the other processes
      */
-    public List<MeasuredOperation> operations(Runnable together) {
-        List<OperationCalibration> calibrations = Stream.of(DType.F32, DType.BF16).filter(device::supports)
-            .flatMap(dtype -> SHAPES.stream().map(shape ->
-                new OperationCalibration(config(shape, dtype), device))).toList();
-        Map<MeasuredOperation, List<Double>> rounds = new LinkedHashMap<>(); // by all but the time
-        for (int round = 1 - WARMUP_ROUNDS; round <= ROUNDS; round++) {
-            progress.accept("Steps of " + SHAPES.size() + " sizes, " + (round < 1
-                ? "warmup round " + (round + WARMUP_ROUNDS) + " of " + WARMUP_ROUNDS
-                : "round " + round + " of " + ROUNDS));
-            for (OperationCalibration calibration : calibrations) {
+    public List<MeasuredOperation> operations(int processes, Runnable together) {
+        List<DType> types = Stream.of(DType.F32, DType.BF16).filter(device::supports).toList();
+        progress.accept("Steps for Java's compilers");
+        together.run();
+        types.forEach(type -> new OperationCalibration(config(SHAPES.getFirst(), processes, type), device)
+            .warmUp(type == types.getFirst() ? COMPILING : COMPILING_TYPE));
+        List<OperationCalibration> calibrations = types.stream().flatMap(type -> SHAPES.stream()
+            .map(shape -> new OperationCalibration(config(shape, processes, type), device))).toList();
+        calibrations.forEach(calibration -> calibration.warmUp(WARMUP));
+        for (int round = 1; round <= ROUNDS; round++) {
+            progress.accept("Steps of " + SHAPES.size() + " sizes, round " + round + " of " + ROUNDS);
+            calibrations.forEach(calibration -> {
                 together.run();
-                List<MeasuredOperation> rows = calibration.measure(round < 1 ? WARMUP_STEPS : steps);
-                if (round > 0) {
-                    rows.forEach(row -> rounds.computeIfAbsent(row.in(0), _ -> new ArrayList<>()).add(row.seconds()));
-                }
-            }
+                calibration.measure(steps);
+            });
         }
-        return rounds.entrySet().stream().map(entry -> entry.getKey().in(Spread.of(entry.getValue().stream()
-            .mapToDouble(Double::doubleValue).toArray()).median())).toList();
+        return calibrations.stream().flatMap(calibration -> calibration.operations().stream()).toList();
     }
 
-    private RunConfig config(Shape shape, DType dtype) {
-        return ConfigLoader.load(new ModelSizes(shape.embed, shape.depth, shape.heads, shape.batch).in(preset)
+    private RunConfig config(Shape shape, int processes, DType dtype) {
+        return ConfigLoader.load(shape.model.shared(processes).in(preset)
             .set("img_size=" + shape.image).with("amp_mode", dtype == DType.F32 ? "none" : "bf16"));
     }
 }

@@ -62,12 +62,6 @@ public final class LayoutSteps {
     /** What is measured, and the medians of its rounds so far. */
     private record Measured(Model model, Layout layout, RunConfig config, Communicators communicators,
         List<Double> rounds) {
-        private double median(Device device, int warmup, int steps) {
-            return new StepBenchmark(config, device, communicators,
-                new StepBenchmark.Plan(warmup, steps, Timing.MEASURED, StepBenchmark.Detail.STEPS)).run(_ -> { })
-                .stepSeconds().median();
-        }
-
         private Time time() {
             return new Time(model.name, layout.tp, layout.cp, layout.dp,
                 Spread.of(rounds.stream().mapToDouble(Double::doubleValue).toArray()).median());
@@ -92,14 +86,22 @@ public final class LayoutSteps {
                 return new Measured(model, layout, config, job.in(config.grid()), new ArrayList<>());
             })).toList();
         try {
-            all.forEach(each -> each.median(device, compiling / all.size(), 1));
+            all.forEach(each -> median(each.config, device, each.communicators, compiling / all.size(), 1));
             for (int round = 0; round < rounds; round++) {
-                all.forEach(each -> each.rounds.add(each.median(device, WARMUP, STEPS)));
+                all.forEach(each -> each.rounds.add(median(each.config, device, each.communicators,
+                    WARMUP, STEPS)));
             }
             return all.stream().map(Measured::time).toList();
         } finally {
             all.reversed().forEach(each -> each.communicators.close());
         }
+    }
+
+    /** Seconds of this rank's median step. */
+    static double median(RunConfig config, Device device, Communicators communicators, int warmup, int steps) {
+        return new StepBenchmark(config, device, communicators,
+            new StepBenchmark.Plan(warmup, steps, Timing.MEASURED, StepBenchmark.Detail.STEPS)).run(_ -> { })
+            .stepSeconds().median();
     }
 
     /**

@@ -16,4 +16,9 @@ record ModelSizes(int embed, int depth, int heads, int batch) {
         return preset.with("embed_dim", "" + embed).with("depth", "" + depth).with("num_heads", "" + heads)
             .with("global_batch_size", "" + batch).with("local_batch_size", "None");
     }
+
+    /** These sizes with the samples that each of {@code processes} has, at least one. */
+    ModelSizes shared(int processes) {
+        return new ModelSizes(embed, depth, heads, Math.max(1, batch / processes));
+    }
 }

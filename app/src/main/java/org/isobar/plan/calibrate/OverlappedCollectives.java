@@ -17,19 +17,19 @@ import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.tensor.Tensor;
 
 /**
- * Times of collectives of one group by operation and bytes, as they are in a training step: what a collective adds to a
+ * Times of collectives of one group that run beside computation, by operation and bytes: what a collective adds to a
  * loop in which each rank computes before it, and between its issue and the wait for it. Measured back to back, the
  * ranks would reach each collective at once, with its data in the caches and its threads awake.
  */
-public final class CollectiveCalibration {
-    private static final long SMALLEST = 1 << 10;
+public final class OverlappedCollectives {
+    private static final long SMALLEST = 1 << 16;
     private static final long LARGEST = 1 << 24;
     private static final int STEP = 4; // factor between sizes
     /** All-reduces of {@link #COMPILED} values, in which the JVM compiles what the loops compute. */
     private static final int COMPILING = 2_000;
     private static final long COMPILED = 1 << 16;
     private static final int REPETITIONS = 20;
-    private static final int ROUNDS = 5;
+    private static final int ROUNDS = 3;
     /** Values that are copied on either side of the issue: more than the caches of a core hold. */
     private static final long COMPUTED = 1 << 20;
     private static final Work NOTHING = Work.all(List.of());
@@ -38,7 +38,7 @@ public final class CollectiveCalibration {
     private final Communicator group;
 
     /** Measures a group, all ranks of which do the same. */
-    public CollectiveCalibration(Device device, Communicator group) {
+    public OverlappedCollectives(Device device, Communicator group) {
         this.device = device;
         this.group = group;
     }
@@ -75,9 +75,9 @@ public final class CollectiveCalibration {
             Tensor own = whole.slice(group.group().index() * part, part);
             device.ops().memory().fill(whole, 0);
             Map<String, Supplier<Work>> calls = new TreeMap<>(Map.of(
-                "allreduce", () -> group.allReduce(whole, Reduction.SUM),
-                "allgather", () -> group.allGather(whole, own),
-                "reducescatter", () -> group.reduceScatter(own, whole, Reduction.SUM)));
+                "allreduce" + CollectiveTable.OVERLAPPED, () -> group.allReduce(whole, Reduction.SUM),
+                "allgather" + CollectiveTable.OVERLAPPED, () -> group.allGather(whole, own),
+                "reducescatter" + CollectiveTable.OVERLAPPED, () -> group.reduceScatter(own, whole, Reduction.SUM)));
             calls.forEach((name, call) -> seconds.put(name, added(call, computation)));
         }
         return seconds;

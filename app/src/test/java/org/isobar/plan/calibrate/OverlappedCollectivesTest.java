@@ -21,7 +21,7 @@ import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
 /** What calibration makes of collectives of known duration, on a clock that only they and computation advance. */
-class CollectiveCalibrationTest {
+class OverlappedCollectivesTest {
     private static final double COMPUTATION = 1e-3;
     private static final double LATENCY = 2e-5;
     private static final double SECONDS_PER_BYTE = 1e-9;
@@ -61,9 +61,9 @@ class CollectiveCalibrationTest {
     }
 
     private static void check(List<CollectiveTable.Row> rows, double added) {
-        List<CollectiveTable.Row> expected = LongStream.iterate(1 << 10, bytes -> bytes <= 1 << 24, bytes -> 4 * bytes)
+        List<CollectiveTable.Row> expected = LongStream.iterate(1 << 16, bytes -> bytes <= 1 << 24, bytes -> 4 * bytes)
             .boxed().flatMap(bytes -> Stream.of("allgather", "allreduce", "reducescatter").map(name ->
-                new CollectiveTable.Row(name, 2, RANKS / 2, bytes, duration(bytes) + added))).toList();
+                new CollectiveTable.Row(name + "_overlapped", 2, RANKS / 2, bytes, duration(bytes) + added))).toList();
         assertEquals(expected.size(), rows.size());
         for (int i = 0; i < rows.size(); i++) {
             CollectiveTable.Row want = expected.get(i);
@@ -91,7 +91,7 @@ class CollectiveCalibrationTest {
             case "allReduce", "allGather", "reduceScatter" -> work(issue.of(wholeBytes(arguments)));
             default -> throw new UnsupportedOperationException(method.toString());
         });
-        return new CollectiveCalibration(device, communicator).measure(2);
+        return new OverlappedCollectives(device, communicator).measure(2);
     }
 
     private static long wholeBytes(Object... arguments) {
