@@ -18,7 +18,6 @@ import org.isobar.distributed.Communicator;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGroup;
 import org.isobar.distributed.RecordingCommunicator;
-import org.isobar.distributed.Reduction;
 import org.isobar.distributed.Work;
 import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.tensor.Tensor;
@@ -120,13 +119,8 @@ public final class AwaitedCollectives {
     }
 
     private static List<Collective> collectives(Communicator group, Tensor values, long bytes) {
-        long part = bytes / Float.BYTES / group.group().size();
-        Tensor whole = values.slice(0, part * group.group().size());
-        Tensor own = whole.slice(group.group().index() * part, part);
-        return List.of(
-            new Collective("allreduce", bytes, () -> group.allReduce(whole, Reduction.SUM)),
-            new Collective("allgather", bytes, () -> group.allGather(whole, own)),
-            new Collective("reducescatter", bytes, () -> group.reduceScatter(own, whole, Reduction.SUM)));
+        return OverlappedCollectives.calls(group, values.slice(0, bytes / Float.BYTES)).entrySet().stream()
+            .map(call -> new Collective(call.getKey(), bytes, call.getValue())).toList();
     }
 
     /** The median of some steps whose collectives are replaced by another, after {@code warmup} such steps. */

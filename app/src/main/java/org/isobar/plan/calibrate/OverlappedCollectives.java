@@ -32,7 +32,6 @@ public final class OverlappedCollectives {
     private static final int ROUNDS = 3;
     /** Values that are copied on either side of the issue: more than the caches of a core hold. */
     private static final long COMPUTED = 1 << 20;
-    private static final Work NOTHING = Work.all(List.of());
 
     private final Device device;
     private final Communicator group;
@@ -72,15 +71,21 @@ public final class OverlappedCollectives {
         Map<String, Double> seconds = new TreeMap<>();
         try (DeviceArena arena = device.arena("collectives", 2 * part * ranks * Float.BYTES + (1 << 20))) {
             Tensor whole = arena.f32(part * ranks);
-            Tensor own = whole.slice(group.group().index() * part, part);
             device.ops().memory().fill(whole, 0);
-            Map<String, Supplier<Work>> calls = new TreeMap<>(Map.of(
-                "allreduce" + CollectiveTable.OVERLAPPED, () -> group.allReduce(whole, Reduction.SUM),
-                "allgather" + CollectiveTable.OVERLAPPED, () -> group.allGather(whole, own),
-                "reducescatter" + CollectiveTable.OVERLAPPED, () -> group.reduceScatter(own, whole, Reduction.SUM)));
-            calls.forEach((name, call) -> seconds.put(name, added(call, computation)));
+            calls(group, whole).forEach((name, call) ->
+                seconds.put(name + CollectiveTable.OVERLAPPED, added(call, computation)));
         }
         return seconds;
+    }
+
+    /** What issues each operation on {@code whole}, of which each rank has the same part, by name. */
+    static Map<String, Supplier<Work>> calls(Communicator group, Tensor whole) {
+        long part = whole.elements() / group.group().size();
+        Tensor own = whole.slice(group.group().index() * part, part);
+        return new TreeMap<>(Map.of(
+            "allreduce", () -> group.allReduce(whole, Reduction.SUM),
+            "allgather", () -> group.allGather(whole, own),
+            "reducescatter", () -> group.reduceScatter(own, whole, Reduction.SUM)));
     }
 
     private void warmUp(Runnable computation) {
@@ -101,7 +106,7 @@ public final class OverlappedCollectives {
     private double added(Supplier<Work> call, Runnable computation) {
         double[] rounds = new double[ROUNDS];
         for (int round = 0; round < ROUNDS; round++) {
-            double computed = loop(REPETITIONS, () -> NOTHING, computation);
+            double computed = loop(REPETITIONS, Work::completed, computation);
             double both = loop(REPETITIONS, call, computation);
             rounds[round] = Math.max(both - computed, loop(REPETITIONS, call, () -> { }));
         }
