@@ -119,13 +119,20 @@ final class PartialFile implements AutoCloseable {
     }
 
     /**
-     * Maps a part of the file into memory, to be read while it is written; what is not written yet is zero. The file is
-     * made as long as is necessary. To open it once more would release the lock.
+     * Makes the file at least {@code bytes} long, with zeros. It writes the last byte, so nothing else may write
+     * meanwhile.
+     */
+    void lengthen(long bytes) throws IOException {
+        if (channel.size() < bytes) {
+            channel.write(ByteBuffer.allocate(1), bytes - 1);
+        }
+    }
+
+    /**
+     * Maps a part of the file into memory, to be read while it is written; what is not written yet is zero. The file
+     * must be long enough. To open it once more would release the lock.
      */
     MemorySegment map(long offset, long bytes, Arena arena) throws IOException {
-        if (channel.size() < offset + bytes) {
-            channel.write(ByteBuffer.allocate(1), offset + bytes - 1);
-        }
         return channel.map(FileChannel.MapMode.READ_ONLY, offset, bytes, arena);
     }
 

@@ -99,6 +99,7 @@ final class YearConverter {
             try {
                 ByteBuffer header = header(year);
                 AtomicFile.writeFully(file.channel().position(0), header);
+                file.lengthen(header.capacity() + dataBytes(year));
                 convert(slabs, file, header.capacity(), progress,
                     new WholeFrames(slabs, year.frames(), file.written()), statistics);
                 file.finish();
@@ -109,6 +110,10 @@ final class YearConverter {
         } catch (IOException failure) {
             throw unwritable(path, failure);
         }
+    }
+
+    private long dataBytes(TimePlan.Year year) {
+        return (long) year.frames() * channels.size() * grid.height() * grid.width() * Float.BYTES;
     }
 
     private static UserException unwritable(Path path, IOException failure) {

@@ -40,7 +40,7 @@ class StepTraceTest {
     static void train() throws Exception {
         TinyRun.synthesize(data);
         traced = ThreadJob.of(data, data.resolve("traced"), 2, Stream.concat(Stream.of(SETTINGS),
-            Stream.of("trace=3-5", "checkpoint_every=4")).toArray(String[]::new)).ended(0);
+            Stream.of("trace=3-5", "checkpoint_every=3")).toArray(String[]::new)).ended(0);
         trace = new JsonMapper().readTree(traced.directory().resolve("trace.json").toFile());
     }
 
@@ -54,8 +54,8 @@ class StepTraceTest {
             assertEquals(List.of("step 3", "step 4", "step 5"), events(rank, "steps").stream()
                 .map(event -> event.get("name").asText()).toList());
         }
-        assertTrue(texts(0, "isobar-checkpoint").contains("write checkpoint-4"));
-        assertTrue(texts(0, "training").contains("copy for checkpoint-4"));
+        assertTrue(texts(0, "isobar-checkpoint").contains("write checkpoint-3"));
+        assertTrue(texts(0, "training").contains("copy for checkpoint-3"));
     }
 
     /** Times are positive, and what a thread does follows one another or nests: Perfetto shows nothing else. */
