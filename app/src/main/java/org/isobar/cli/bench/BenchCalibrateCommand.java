@@ -53,7 +53,6 @@ import picocli.CommandLine.Spec;
     description = "Measure this machine's CPU and write a machine file for isobar plan. Run nothing else meanwhile. "
         + "In a job of several processes, measure only what they do at once, and write it as JSON.")
 final class BenchCalibrateCommand implements Callable<Integer> {
-    private static final List<Integer> JOBS = List.of(2, 4);
     private static final int JOB_SECONDS = 600;
 
     private final ProgramContext context;
@@ -95,7 +94,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             throw new UserException("--layouts needs a job of 2 or 4 processes: ./isobar launch --nproc_per_node=2 "
                 + "bench calibrate --layouts --out=FILE");
         }
-        if (ranks.worldSize() > 1 && !JOBS.contains(ranks.worldSize())) {
+        if (ranks.worldSize() > 1 && !LayoutSteps.RANKS.contains(ranks.worldSize())) {
             throw new UserException("bench calibrate measures one process, or a job of 2 or 4, not of "
                 + ranks.worldSize() + ": ./isobar launch --nproc_per_node=4 bench calibrate --out=FILE");
         }
@@ -112,7 +111,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         }
         List<CollectiveTable.Row> rows = new ArrayList<>();
         NavigableMap<Integer, List<MeasuredOperation>> shared = new TreeMap<>();
-        for (int processes : noCollectives ? List.<Integer>of() : JOBS) {
+        for (int processes : noCollectives ? List.<Integer>of() : LayoutSteps.RANKS) {
             JobTimes times = job(processes);
             rows.addAll(times.collectives);
             shared.put(processes, times.operations);

@@ -99,7 +99,7 @@ final class YearConverter {
             try {
                 ByteBuffer header = header(year);
                 AtomicFile.writeFully(file.channel().position(0), header);
-                file.lengthen(header.capacity() + dataBytes(year));
+                file.lengthen(header.capacity() + year.frames() * frameBytes());
                 convert(slabs, file, header.capacity(), progress,
                     new WholeFrames(slabs, year.frames(), file.written()), statistics);
                 file.finish();
@@ -112,8 +112,8 @@ final class YearConverter {
         }
     }
 
-    private long dataBytes(TimePlan.Year year) {
-        return (long) year.frames() * channels.size() * grid.height() * grid.width() * Float.BYTES;
+    private long frameBytes() {
+        return (long) channels.size() * grid.height() * grid.width() * Float.BYTES;
     }
 
     private static UserException unwritable(Path path, IOException failure) {
@@ -180,7 +180,7 @@ final class YearConverter {
         long rowBytes = (long) grid.width() * Float.BYTES;
         long frameRows = (long) channels.size() * grid.height();
         try (Arena arena = Arena.ofShared()) {
-            MemorySegment data = file.map(dataAddress, whole.frames() * frameRows * rowBytes, arena);
+            MemorySegment data = file.map(dataAddress, whole.frames() * frameBytes(), arena);
             RowReader reader = (time, first, rows, target, offset) -> MemorySegment.copy(data, LITTLE_ENDIAN,
                 (time * frameRows + first) * rowBytes, target, ValueLayout.JAVA_FLOAT, offset, rows * grid.width());
             int done = 0;

@@ -116,8 +116,7 @@ class StepBenchmarkTest {
 
     /** The configuration of one of two ranks that share tokens. */
     private static RunConfig tiny(int rank) {
-        return ConfigLoader.load(request(Map.of("RANK", "" + rank, "LOCAL_RANK", "" + rank, "WORLD_SIZE", "2",
-            "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500")).with("context_parallel", "2"));
+        return ConfigLoader.load(request(GridRanks.environment(rank, 2)).with("context_parallel", "2"));
     }
 
     private static ConfigRequest request(Map<String, String> environment) {

@@ -3,20 +3,19 @@ package org.isobar.plan.calibrate;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
+import org.isobar.backend.host.ForwardingCommunicator;
 import org.isobar.backend.host.GridRanks;
 import org.isobar.config.ConfigRequest;
-import org.isobar.device.Device;
 import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicator;
-import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
+import org.isobar.distributed.Work;
 import org.isobar.plan.machine.CollectiveTable;
+import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 
 /** Collectives of two ranks, of which all-gathers are slow. */
@@ -27,7 +26,12 @@ class AwaitedCollectivesTest {
     @Test
     void whatACollectiveAddsToAStepIsItsTime() throws Exception {
         List<CollectiveTable.Row> rows = GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.DP, 2)),
-            AwaitedCollectivesTest::measure).getFirst();
+            SlowGathers::new, (device, job) -> {
+                ConfigRequest preset = new ConfigRequest(Path.of("../config/ViT.yaml"), "demo",
+                    GridRanks.environment(job.rank(), 2));
+                return new AwaitedCollectives(device, job, preset).measure(1, new ModelSizes(32, 1, 2, 2),
+                    List.of(BYTES), 1);
+            }).getFirst();
         assertEquals(List.of("allgather", "allreduce", "reducescatter"),
             rows.stream().map(CollectiveTable.Row::operation).toList());
         rows.forEach(row -> assertEquals(new CollectiveTable.Row(row.operation(), 1, 2, BYTES, row.seconds()), row));
@@ -36,28 +40,19 @@ class AwaitedCollectivesTest {
             assertTrue(row.seconds() > 0.5e-3 * MILLISECONDS, row::toString));
     }
 
-    private static List<CollectiveTable.Row> measure(Device device, Communicators job) {
-        String rank = "" + job.rank();
-        ConfigRequest preset = new ConfigRequest(Path.of("../config/ViT.yaml"), "demo", Map.of("RANK", rank,
-            "LOCAL_RANK", rank, "WORLD_SIZE", "2", "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500"));
-        try (Communicators slow = new Communicators(job.grid(), job.rank(), device.ops().memory()::copy,
-            _ -> slow(job.along(Axis.DP)))) {
-            return new AwaitedCollectives(device, slow, preset).measure(1,
-                new ModelSizes(32, 1, 2, 2), List.of(BYTES), 1);
+    private static final class SlowGathers extends ForwardingCommunicator {
+        private SlowGathers(Communicator inner) {
+            super(inner);
         }
-    }
 
-    private static Communicator slow(Communicator communicator) {
-        return (Communicator) Proxy.newProxyInstance(Communicator.class.getClassLoader(),
-            new Class<?>[] {Communicator.class}, (_, method, arguments) -> {
-                if (method.getName().equals("allGather")) {
-                    Thread.sleep(MILLISECONDS);
-                }
-                try {
-                    return method.getName().equals("close") ? null : method.invoke(communicator, arguments);
-                } catch (InvocationTargetException failed) {
-                    throw failed.getCause();
-                }
-            });
+        @Override
+        public Work allGather(Tensor out, Tensor in, long... sizes) {
+            try {
+                Thread.sleep(MILLISECONDS);
+            } catch (InterruptedException stopped) {
+                throw new IllegalStateException(stopped);
+            }
+            return super.allGather(out, in, sizes);
+        }
     }
 }

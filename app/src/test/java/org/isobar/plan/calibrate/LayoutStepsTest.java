@@ -31,8 +31,7 @@ class LayoutStepsTest {
     void aJobMeasuresEachOfItsLayouts() throws Exception {
         LayoutSteps.Model model = new LayoutSteps.Model("small", 32, 2, 1);
         List<LayoutSteps.Time> times = GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.DP, 2)),
-            (device, job) -> LayoutSteps.measure(device, job, preset(Map.of("RANK", "" + job.rank(), "LOCAL_RANK",
-                "" + job.rank(), "WORLD_SIZE", "2", "MASTER_ADDR", "127.0.0.1", "MASTER_PORT", "29500")),
+            (device, job) -> LayoutSteps.measure(device, job, preset(GridRanks.environment(job.rank(), 2)),
                 List.of(model), 6, 1)).getFirst();
         assertEquals(List.of(new LayoutSteps.Time("small", 1, 1, 2, 0), new LayoutSteps.Time("small", 2, 1, 1, 0),
             new LayoutSteps.Time("small", 1, 2, 1, 0)), times.stream().map(time ->
