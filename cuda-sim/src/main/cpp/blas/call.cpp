@@ -136,7 +136,12 @@ Status checkPointers(const Problem& problem, const Buffers& buffers, const Algo*
             return status;
         }
     }
-    return problem.desc->epilogue != PLAIN ? checkBias(problem) : SUCCESS;
+    if (problem.desc->epilogue != PLAIN) {
+        return checkBias(problem);
+    }
+    // cuBLASLt 13.1 refuses this on an H100, although the pointer would not be used.
+    return problem.desc->bias == nullptr ? SUCCESS
+        : refuse(problem, INVALID_VALUE, "there is an address of a bias, and no epilogue that uses it");
 }
 
 Status checkWorkspace(const Problem& problem, const Buffers& buffers, const Algo& algo) {

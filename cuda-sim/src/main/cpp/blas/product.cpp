@@ -73,12 +73,34 @@ Matrix gradientOf(const Product& product) {
     return {product.gradient, product.d.type, 1, 0};
 }
 
+float rounded(float x, Type type) {
+    switch (type) {
+        case F16: return sim::fromHalf(toHalf(x));
+        case BF16: return sim::fromBf16(toBf16(x));
+        default: return x;
+    }
+}
+
+// Whether what is stored is rounded before c or the bias is added, as by kernels of cuBLASLt 13.1 on an H100: there,
+// 16-bit results have been rounded before c was added where the rows of all matrices are aligned to 16 bytes, and bf16
+// results before a bias was added where they are not even aligned to 4.
+bool roundsFirst(const Product& product) {
+    auto aligned = [&](size_t elements) {
+        return std::max(product.a.rowStep, product.a.colStep) % elements == 0
+            && std::max(product.b.rowStep, product.b.colStep) % elements == 0
+            && std::max(product.d.rowStep, product.d.colStep) % elements == 0;
+    };
+    return product.beta != 0 ? aligned(8) : product.d.type == BF16 && !aligned(2);
+}
+
 // The epilogue: alpha, beta, bias, and rounding to the result's type.
 void finish(const Product& product, const float* sums, size_t firstRow, size_t firstCol) {
     Matrix bias = {const_cast<void*>(product.bias), product.d.type, 1, 0};
+    bool first = roundsFirst(product);
     for (size_t j = 0; j < std::min(TILE_N, product.n - firstCol); ++j) {
         for (size_t i = 0; i < std::min(TILE_M, product.m - firstRow); ++i) {
             float value = product.alpha * sums[j * TILE_M + i];
+            value = first ? rounded(value, product.d.type) : value;
             if (product.beta != 0) {
                 value += product.beta * load(product.c, firstRow + i, firstCol + j);
             }

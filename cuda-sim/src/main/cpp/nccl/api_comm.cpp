@@ -32,7 +32,7 @@ bool mayShare() {
 Status checkDevices(const Segment& segment, int size) {
     for (int first = 0; first < size; ++first) {
         for (int second = first + 1; second < size; ++second) {
-            if (segment.gpu(first) == segment.gpu(second) && !mayShare()) {
+            if (segment.sameGpu(first, second) && !mayShare()) {
                 return refuse(INVALID_USAGE, format("Duplicate GPU detected : rank %d and rank %d both on CUDA device "
                     "%x", first, second, (segment.gpu(first) + 1) << 12));
             }

@@ -98,9 +98,15 @@ Status Segment::enter(int rank, int gpu) {
         return refuse(INVALID_USAGE, format("ncclCommInitRank: processes %d and %d are both rank %d", holder, getpid(),
             rank));
     }
+    const char* host = getenv("NCCL_HOSTID");
+    front->members[rank].host = std::hash<std::string>()(host == nullptr ? "" : host);
     front->members[rank].gpu = gpu + 1;
     ++front->attached;
     return SUCCESS;
+}
+
+bool Segment::sameGpu(int first, int second) const {
+    return gpu(first) == gpu(second) && front->members[first].host == front->members[second].host;
 }
 
 Status Segment::await(int rank, const std::string& path) {

@@ -54,6 +54,7 @@ struct Mail {
 struct Member {
     std::atomic<int32_t> pid;   // 0: not started yet
     std::atomic<int32_t> gpu;   // number on the machine, from 1
+    std::atomic<uint64_t> host; // what NCCL takes for its machine
 };
 
 // All is zero in a new file.
@@ -72,6 +73,9 @@ public:
 
     Board& board(int rank) { return boards[rank]; }
     Mail& mail(int from, int to) { return mails[from * size + to]; }
+
+    // Whether NCCL sees these ranks on the same GPU: NCCL_HOSTID can make it take a machine for several.
+    bool sameGpu(int first, int second) const;
 
     // Number on the machine.
     int gpu(int rank) const { return front->members[rank].gpu - 1; }

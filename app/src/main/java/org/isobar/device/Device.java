@@ -33,6 +33,14 @@ public interface Device extends AutoCloseable {
     }
 
     /**
+     * Whether matrix products may be rounded to the type of a 16-bit result before a bias, or what the result holds, is
+     * added to them.
+     */
+    default boolean roundsBeforeAdding() {
+        return false;
+    }
+
+    /**
      * The largest relative rounding error that matrix products apply to an operand of this type: 0 if they read it
      * exactly, 2^-11 if F32 is rounded to TF32.
      */

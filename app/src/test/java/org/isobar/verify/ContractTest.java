@@ -39,15 +39,23 @@ class ContractTest {
 
     @Test
     void declaredOperandRoundingPasses() {
-        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(11), TF32);
+        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(11), TF32, false);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertEquals(Set.of(), failing(device, operation), operation);
         }
     }
 
     @Test
+    void declaredRoundingBeforeAddingPasses() {
+        Device device = new ReferenceDevice(new SpoiledOps.RoundsProducts(), 0, true);
+        for (String operation : List.of("linear", "linearBackwardInput")) {
+            assertEquals(Set.of(), failing(device, operation), operation);
+        }
+    }
+
+    @Test
     void coarserOperandRoundingThanDeclaredFails() {
-        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(8), TF32);
+        Device device = new ReferenceDevice(new SpoiledOps.RoundsOperands(8), TF32, false);
         for (String operation : List.of("linear", "attention", "attentionBackward")) {
             assertTrue(failing(device, operation).contains(DType.F32), operation);
         }

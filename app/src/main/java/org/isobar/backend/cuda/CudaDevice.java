@@ -115,6 +115,12 @@ public final class CudaDevice implements JobDevice {
         return dtype != DType.F64;
     }
 
+    /** cuBLASLt 13.1 does so on an H100: before it adds a bias if rows are not aligned, otherwise before it adds C. */
+    @Override
+    public boolean roundsBeforeAdding() {
+        return true;
+    }
+
     @Override
     public double operandRoundoff(DType dtype) {
         return dtype == DType.F32 && stack.context().options().single() == SinglePrecision.TF32 ? TF32_ROUNDOFF : 0;

@@ -55,6 +55,11 @@ public final class OperationBench implements AutoCloseable {
         return device.operandRoundoff(types.of(operand));
     }
 
+    /** A product that something is added to before it is stored in that operand. */
+    ExpectedTensor addend(ExpectedTensor product, String result) {
+        return device.roundsBeforeAdding() ? product.roundedTo(types.of(result)) : product;
+    }
+
     /** An operand of random numbers that the operation must leave as it is. */
     GuardedTensor input(String name, long... extents) {
         return input(name, random(name, Shape.of(extents).elements()), extents);

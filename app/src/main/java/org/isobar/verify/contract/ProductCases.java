@@ -68,8 +68,7 @@ final class ProductCases {
             GuardedTensor bias = bench.input("bias", 40);
             GuardedTensor y = bench.output("y", 3, 11, 40);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
-            bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), 24,
-                bench.operandRoundoff("x")));
+            bench.expect(y, biased(bench, x, weight, bias, y));
         });
     }
 
@@ -81,9 +80,16 @@ final class ProductCases {
             GuardedTensor bias = bench.input("bias", n);
             GuardedTensor y = bench.output("y", m, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(), new Epilogue.Bias(bias.tensor()));
-            bench.expect(y, ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
-                bench.operandRoundoff("x")));
+            bench.expect(y, biased(bench, x, weight, bias, y));
         });
+    }
+
+    /** x W^T + b, as it is stored in {@code y}. */
+    private static ExpectedTensor biased(OperationBench bench, GuardedTensor x, GuardedTensor weight,
+        GuardedTensor bias, GuardedTensor y) {
+        int k = Math.toIntExact(weight.tensor().shape().extent(-1));
+        ExpectedTensor product = ReferenceProducts.linear(x.values(), weight.values(), k, bench.operandRoundoff("x"));
+        return ReferenceProducts.biased(bench.addend(product, y.name()), bias.values());
     }
 
     private static ContractCase linearBiasGelu(DType a, int m, int n, int k) {
@@ -95,8 +101,7 @@ final class ProductCases {
             GuardedTensor y = bench.output("y", m, n);
             bench.ops().products().linear(y.tensor(), x.tensor(), weight.tensor(),
                 new Epilogue.BiasGelu(bias.tensor(), u.tensor()));
-            ExpectedTensor expected = ReferenceProducts.linear(x.values(), weight.values(), bias.values(), k,
-                bench.operandRoundoff("x"));
+            ExpectedTensor expected = biased(bench, x, weight, bias, u);
             bench.expect(u, expected);
             bench.expect(y, ReferenceProducts.gelu(expected, k, a));
         });
@@ -109,9 +114,9 @@ final class ProductCases {
             GuardedTensor weight = bench.input("weight", n, k);
             GuardedTensor dx = write == WriteMode.ADD ? bench.inOut("dx", m, k) : bench.output("dx", m, k);
             bench.ops().products().linearBackwardInput(dx.tensor(), dy.tensor(), weight.tensor(), write);
-            double[] before = write == WriteMode.ADD ? dx.values() : new double[m * k];
-            bench.expect(dx, ReferenceProducts.backwardInput(before, dy.values(), weight.values(), k,
-                bench.operandRoundoff("dy")));
+            ExpectedTensor product = ReferenceProducts.backwardInput(dy.values(), weight.values(), k,
+                bench.operandRoundoff("dy"));
+            bench.expect(dx, write == WriteMode.ADD ? bench.addend(product, "dx").plus(dx.values()) : product);
         });
     }
 

@@ -3,7 +3,7 @@ package org.isobar.verify.reference;
 import org.isobar.tensor.DType;
 
 /**
- * The expected result of an operation with its tolerance. A result may have three errors, all derived, none measured:
+ * The expected result of an operation with its tolerance. A result may have four errors, all derived, none measured:
  * <ol>
  * <li><b>Summation.</b> A sum of rounded terms is off by about the unit roundoff u of the accumulator, times the root
  * of the number of terms (errors of either sign), times the sum of the terms' magnitudes; cancellation makes the result
@@ -11,8 +11,10 @@ import org.isobar.tensor.DType;
  * F64, else 2^-24, whatever the type of the result: narrower types are accumulated in single precision.
  * <li><b>Operand rounding.</b> If a device rounds the operands of products to less than their type, or an
  * intermediate matrix to the type of the operands, each term has that rounding error: {@link #doubt} adds these up.
+ * <li><b>Rounding of a product.</b> If a device rounds products to a 16-bit result before it adds to them, they have
+ * that error: {@link #roundedTo}.
  * <li><b>Rounding of the result.</b> It happens once. A 16-bit result is therefore correct if it is the rounded value
- * of some number within the first two errors: the interval is rounded, not widened. A result that was rounded
+ * of some number within the other errors: the interval is rounded, not widened. A result that was rounded
  * additionally before or in between falls outside it.
  * </ol>
  */
@@ -83,6 +85,15 @@ public final class ExpectedTensor {
     ExpectedTensor ofOperandsWithin(double roundoff) {
         for (int i = 0; i < doubts.length; i++) {
             doubt(i, roundoff * (2 + roundoff) * magnitudes[i]);
+        }
+        return this;
+    }
+
+    /** Allows the sums so far to have been rounded to that type, if it has 16 bits. */
+    public ExpectedTensor roundedTo(DType dtype) {
+        for (int i = 0; dtype.bytes() < Float.BYTES && i < doubts.length; i++) {
+            double largest = Math.abs(values[i]) + tolerance(i, dtype);
+            doubt(i, NumberFormats.roundoff(dtype) * largest + NumberFormats.underflow(dtype));
         }
         return this;
     }

@@ -24,13 +24,12 @@ public final class ReferenceProducts {
         return y.ofOperandsWithin(roundoff);
     }
 
-    /** x W^T + b. */
-    public static ExpectedTensor linear(double[] x, double[] weight, double[] bias, int k, double roundoff) {
-        ExpectedTensor y = linear(x, weight, k, roundoff);
-        for (int i = 0; i < y.size(); i++) {
-            y.add(i, bias[i % bias.length]);
+    /** Adds a bias to each row of a product. */
+    public static ExpectedTensor biased(ExpectedTensor product, double[] bias) {
+        for (int i = 0; i < product.size(); i++) {
+            product.add(i, bias[i % bias.length]);
         }
-        return y;
+        return product;
     }
 
     /**
@@ -48,11 +47,10 @@ public final class ReferenceProducts {
         return y;
     }
 
-    /** before + dy W, dy being (M, N) and W (N, K). */
-    public static ExpectedTensor backwardInput(double[] before, double[] dy, double[] weight, int k,
-        double roundoff) {
+    /** dy W, dy being (M, N) and W (N, K). */
+    public static ExpectedTensor backwardInput(double[] dy, double[] weight, int k, double roundoff) {
         int n = weight.length / k;
-        ExpectedTensor dx = ExpectedTensor.sums(before.length, n);
+        ExpectedTensor dx = ExpectedTensor.sums(dy.length / n * k, n);
         for (int i = 0; i < dy.length / n; i++) {
             for (int j = 0; j < n; j++) {
                 for (int l = 0; l < k; l++) {
@@ -60,7 +58,7 @@ public final class ReferenceProducts {
                 }
             }
         }
-        return dx.ofOperandsWithin(roundoff).plus(before);
+        return dx.ofOperandsWithin(roundoff);
     }
 
     /** before + dy^T x, dy being (M, N) and x (M, K). */

@@ -5,11 +5,9 @@ import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -68,7 +66,8 @@ final class NcclBootstrap {
     private List<NcclPeerInfo> peers(CollectiveMismatchDetector detector, Map<String, String> environment)
         throws IOException {
         job.watch().waiting(() -> where() + ", to see the others' GPUs"); // ends the exchange if a rank never connects
-        List<NcclPeerInfo> peers = detector.exchange(NcclPeerInfo.of(gpu, group.index()).bytes()).stream()
+        List<NcclPeerInfo> peers = detector.exchange(NcclPeerInfo.of(gpu, group.index(), environment).bytes())
+            .stream()
             .map(NcclPeerInfo::of)
             .toList();
         job.watch().resumed();
@@ -103,13 +102,14 @@ final class NcclBootstrap {
         if (peers.getFirst().version() >= SHARING && "1".equals(environment.get(SHARE))) {
             return Optional.empty();
         }
-        Map<UUID, Integer> firsts = new HashMap<>();
-        for (int second = 0; second < peers.size(); second++) {
-            Integer first = firsts.putIfAbsent(peers.get(second).gpu(), second);
-            if (first != null) {
-                return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
-                    + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
-                    peers.get(first).gpu(), peers.get(first).host()));
+        for (int second = 1; second < peers.size(); second++) {
+            for (int first = 0; first < second; first++) {
+                NcclPeerInfo peer = peers.get(first);
+                if (peer.sharesGpu(peers.get(second))) {
+                    return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
+                        + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
+                        peer.gpu(), peer.host()));
+                }
             }
         }
         return Optional.empty();

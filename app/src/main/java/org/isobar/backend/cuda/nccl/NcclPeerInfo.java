@@ -6,6 +6,7 @@ import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.UUID;
 
 import org.bytedeco.cuda.cudart.CUuuid;
@@ -20,14 +21,19 @@ import org.isobar.os.HostMachine;
  * @param id      NCCL's unique id, from the group's first rank; zeros from the others
  * @param version NCCL version of the rank
  * @param gpu     UUID of its GPU
- * @param host    name of its machine
+ * @param host    what NCCL takes for its machine: the machine's name, unless NCCL_HOSTID is set
  */
 record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
     private static final int BYTES = 512;
     private static final int LONGEST_HOST = 255;
+    private static final String HOST = "NCCL_HOSTID";
 
-    /** The information of this process, which has position {@code index} in its group. */
-    static NcclPeerInfo of(Gpu gpu, int index) {
+    /**
+     * The information of this process, which has position {@code index} in its group.
+     *
+     * @param environment of this process, which NCCL reads too
+     */
+    static NcclPeerInfo of(Gpu gpu, int index, Map<String, String> environment) {
         byte[] id = new byte[NCCL_UNIQUE_ID_BYTES];
         if (index == 0) {
             try (ncclUniqueId unique = new ncclUniqueId()) {
@@ -35,7 +41,8 @@ record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
                 unique.internal().get(id);
             }
         }
-        return new NcclPeerInfo(id, Nccl.version(), uuid(gpu), HostMachine.name());
+        String host = environment.getOrDefault(HOST, HostMachine.name());
+        return new NcclPeerInfo(id, Nccl.version(), uuid(gpu), host);
     }
 
     private static UUID uuid(Gpu gpu) {
@@ -46,6 +53,11 @@ record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
         }
         ByteBuffer halves = ByteBuffer.wrap(bytes);
         return new UUID(halves.getLong(), halves.getLong());
+    }
+
+    /** Whether NCCL sees both on the same GPU. */
+    boolean sharesGpu(NcclPeerInfo other) {
+        return gpu.equals(other.gpu) && host.equals(other.host);
     }
 
     /** The message to the other ranks; its length is the same on all ranks. */

@@ -134,7 +134,7 @@ final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
         if (plan == null) {
             plan = planned(shape, bias, MatmulAlgorithm::preferred);
             plans.put(shape, plan);
-        } else if (bias != 0) {
+        } else if (plan.product.shape().ending() != Ending.PLAIN) { // else cuBLASLt refuses an address
             plan.product.bias(bias);
         }
         return plan;

@@ -33,6 +33,13 @@ class NcclBootstrapTest {
         assertEquals(true, obstacle(Map.of(), peer(23003, 1), peer(23003, 1), peer(23003, 1)).isPresent());
     }
 
+    /** Ranks with unlike NCCL_HOSTID, which NCCL takes to be on different machines. */
+    @Test
+    void aGpuOfSeveralHosts() {
+        NcclPeerInfo elsewhere = new NcclPeerInfo(new byte[128], 22903, new UUID(0, 1), "other");
+        assertEquals(Optional.empty(), obstacle(Map.of(), peer(22903, 1), elsewhere));
+    }
+
     @Test
     void versionsThatDiffer() {
         assertEquals(Optional.of("ranks 2 and 5 of group tp [2, 3, 5] have different versions of NCCL, 2.29.3 on node7 "
