@@ -1,5 +1,6 @@
 #include "descriptors.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -109,6 +110,12 @@ Status checkPack(const Descriptor& pack) {
     return SUCCESS;
 }
 
+Status checkGraph() {
+    const char* wrong = getenv("ISOBAR_SIM_CUDNN_WRONG");
+    return wrong != nullptr && strcmp(wrong, "graph") == 0
+        ? refuse(BAD_PARAM, "cudnnBackendFinalize: the graph is refused on purpose") : SUCCESS;
+}
+
 Status checkComplete(const Descriptor& descriptor) {
     for (const Rule& rule : RULES.at(descriptor.kind)) {
         if (rule.need == REQUIRED && !descriptor.has(rule.attribute)) {
@@ -120,6 +127,7 @@ Status checkComplete(const Descriptor& descriptor) {
         case FORWARD:
         case BACKWARD: return checkOperation(descriptor);
         case PACK: return checkPack(descriptor);
+        case GRAPH: return checkGraph();
         default: return SUCCESS;
     }
 }

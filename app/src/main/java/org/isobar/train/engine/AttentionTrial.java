@@ -68,8 +68,7 @@ final class AttentionTrial implements AutoCloseable {
         long keys = 2 * shape.batch() * shape.keys() * shape.heads() * shape.headDim();
         long statistics = shape.batch() * shape.heads() * shape.queries();
         memory = new TrialMemory(device, "trial of attention", 6 * TrialMemory.bytes(compute, queries)
-            + 3 * TrialMemory.bytes(compute, keys) + 2 * TrialMemory.bytes(DType.F32, statistics),
-            Math.max(queries, keys));
+            + 3 * TrialMemory.bytes(compute, keys) + 2 * TrialMemory.bytes(DType.F32, statistics));
         q = memory.fill("q", allocate(shape.queries()));
         dOut = memory.fill("dOut", allocate(shape.queries()));
         kv = memory.fill("kv", allocate(2 * shape.keys()))

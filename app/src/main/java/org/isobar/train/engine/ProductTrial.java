@@ -5,7 +5,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
+import java.util.function.ToDoubleBiFunction;
+import java.util.stream.DoubleStream;
+import java.util.stream.LongStream;
 
 import org.isobar.device.Device;
 import org.isobar.device.DeviceArena;
@@ -25,9 +29,10 @@ import org.isobar.tensor.Tensor;
  * The fastest is chosen whose result agrees with that of the preferred one and has the same bits twice. The preferred
  * one stays if no other is faster by {@value #GAIN} of its time, so that noise does not decide.
  *
- * <p>Two right results differ by the rounding of the result and by that of a sum of k terms in single precision, for
- * which k roundoffs are allowed (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A number is also
- * granted that fraction of the root mean square of all numbers, because sums cancel.
+ * <p>Two right results differ by the rounding of the result, by that of a sum of k terms in single precision, for which
+ * k roundoffs are allowed (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), and by that of the
+ * operands to TF32, which algorithms may do in different ways. A number is also granted that fraction of the root mean
+ * square of all numbers, because sums cancel.
  */
 final class ProductTrial implements AutoCloseable {
     private static final double GAIN = 0.02;
@@ -65,8 +70,7 @@ final class ProductTrial implements AutoCloseable {
         long sums = shape.ending() == Ending.BIAS_GRADIENT ? shape.n() : 0;
         memory = new TrialMemory(device, "trial of a product", TrialMemory.bytes(shape.operands(), sizeA)
             + TrialMemory.bytes(shape.operands(), sizeB) + TrialMemory.bytes(shape.result(), shape.m())
-            + 2 * TrialMemory.bytes(shape.result(), sizeC + sums) + 4 * DeviceArena.ALIGNMENT,
-            Math.max(sizeC + sums, Math.max(sizeA, sizeB)));
+            + 2 * TrialMemory.bytes(shape.result(), sizeC + sums) + 4 * DeviceArena.ALIGNMENT);
         boolean forward = shape.kind() == Kind.FORWARD;
         a = memory.fill("a", forward ? aligned(shape.operands(), shape.alignmentA(), shape.m(), shape.k())
             : aligned(shape.operands(), shape.alignmentA(), shape.k(), shape.m()));
@@ -117,12 +121,10 @@ final class ProductTrial implements AutoCloseable {
         String preferred = candidates.getFirst();
         List<Timed> timed = times(candidates, note);
         double limit = timed.getFirst().seconds * (1 - GAIN);
-        try (Arena host = Arena.ofConfined()) {
-            use(preferred);
-            computeAnew();
-            MemorySegment expected = memory.download(results, host);
+        try (Arena host = Arena.ofShared()) { // of all threads, which compare together
+            Outcome outcome = new Outcome(host, preferred);
             Timed chosen = timed.stream().filter(one -> one.seconds < limit)
-                .sorted(Comparator.comparingDouble(Timed::seconds)).filter(one -> isRight(one, expected, note))
+                .sorted(Comparator.comparingDouble(Timed::seconds)).filter(one -> outcome.isRight(one, note))
                 .findFirst().orElse(timed.getFirst());
             use(chosen.algorithm);
             return new ProductTimes(chosen.algorithm, chosen.seconds, timed.getFirst().seconds);
@@ -171,40 +173,71 @@ final class ProductTrial implements AutoCloseable {
         return least / REPEATS;
     }
 
-    private boolean isRight(Timed candidate, MemorySegment expected, Consumer<String> note) {
-        use(candidate.algorithm);
-        computeAnew();
-        try (Arena host = Arena.ofConfined()) {
-            MemorySegment found = memory.download(results, host);
-            if (!agrees(found, expected)) {
-                note.accept("is wrong on this device: " + shape);
+    /** Results on the host: those of the preferred algorithm, and of the one that is looked at. */
+    private final class Outcome {
+        private static final long PIECE = 1 << 16; // elements that a thread compares at a time
+
+        private final MemorySegment expected;
+        private final MemorySegment found;
+        private final MemorySegment again;
+        private final double average;
+
+        Outcome(Arena host, String preferred) {
+            expected = host.allocate(results.bytes(), Double.BYTES);
+            found = host.allocate(results.bytes(), Double.BYTES);
+            again = host.allocate(results.bytes(), Double.BYTES);
+            read(preferred, expected);
+            average = Math.sqrt(pieces((from, to) -> {
+                double sum = 0;
+                for (long i = from; i < to; i++) {
+                    double right = TrialMemory.element(expected, shape.result(), i);
+                    sum += right * right;
+                }
+                return sum;
+            }).sum() / results.elements());
+        }
+
+        private void read(String algorithm, MemorySegment to) {
+            use(algorithm);
+            computeAnew();
+            device.download(to, results);
+        }
+
+        /** What {@code function} gives for each piece of the results. */
+        private DoubleStream pieces(ToDoubleBiFunction<Long, Long> function) {
+            return LongStream.range(0, Math.ceilDiv(results.elements(), PIECE)).parallel().mapToDouble(piece ->
+                function.applyAsDouble(piece * PIECE, Math.min(results.elements(), (piece + 1) * PIECE)));
+        }
+
+        boolean isRight(Timed candidate, Consumer<String> note) {
+            read(candidate.algorithm, found);
+            double allowed = ROUNDINGS * TrialMemory.roundoff(shape.result())
+                + shape.k() * TrialMemory.roundoff(DType.F32)
+                + 2 * ROUNDINGS * device.operandRoundoff(shape.operands());
+            double worst = pieces(this::deviation).max().orElse(0);
+            if (!(worst <= allowed)) { // also a NaN
+                note.accept(String.format(Locale.ROOT, "is wrong on this device, by %.1e, and %.1e are allowed: %s",
+                    worst, allowed, shape));
                 return false;
             }
-            computeAnew();
-            if (found.mismatch(memory.download(results, host)) >= 0) {
+            read(candidate.algorithm, again);
+            if (found.mismatch(again) >= 0) {
                 note.accept("has other bits in a second call: " + shape);
                 return false;
             }
             return true;
         }
-    }
 
-    private boolean agrees(MemorySegment found, MemorySegment expected) {
-        DType type = shape.result();
-        double sum = 0;
-        for (long i = 0; i < results.elements(); i++) {
-            double right = TrialMemory.element(expected, type, i);
-            sum += right * right;
-        }
-        double average = Math.sqrt(sum / results.elements());
-        double allowed = ROUNDINGS * TrialMemory.roundoff(type) + shape.k() * TrialMemory.roundoff(DType.F32);
-        for (long i = 0; i < results.elements(); i++) {
-            double right = TrialMemory.element(expected, type, i);
-            if (!(Math.abs(TrialMemory.element(found, type, i) - right) <= allowed * (Math.abs(right) + average))) {
-                return false;
+        /** The largest relative deviation of a number. */
+        private double deviation(long from, long to) {
+            double worst = 0;
+            for (long i = from; i < to; i++) {
+                double right = TrialMemory.element(expected, shape.result(), i);
+                worst = Math.max(worst, Math.abs(TrialMemory.element(found, shape.result(), i) - right)
+                    / (Math.abs(right) + average));
             }
+            return worst;
         }
-        return true;
     }
 
     @Override

@@ -20,20 +20,19 @@ final class TrialMemory implements AutoCloseable {
     private final Device device;
     private final String name;
     private final DeviceArena arena;
-    private final Tensor staging; // F32
+    private final Tensor staging; // (PERIOD), F32
 
     /**
      * Allocates memory on the device.
      *
-     * @param bytes   of all tensors, as {@link #bytes} counts them
-     * @param largest elements of the largest random tensor
+     * @param bytes of all tensors, as {@link #bytes} counts them
      * @throws org.isobar.device.OutOfDeviceMemoryException if they do not fit
      */
-    TrialMemory(Device device, String name, long bytes, long largest) {
+    TrialMemory(Device device, String name, long bytes) {
         this.device = device;
         this.name = name;
-        arena = device.arena(name, bytes + bytes(DType.F32, largest));
-        staging = arena.allocate(DType.F32, largest);
+        arena = device.arena(name, bytes + bytes(DType.F32, PERIOD));
+        staging = arena.allocate(DType.F32, PERIOD);
     }
 
     /** Bytes that a tensor takes. */
@@ -45,24 +44,26 @@ final class TrialMemory implements AutoCloseable {
         return arena.allocate(dtype, extents);
     }
 
-    /** Fills a tensor with normally distributed numbers, the same ones for the same name. */
+    /**
+     * Fills a tensor with normally distributed numbers, the same ones for the same name. The device repeats them: a
+     * tensor may have gigabytes.
+     */
     Tensor fill(String tensorName, Tensor tensor) {
         Philox.Key key = Philox.Key.of(0, name + "/" + tensorName);
-        float[] numbers = new float[(int) Math.min(PERIOD, tensor.elements())];
+        Tensor flat = tensor.reshape(tensor.elements());
+        float[] numbers = new float[(int) Math.min(PERIOD, flat.elements())];
         for (int i = 0; i < numbers.length; i++) {
             numbers[i] = (float) Philox.normal(key, i);
         }
-        try (Arena host = Arena.ofConfined()) {
-            MemorySegment repeated = host.allocate(tensor.elements() * Float.BYTES, Float.BYTES);
-            for (long at = 0; at < tensor.elements(); at += numbers.length) {
-                MemorySegment.copy(numbers, 0, repeated, ValueLayout.JAVA_FLOAT, at * Float.BYTES,
-                    (int) Math.min(numbers.length, tensor.elements() - at));
-            }
-            Tensor exact = tensor.dtype() == DType.F32 ? tensor : staging.slice(0, tensor.elements());
-            device.upload(exact, repeated);
-            if (exact != tensor) {
-                device.ops().memory().cast(tensor.reshape(tensor.elements()), exact);
-            }
+        Tensor first = flat.slice(0, numbers.length);
+        Tensor exact = tensor.dtype() == DType.F32 ? first : staging.slice(0, numbers.length);
+        device.upload(exact, MemorySegment.ofArray(numbers));
+        if (exact != first) {
+            device.ops().memory().cast(first, exact);
+        }
+        for (long filled = numbers.length; filled < flat.elements(); filled *= 2) {
+            long more = Math.min(filled, flat.elements() - filled);
+            device.ops().memory().copy(flat.slice(filled, more), flat.slice(0, more));
         }
         return tensor;
     }

@@ -96,7 +96,7 @@ final class SdpaPlan implements AutoCloseable {
             operation.descriptor(operand.attribute(), operand.tensor().describe(owner, key.dtype, key.shape));
         }
         operation.complete();
-        return owner.create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "operation graph")
+        return owner.create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "operation graph of attention " + key.direction)
             .descriptor(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation)
             .pointers(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle).complete();
     }

@@ -16,7 +16,8 @@ import org.isobar.device.OutOfDeviceMemoryException;
 
 /**
  * A CUDA graph captured from the compute stream, and from streams that wait for its events and are joined to it again.
- * Other threads, such as data loaders, may call the driver during the capture (thread-local mode).
+ * Other threads, such as data loaders, may call the driver during the capture (thread-local mode), but they must not
+ * close another device on the same GPU: on an H100 that invalidates the capture.
  */
 public final class CudaGraph implements DeviceGraph {
     private final Gpu gpu;
