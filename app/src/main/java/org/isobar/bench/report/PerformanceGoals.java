@@ -104,7 +104,8 @@ final class PerformanceGoals {
     }
 
     private Stream<StepComparison> ways(String config, String products) {
-        return comparisons.stream().filter(way -> way.config().equals(config) && way.products().equals(products));
+        return comparisons.stream().filter(way -> way.config().equals(config) && way.products().equals(products)
+            && way.peakMib() == null); // not on a GPU
     }
 
     /** Compares with the PyTorch that uses the least memory. */
