@@ -63,7 +63,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
     @Option(names = "--steps", paramLabel = "N", defaultValue = "4",
-        description = "Steps of each measured size in each of three rounds.")
+        description = "Steps of each measured size in each of two rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
         + "operations of all of them at once.")
@@ -76,7 +76,8 @@ final class BenchCalibrateCommand implements Callable<Integer> {
      * The measurements of a job.
      *
      * @param collectives of all its processes
-     * @param operations  of one process while the others do the same
+     * @param operations  of one process while the others do the same; none if each has less than a core: then an
+     *                    operation takes as many times longer as there are fewer cores
      */
     private record JobTimes(List<CollectiveTable.Row> collectives, List<MeasuredOperation> operations) { }
 
@@ -114,7 +115,9 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         for (int processes : noCollectives ? List.<Integer>of() : LayoutSteps.RANKS) {
             JobTimes times = job(processes);
             rows.addAll(times.collectives);
-            shared.put(processes, times.operations);
+            if (!times.operations.isEmpty()) {
+                shared.put(processes, times.operations);
+            }
         }
         String text = MachineFileWriter.text(machine.with(shared), rows);
         new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
@@ -152,8 +155,15 @@ final class BenchCalibrateCommand implements Callable<Integer> {
 
     private JobTimes jobTimes(Device device, Communicators communicators) {
         Communicator all = communicators.along(Axis.DP);
-        List<MeasuredOperation> operations = new CpuCalibration(device, preset(Map.of()), steps, _ -> { })
-            .operations(all.group().size(), () -> all.barrier().await()); // first: it compiles what all others call
+        int processes = all.group().size();
+        Runnable together = () -> all.barrier().await();
+        CpuCalibration calibration = new CpuCalibration(device, preset(Map.of()), steps, _ -> { });
+        List<MeasuredOperation> operations = List.of();
+        if (processes <= Runtime.getRuntime().availableProcessors()) {
+            operations = calibration.operations(processes, together);
+        } else {
+            calibration.compile(processes, together); // the steps that the collectives are measured in
+        }
         List<CollectiveTable.Row> collectives = new ArrayList<>(new OverlappedCollectives(device, all).measure(1));
         collectives.addAll(new AwaitedCollectives(device, communicators, preset(context.environment())).measure(1));
         return new JobTimes(collectives, operations);

@@ -42,7 +42,7 @@ public final class CpuCalibration {
     private static final int COMPILING_TYPE = 100;
     /** Steps of every size that do not count. */
     private static final int WARMUP = 2;
-    private static final int ROUNDS = 3;
+    private static final int ROUNDS = 2;
     private static final String SMALL = "[64, 128]";
     /**
      * The measured steps. Small images have 12 blocks, or 6 wide ones: what one or two blocks keep for backward would
@@ -104,11 +104,10 @@ public final class CpuCalibration {
      * @param together  waits for the other processes
      */
     public List<MeasuredOperation> operations(int processes, Runnable together) {
+        compile(processes, together);
         List<DType> types = Stream.of(DType.F32, DType.BF16).filter(device::supports).toList();
-        progress.accept("Steps for Java's compilers");
-        together.run();
-        types.forEach(type -> new OperationCalibration(config(SHAPES.getFirst(), processes, type), device)
-            .warmUp(type == types.getFirst() ? COMPILING : COMPILING_TYPE));
+        types.stream().filter(type -> type != DType.F32).forEach(type ->
+            new OperationCalibration(config(SHAPES.getFirst(), processes, type), device).warmUp(COMPILING_TYPE));
         List<OperationCalibration> calibrations = types.stream().flatMap(type -> SHAPES.stream()
             .map(shape -> new OperationCalibration(config(shape, processes, type), device))).toList();
         calibrations.forEach(calibration -> calibration.warmUp(WARMUP));
@@ -120,6 +119,13 @@ public final class CpuCalibration {
             });
         }
         return calibrations.stream().flatMap(calibration -> calibration.operations().stream()).toList();
+    }
+
+    /** Runs steps in single precision until Java has compiled what they call; parameters as {@link #operations}. */
+    public void compile(int processes, Runnable together) {
+        progress.accept("Steps for Java's compilers");
+        together.run();
+        new OperationCalibration(config(SHAPES.getFirst(), processes, DType.F32), device).warmUp(COMPILING);
     }
 
     private RunConfig config(Shape shape, int processes, DType dtype) {
