@@ -70,6 +70,29 @@ void biasGradient(Type operands, Type result) {
     }
 }
 
+// How many sums of c and a product are not those of c and the product that was stored without c.
+size_t sumsOfMoreThanIsStored(size_t m) {
+    Gemm gemm;
+    gemm.m = m;
+    gemm.n = gemm.k = 8;
+    gemm.operands = gemm.result = BF16;
+    std::vector<float> product = multiply(gemm);
+    gemm.beta = 1;
+    std::vector<float> sums = multiply(gemm);
+    std::vector<float> c = elements(product.size(), 3);
+    size_t others = 0;
+    for (size_t i = 0; i < product.size(); ++i) {
+        others += sums[i] != narrowed(product[i] + narrowed(c[i], BF16), BF16) ? 1 : 0;
+    }
+    return others;
+}
+
+void roundedBeforeAdding() {
+    start();
+    check(sumsOfMoreThanIsStored(16) == 0, "aligned products are rounded before c is added");
+    check(sumsOfMoreThanIsStored(17) > 0, "others are not");
+}
+
 // Numbers whose last bits TF32 drops: the product of two of them tells how they were rounded.
 float productOfOne(Compute compute) {
     Gemm gemm;
@@ -114,6 +137,7 @@ void addBlasResults(Suite& suite) {
     suite.clean("cublasLt: bf16 to fp32", [] { transposes(BF16, F32); });
     suite.clean("cublasLt: gradient of a bias, bf16 to fp32", [] { biasGradient(BF16, F32); });
     suite.clean("cublasLt: gradient of a bias, fp16", [] { biasGradient(F16, F16); });
+    suite.clean("cublasLt: rounding before adding", roundedBeforeAdding);
     suite.clean("cublasLt: TF32", tf32);
     suite.clean("cublasLt: TF32 that the environment forbids", tf32Overridden, {{"NVIDIA_TF32_OVERRIDE", "0"}});
 }

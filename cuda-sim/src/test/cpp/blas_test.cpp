@@ -83,6 +83,8 @@ void addBlas(Suite& suite) {
             gemm.offsetBias = program == WRONG ? 4 : 8;
             multiply(gemm);
         });
+    suite.planted("cublasLt: bias without its epilogue", {name, "no epilogue that uses it"},
+        spoilt([](Gemm& g) { g.unusedBias = true; }));
     suite.planted("cublasLt: leading dimension too small", {name,
         "A is 16 x 64 with a leading dimension of 15, below 16"}, spoilt([](Gemm& g) { g.lessOfLd = 1; }));
     suite.planted("cublasLt: workspace too small", {name, "needs 1024 bytes of workspace, and has 1023"},

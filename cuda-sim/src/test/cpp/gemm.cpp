@@ -108,6 +108,8 @@ void* descriptor(const Gemm& g) {
     if (g.bias) {
         set(desc, EPILOGUE, BIAS);
         set(desc, BIAS_DATA_TYPE, static_cast<int32_t>(g.biasType));
+    }
+    if (g.bias || g.unusedBias) {
         std::vector<char> bias = bytesOfMatrix({}, {g.m, 1}, 4, g.result);
         size_t offset = g.offsetBias * bytesOf(g.result);
         bias.insert(bias.begin(), offset, 0);

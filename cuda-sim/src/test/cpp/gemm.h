@@ -28,6 +28,7 @@ struct Gemm {
     float alpha = 1;
     float beta = 0;
     bool bias = false;
+    bool unusedBias = false;       // its address without its epilogue
     bool gradient = false;         // of a bias: the sums of B over k, instead of a bias
     int biasType = -1;             // of the bias or of its gradient
     size_t offsetBias = 0;         // elements by which it is moved off its alignment

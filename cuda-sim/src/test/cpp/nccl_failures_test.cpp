@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "nccl_programs.h"
@@ -37,14 +39,23 @@ private:
     std::atomic<bool>* raised;
 };
 
+void sumOnOneGpu(Rank& rank) {
+    connect(rank, 0);
+    Address x = numbers();
+    needNccl(allReduce(rank, x), "ncclAllReduce");
+    synchronize(rank);
+    check(download<float>(x, N)[0] == 2, "the sum of the two");
+    needNccl(ncclCommDestroy(rank.comm), "ncclCommDestroy");
+}
+
 void sharedGpu() {
+    processes(2, sumOnOneGpu);
+}
+
+void sharedGpuOfTwoHosts() {
     processes(2, [](Rank& rank) {
-        connect(rank, 0);
-        Address x = numbers();
-        needNccl(allReduce(rank, x), "ncclAllReduce");
-        synchronize(rank);
-        check(download<float>(x, N)[0] == 2, "the sum of the two");
-        needNccl(ncclCommDestroy(rank.comm), "ncclCommDestroy");
+        setenv("NCCL_HOSTID", std::to_string(rank.number).c_str(), 1);
+        sumOnOneGpu(rank);
     });
 }
 
@@ -202,6 +213,7 @@ void addNcclFailures(Suite& suite) {
         gpus({{"ISOBAR_SIM_NCCL", "23003"}}));
     suite.clean("nccl: two ranks on one GPU, enabled", sharedGpu,
         gpus({{"ISOBAR_SIM_NCCL", "23003"}, {"NCCL_MULTI_RANK_GPU_ENABLE", "1"}}));
+    suite.clean("nccl: two ranks on one GPU, as of two hosts", sharedGpuOfTwoHosts, GPUS);
     suite.caught("nccl: ranks that do not come", {"rank 0 of 3 has waited 0.5 s for rank 1, 2"}, absentRank,
         gpus({{"ISOBAR_SIM_NCCL_TIMEOUT", "0.5"}}));
     suite.caught("nccl: one rank twice", {"are both rank 0"}, sameRankTwice, gpus({{"ISOBAR_SIM_NCCL_TIMEOUT", "1"}}));

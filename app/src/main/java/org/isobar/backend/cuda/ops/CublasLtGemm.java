@@ -29,9 +29,8 @@ import org.isobar.tensor.Tensor;
 
 /**
  * The three matrix products of a linear layer, by cuBLASLt. Sums are accumulated in single precision. The first call of
- * a product selects its algorithm; later calls with equal shape, types and alignment allocate nothing. cuBLASLt adds a
- * bias before it rounds the sum. With the gradient of a weight it also sums the gradient of the bias, if it has an
- * algorithm that does.
+ * a product selects its algorithm; later calls with equal shape, types and alignment allocate nothing. cuBLASLt adds
+ * biases. With the gradient of a weight it also sums the gradient of the bias, if it has an algorithm that does.
  */
 final class CublasLtGemm implements ProductAlgorithms, AutoCloseable {
     /** cuBLASLt's heuristic takes the alignment of every operand except the bias, which it assumes to be aligned. */
