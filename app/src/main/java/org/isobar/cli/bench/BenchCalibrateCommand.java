@@ -65,8 +65,8 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     @Option(names = "--steps", paramLabel = "N", defaultValue = "4",
         description = "Steps of each measured size in each of two rounds.")
     private int steps;
-    @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives, and the "
-        + "operations of all of them at once.")
+    @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives and, if "
+        + "each has a core, the operations of all of them at once.")
     private boolean noCollectives;
     @Option(names = "--layouts", description = "In a job of 2 or 4 processes, measure training steps in each of its "
         + "layouts instead, for isobar plan --validate_ranks.")
@@ -159,7 +159,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         Runnable together = () -> all.barrier().await();
         CpuCalibration calibration = new CpuCalibration(device, preset(Map.of()), steps, _ -> { });
         List<MeasuredOperation> operations = List.of();
-        if (processes <= Runtime.getRuntime().availableProcessors()) {
+        if (haveCores(processes)) {
             operations = calibration.operations(processes, together);
         } else {
             calibration.compile(processes, together); // the steps that the collectives are measured in
@@ -169,9 +169,14 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         return new JobTimes(collectives, operations);
     }
 
+    private static boolean haveCores(int processes) {
+        return processes <= Runtime.getRuntime().availableProcessors();
+    }
+
     /** Measures processes that this one starts. */
     private JobTimes job(int processes) throws IOException {
-        say("Collectives of " + processes + " processes, and steps of all of them at once");
+        say("Collectives of " + processes + " processes" + (haveCores(processes)
+            ? ", and steps of all of them at once" : ""));
         try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibrate")) {
             Path file = scratch.directory().resolve("times.json");
             List<String> command = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));

@@ -1,11 +1,9 @@
 package org.isobar.cli.verify;
 
 import java.io.PrintWriter;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -63,16 +61,15 @@ final class ArithmeticCheck {
         return holds;
     }
 
-    /** Prepares the engine for the shapes of the cases and prints how many it computes; returns whether it does any. */
+    /** Prepares the engine for the shapes of the cases and prints which it computes; returns whether it does any. */
     private boolean prepare(AttentionEngine engine, DType compute) {
-        List<Optional<String>> refusals = TensorOpsContract.attentionShapes().stream()
-            .sorted(Comparator.comparing(AttentionShape::headDim))
-            .map(shape -> engine.prepare(Set.of(shape), compute)).toList();
-        long computed = refusals.stream().filter(Optional::isEmpty).count();
-        out.printf("Attention by %s in %s: %d of %d shapes%s%n", engine.name(), compute, computed, refusals.size(),
-            refusals.stream().flatMap(Optional::stream).reduce((first, last) -> last).map(why -> "; " + why)
-                .orElse(""));
-        return computed > 0;
+        Set<AttentionShape> shapes = TensorOpsContract.attentionShapes();
+        List<String> refusals = shapes.stream().flatMap(shape -> engine.prepare(Set.of(shape), compute).stream())
+            .sorted().toList();
+        out.printf("Attention by %s in %s: %d of %d shapes%n", engine.name(), compute,
+            shapes.size() - refusals.size(), shapes.size());
+        refusals.stream().distinct().forEach(why -> out.println("  " + why));
+        return refusals.size() < shapes.size();
     }
 
     private boolean contract(List<ContractCase> cases) {

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.ToDoubleBiFunction;
 import java.util.stream.DoubleStream;
@@ -121,13 +122,18 @@ final class ProductTrial implements AutoCloseable {
         String preferred = candidates.getFirst();
         List<Timed> timed = times(candidates, note);
         double limit = timed.getFirst().seconds * (1 - GAIN);
+        List<Timed> faster = timed.stream().filter(one -> one.seconds < limit)
+            .sorted(Comparator.comparingDouble(Timed::seconds)).toList();
+        Timed chosen = faster.isEmpty() ? timed.getFirst()
+            : firstRight(faster, preferred, note).orElse(timed.getFirst());
+        use(chosen.algorithm);
+        return new ProductTimes(chosen.algorithm, chosen.seconds, timed.getFirst().seconds);
+    }
+
+    private Optional<Timed> firstRight(List<Timed> candidates, String preferred, Consumer<String> note) {
         try (Arena host = Arena.ofShared()) { // of all threads, which compare together
             Outcome outcome = new Outcome(host, preferred);
-            Timed chosen = timed.stream().filter(one -> one.seconds < limit)
-                .sorted(Comparator.comparingDouble(Timed::seconds)).filter(one -> outcome.isRight(one, note))
-                .findFirst().orElse(timed.getFirst());
-            use(chosen.algorithm);
-            return new ProductTimes(chosen.algorithm, chosen.seconds, timed.getFirst().seconds);
+            return candidates.stream().filter(one -> outcome.isRight(one, note)).findFirst();
         }
     }
 

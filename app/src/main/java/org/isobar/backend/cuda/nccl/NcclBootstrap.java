@@ -5,6 +5,7 @@ import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -102,14 +103,13 @@ final class NcclBootstrap {
         if (peers.getFirst().version() >= SHARING && "1".equals(environment.get(SHARE))) {
             return Optional.empty();
         }
-        for (int second = 1; second < peers.size(); second++) {
-            for (int first = 0; first < second; first++) {
-                NcclPeerInfo peer = peers.get(first);
-                if (peer.sharesGpu(peers.get(second))) {
-                    return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
-                        + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
-                        peer.gpu(), peer.host()));
-                }
+        Map<NcclPeerInfo.Place, Integer> firsts = new HashMap<>();
+        for (int second = 0; second < peers.size(); second++) {
+            Integer first = firsts.putIfAbsent(peers.get(second).place(), second);
+            if (first != null) {
+                return Optional.of(String.format("ranks %d and %d of %s share GPU-%s on %s: start one process for "
+                    + "each GPU, or use --comm_backend=host", group.rankAt(first), group.rankAt(second), group,
+                    peers.get(first).gpu(), peers.get(first).host()));
             }
         }
         return Optional.empty();

@@ -55,9 +55,11 @@ record NcclPeerInfo(byte[] id, int version, UUID gpu, String host) {
         return new UUID(halves.getLong(), halves.getLong());
     }
 
-    /** Whether NCCL sees both on the same GPU. */
-    boolean sharesGpu(NcclPeerInfo other) {
-        return gpu.equals(other.gpu) && host.equals(other.host);
+    /** The GPU as NCCL tells it from others. */
+    record Place(UUID gpu, String host) { }
+
+    Place place() {
+        return new Place(gpu, host);
     }
 
     /** The message to the other ranks; its length is the same on all ranks. */
