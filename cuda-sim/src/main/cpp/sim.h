@@ -44,6 +44,10 @@ int sim_refuse(int code, const char* message);
 // Only for use in a SimReady or SimWork; does not return.
 [[noreturn]] void sim_fail(int code, const char* message);
 
+// Adds to the time that events measure, as if the running operation took that much longer; it does not wait. Only for
+// use in a SimWork.
+void sim_spend(double milliseconds);
+
 // Whether `bytes` bytes at the address are all inside one live allocation of a device.
 int sim_is_device_memory(const void* address, size_t bytes);
 

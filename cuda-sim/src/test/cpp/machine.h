@@ -38,6 +38,7 @@ int cuEventCreate(void**, unsigned);
 int cuEventRecord(void*, void*);
 int cuEventSynchronize(void*);
 int cuEventQuery(void*);
+int cuEventElapsedTime(float*, void*, void*);
 int cuStreamBeginCapture_v2(void*, int);
 int cuStreamEndCapture(void*, void**);
 int cuStreamIsCapturing(void*, int*);

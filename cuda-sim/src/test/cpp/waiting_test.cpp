@@ -14,6 +14,7 @@ constexpr unsigned N = 64;
 constexpr size_t BYTES = N * sizeof(float);
 constexpr int NOT_READY = 600;
 constexpr int ILLEGAL_ADDRESS = 700;
+constexpr float HALF_AN_HOUR = 30 * 60 * 1000;  // milliseconds
 
 constexpr const char* KERNELS = R"(
     extern "C" __global__ void fill(float* y, float value) { y[threadIdx.x] = value; }
@@ -182,6 +183,30 @@ void failureEndsTheWait() {
     need(result, "cuStreamSynchronize");
 }
 
+void spendHalfAnHour(void*) {
+    sim_spend(HALF_AN_HOUR);
+}
+
+void timeIsSpent() {
+    start();
+    void* first = stream();
+    void* events[3];
+    for (int i = 0; i < 3; ++i) {
+        need(cuEventCreate(&events[i], 0), "cuEventCreate");
+        need(cuEventRecord(events[i], first), "cuEventRecord");
+        if (i == 1) {
+            need(sim_enqueue(first, "spend", spendHalfAnHour, nullptr, nullptr, nullptr, 0, nullptr, 0), "sim_enqueue");
+        }
+    }
+    finish();
+    float before = 0;
+    float during = 0;
+    need(cuEventElapsedTime(&before, events[0], events[1]), "cuEventElapsedTime");
+    need(cuEventElapsedTime(&during, events[1], events[2]), "cuEventElapsedTime");
+    check(before >= 0 && before < HALF_AN_HOUR, "the operations before it take no longer");
+    check(during >= HALF_AN_HOUR && during < 2 * HALF_AN_HOUR, "events measure the time that an operation spends");
+}
+
 }  // namespace
 
 void addWaiting(Suite& suite) {
@@ -189,6 +214,7 @@ void addWaiting(Suite& suite) {
     suite.clean("streams beside one that stands still go on", othersGoOn);
     suite.clean("waiting for one stream runs the others", waitingRunsOthers);
     suite.clean("an operation runs without the host", runsAlone);
+    suite.clean("events measure simulated time", timeIsSpent);
     suite.planted("missing event before an operation that waits", {"gate on stream", "missing event between stream",
         "fill"}, missingEvent);
     suite.caught("an operation that waits reads what nothing wrote", {"gate on stream", "which nothing wrote"},

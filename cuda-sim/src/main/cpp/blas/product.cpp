@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <unistd.h>
 #include <vector>
 
 #include "numbers.h"
+#include "sim.h"
 
 // Compiled for several vector widths; the best is chosen when the library is loaded. The sums do not depend on the
 // width, because each element of the result has its own lane.
@@ -124,9 +124,9 @@ float sumOfColumn(const Product& product, const float* b) {
 // What a bad algorithm does to a right result.
 void spoil(const Product& product) {
     static std::atomic<int> calls = 0;
-    constexpr useconds_t SLOW_MICROSECONDS = 2000;
+    constexpr double SLOW_MILLISECONDS = 1000;
     if (product.behaviour == SLOW) {
-        usleep(SLOW_MICROSECONDS);
+        sim_spend(SLOW_MILLISECONDS);
     } else if (product.behaviour == INEXACT && product.gradient != nullptr) {
         Matrix gradient = gradientOf(product);
         store(gradient, product.n - 1, 0, load(gradient, product.n - 1, 0) + 100);

@@ -2,18 +2,18 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <unistd.h>
 #include <vector>
 
 #include "blas/numbers.h"
 #include "sdpa.h"
+#include "sim.h"
 
 namespace cudnn {
 namespace {
 
 constexpr int DRIVER_INVALID_VALUE = 1;
 constexpr double STATISTICS_TOLERANCE = 0.02;
-constexpr unsigned SLOW_MICROSECONDS = 400000;
+constexpr double SLOW_MILLISECONDS = 1000;
 
 using Matrix = std::vector<double>;
 
@@ -164,7 +164,7 @@ void compute(const Sdpa& sdpa) {
         result.data[0] = static_cast<char>(result.data[0] ^ 1);
     }
     if (mistake == "slow") {
-        usleep(SLOW_MICROSECONDS);
+        sim_spend(SLOW_MILLISECONDS);
     }
 }
 

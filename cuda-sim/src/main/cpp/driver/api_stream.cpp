@@ -174,6 +174,10 @@ SIM_API int cuEventElapsedTime_v2(float* milliseconds, void* start, void* end) {
     return cuEventElapsedTime(milliseconds, start, end);
 }
 
+SIM_API void sim_spend(double milliseconds) {
+    spend(milliseconds);
+}
+
 SIM_API int sim_enqueue(void* stream, const char* name, SimWork work, SimWork release, void* context,
     const SimRange* reads, int readCount, const SimRange* writes, int writeCount) {
     return sim_enqueue_when(stream, name, nullptr, work, release, context, reads, readCount, writes, writeCount);

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::unique_ptr<Stream>> streams;
 const Operation* current = nullptr;
+double spent = 0;  // simulated milliseconds, in addition to those of the clock
 
 void runFirst(Stream* stream) {
     Operation operation = std::move(stream->queue.front());
@@ -200,7 +201,7 @@ void record(Event& event, Stream* stream) {
     task.name = "event";
     task.run = [reached] {
         auto now = std::chrono::steady_clock::now().time_since_epoch();
-        *reached = std::chrono::duration<double, std::milli>(now).count();
+        *reached = std::chrono::duration<double, std::milli>(now).count() + spent;
     };
     enqueue(stream, task);
     bool timed = event.timed;
@@ -275,6 +276,10 @@ bool advanceAwaited() {
         }
     }
     return false;
+}
+
+void spend(double milliseconds) {
+    spent += milliseconds;
 }
 
 const Operation* running() {

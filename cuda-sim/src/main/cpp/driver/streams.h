@@ -105,6 +105,9 @@ bool poll(const Event& event);
 // Runs one operation that has a `ready` function, or one that it waits for; false if none is ready.
 bool advanceAwaited();
 
+// Makes events that are reached from now on measure a later time.
+void spend(double milliseconds);
+
 // The running operation, or null.
 const Operation* running();
 
