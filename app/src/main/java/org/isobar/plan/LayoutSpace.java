@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -37,6 +38,11 @@ final class LayoutSpace {
         this.request = request;
         int heads = request.model().heads();
         Set<Integer> batches = new TreeSet<>();
+        AmpMode configured = request.config().training().ampMode();
+        if (request.program() == Program.ISOBAR && !request.machine().computes(configured.compute())) {
+            leftOut.add(new LeftOut(configured.name().toLowerCase(Locale.ROOT),
+                "this CPU has no such products, and trains in fp32"));
+        }
         for (int tp : divisors(request.ranks(), request.fixed().tp())) {
             if (heads % tp != 0 || request.model().hidden() % tp != 0) {
                 leftOut.add(new LeftOut("tp " + tp, "does not divide the " + heads + " heads"));

@@ -33,6 +33,11 @@ public record PlanLayout(int tp, int cp, int dp, String order, int localBatch, i
         return new PlanLayout(tp, cp, dp, order, localBatch, microBatches, precision, recompute, graphs);
     }
 
+    /** This layout with another type of products. */
+    PlanLayout with(AmpMode other) {
+        return new PlanLayout(tp, cp, dp, order, localBatch, accumulate, other, recompute, graphs);
+    }
+
     /** The layout in one line: {@code tp 2 cp 1 dp 4 order tp-dp}. */
     @Override
     public String toString() {

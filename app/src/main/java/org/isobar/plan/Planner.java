@@ -91,12 +91,14 @@ public final class Planner {
         }
     }
 
-    /** The prediction for one layout. */
+    /** The prediction for one layout, in single precision where the machine does not compute in the layout's type. */
     public static PlannedLayout predict(PlanRequest request, PlanLayout layout) {
         return new Planner(request).predict(layout);
     }
 
-    private PlannedLayout predict(PlanLayout layout) {
+    private PlannedLayout predict(PlanLayout asked) {
+        PlanLayout layout = request.program() == Program.TUTORIAL || machine.computes(asked.precision().compute())
+            ? asked : asked.with(AmpMode.NONE);
         ProcessGrid grid = ProcessGrid.of(layout.order().isEmpty() ? ProcessGrid.DEFAULT_ORDER : layout.order(),
             Map.of(Axis.TP, layout.tp(), Axis.CP, layout.cp(), Axis.DP, layout.dp()));
         StepTraces.Roles roles = traces.of(layout);

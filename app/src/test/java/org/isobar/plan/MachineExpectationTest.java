@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.AmpMode;
 import org.isobar.distributed.job.JobSecret;
 import org.isobar.fault.UserException;
 import org.isobar.os.HostMachine;
@@ -77,6 +78,24 @@ class MachineExpectationTest {
 
         List<String> elsewhere = train(machineFile("another processor"), directory.resolve("elsewhere"));
         assertFalse(elsewhere.stream().anyMatch(line -> line.contains("Expected: ") || line.contains("Measured: ")));
+    }
+
+    @Test
+    void aCpuWithoutProductsInBf16IsPlannedInFp32() throws IOException {
+        Machine machine = MachineFile.load(machineFile(HostMachine.processor()).toString());
+        Plan fp32 = Planner.plan(request(machine, "amp_mode=none"));
+        Plan bf16 = Planner.plan(request(machine, "amp_mode=bf16"));
+        assertEquals(AmpMode.NONE, bf16.best().layout().precision());
+        assertEquals(fp32.best().stepSeconds(), bf16.best().stepSeconds());
+        assertEquals(List.of(), fp32.leftOut());
+        assertEquals(List.of(new LeftOut("bf16", "this CPU has no such products, and trains in fp32")), bf16.leftOut());
+        Machine both = MachineFile.load("cpu-2-cores");
+        assertEquals(AmpMode.BF16, Planner.plan(request(both, "amp_mode=bf16")).best().layout().precision());
+    }
+
+    private PlanRequest request(Machine machine, String setting) {
+        return new PlanRequest(TinyRun.config(directory, directory, setting), machine, Program.ISOBAR, 1,
+            PlanRequest.Fixed.NOTHING);
     }
 
     private static int index(List<String> lines, String part) {

@@ -7,6 +7,8 @@ import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.TreeMap;
 
+import org.isobar.tensor.DType;
+
 /**
  * What is known of a machine.
  *
@@ -51,6 +53,15 @@ public record Machine(String name, String description, String device, Kind kind,
     /** Whether each rank has a GPU. */
     public boolean isGpu() {
         return kind == Kind.GPU;
+    }
+
+    /**
+     * Whether products are computed in this type. A calibrated CPU has measured operations of each such type; with any
+     * other it trains in single precision.
+     */
+    public boolean computes(DType type) {
+        return isGpu() || operations.isEmpty()
+            || operations.stream().anyMatch(row -> row.type().equals(type.name()));
     }
 
     /** The least sure source of all numbers. */
