@@ -28,6 +28,9 @@ environment() {
     local openblas=${OPENBLAS:-/usr/lib/$(uname -m)-linux-gnu/openblas-openmp/libopenblas.so.0}
     if [ -z "${LD_PRELOAD:-}" ] && [ -r "$openblas" ]; then
         export LD_PRELOAD=$openblas
+    elif [ -z "${LD_PRELOAD:-}" ]; then
+        echo "pytorch: without an OpenMP build of OpenBLAS, PyTorch is several times slower: install" \
+            "libopenblas0-openmp or set OPENBLAS." >&2
     fi
     # Drop settings for other programs. OpenBLAS of Debian 12 does not recognize AMD cores with AVX-512.
     unset OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS OPENBLAS_L2_SIZE
