@@ -27,9 +27,18 @@ public final class HostMachine {
 
     private HostMachine() { }
 
-    /** Model name of the processor, or its architecture if it has no name. */
+    /**
+     * Model name of the processor, or its architecture if it has no name. Names without a number, which virtual machines
+     * give to processors of different speed, are followed by family and model.
+     */
     public static String processor() {
-        return value(lines(PROCESSORS), "model name").orElseGet(() -> System.getProperty("os.arch"));
+        return processor(lines(PROCESSORS)).orElseGet(() -> System.getProperty("os.arch"));
+    }
+
+    static Optional<String> processor(List<String> lines) {
+        return value(lines, "model name").map(name -> name.matches(".*\\d.*") ? name
+            : name + value(lines, "cpu family").flatMap(family -> value(lines, "model\t")
+                .map(model -> " (family " + family + ", model " + model + ")")).orElse(""));
     }
 
     /** Features of the processor under the kernel's names: "avx512f", "amx_bf16". */

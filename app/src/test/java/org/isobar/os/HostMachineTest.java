@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 import org.isobar.fault.UserException;
@@ -31,6 +32,16 @@ class HostMachineTest {
         assertTrue(HostMachine.multipliesBf16(Set.of("asimd", "bf16")));
         assertFalse(HostMachine.multipliesBf16(Set.of("fma", "avx2", "avx512f")));
         assertEquals(HostMachine.multipliesBf16(HostMachine.processorFeatures()), HostMachine.multipliesBf16());
+    }
+
+    @Test
+    void aNameWithoutANumberIsFollowedByFamilyAndModel() {
+        assertEquals(Optional.of("AMD EPYC (family 25, model 1)"), HostMachine.processor(
+            List.of("cpu family\t: 25", "model\t\t: 1", "model name\t: AMD EPYC", "stepping\t: 1")));
+        assertEquals(Optional.of("AMD EPYC 7763 64-Core Processor"), HostMachine.processor(
+            List.of("cpu family\t: 25", "model\t\t: 1", "model name\t: AMD EPYC 7763 64-Core Processor")));
+        assertEquals(Optional.of("a core"), HostMachine.processor(List.of("model name\t: a core")));
+        assertEquals(Optional.empty(), HostMachine.processor(List.of("CPU architecture: 8")));
     }
 
     @Test
