@@ -42,7 +42,8 @@ public record Bundle(Path home, Path jar, String name) {
         "app", "jvm.options",
         "docs", "*.md",
         "docs/decisions", "*.md",
-        "docs/benchmarks", "*.md",
+        "docs/benchmarks", "*.{md,svg,json}",
+        "docs/tutorial", "*.{md,svg,png}",
         "docs/images", "*.{png,svg}",
         "example_logs/demo", "prediction.png"); // of the README
     private static final String OPTION = "--output";
