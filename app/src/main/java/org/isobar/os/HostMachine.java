@@ -28,8 +28,8 @@ public final class HostMachine {
     private HostMachine() { }
 
     /**
-     * Model name of the processor, or its architecture if it has no name. Names without a number, which virtual machines
-     * give to processors of different speed, are followed by family and model.
+     * Model name of the processor, or its architecture if it has no name. Family and model follow a name without a
+     * number, which virtual machines give to processors of different speed.
      */
     public static String processor() {
         return processor(lines(PROCESSORS)).orElseGet(() -> System.getProperty("os.arch"));

@@ -31,7 +31,7 @@ final class CpuAttentionTest {
         double probability) {
         AttentionShape shape = new AttentionShape(batch, queries, keys, heads, headDim);
         Dropout dropout = dropout(shape, probability);
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+        for (DType dtype : CpuFixture.TYPES) {
             Results actual = results(2, dtype, shape, dropout, 1);
             AttentionReference expected = reference(dtype, shape, dropout, 1);
             double tolerance = tolerance(shape) + rounded(dtype);
@@ -46,7 +46,7 @@ final class CpuAttentionTest {
     @CsvSource({"40, 700", "32, 256"})
     void scoresMayBeFarBeyondTheRangeOfTheExponential(int queries, int keys) {
         AttentionShape shape = new AttentionShape(1, queries, keys, 1, 16);
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+        for (DType dtype : CpuFixture.TYPES) {
             Results actual = results(2, dtype, shape, Dropout.NONE, 60);
             AttentionReference expected = reference(dtype, shape, Dropout.NONE, 60);
             double spread = 60; // scores, and with them the errors of their exponentials, are that much greater
@@ -64,7 +64,7 @@ final class CpuAttentionTest {
         for (int i = 0; i < 600 * 32; i++) {
             kv[i] /= 1000;
         }
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+        for (DType dtype : CpuFixture.TYPES) {
             try (CpuFixture cpu = new CpuFixture(2)) {
                 Tensor q = cpu.cast(cpu.of(scaled(inputs(dtype, 1, 20 * 16), 64), 1, 20, 1, 16), dtype);
                 Tensor kvs = cpu.cast(cpu.of(kv, 1, 1100, 2, 1, 16), dtype);
@@ -86,7 +86,7 @@ final class CpuAttentionTest {
     @CsvSource({"3, 40", "32, 64"})
     void whatIsNotFiniteIsNotHidden(int rows, int keys) {
         AttentionShape shape = new AttentionShape(1, rows, keys, 1, 16);
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+        for (DType dtype : CpuFixture.TYPES) {
             try (CpuFixture cpu = new CpuFixture(1)) {
                 float[] queries = inputs(dtype, 1, rows * 16);
                 float[] kv = inputs(dtype, 2, keys * 32);
@@ -111,7 +111,7 @@ final class CpuAttentionTest {
     }
 
     private static void assertBitsDoNotDependOnTheNumberOfThreads(AttentionShape shape, Dropout dropout) {
-        for (DType dtype : List.of(DType.F32, DType.BF16)) {
+        for (DType dtype : CpuFixture.TYPES) {
             Results single = results(1, dtype, shape, dropout, 1);
             for (int threads = 2; threads <= 3; threads++) {
                 Results several = results(threads, dtype, shape, dropout, 1);

@@ -29,7 +29,7 @@ final class MatmulTest {
     private static final int WORKERS = 2;
 
     private static Stream<Arguments> shapes() {
-        return Stream.of(DType.F32, DType.BF16).flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
+        return CpuFixture.TYPES.stream().flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
             new int[] {64, 192, 48}, new int[] {70, 33, 65}, new int[] {50, 48, 256}, new int[] {256, 32, 63})
             .flatMap(mnk -> Stream.of(false, true).map(transposed -> Arguments.of(dtype, mnk, transposed))));
     }
@@ -70,8 +70,9 @@ final class MatmulTest {
             new WorkerPool(WORKERS)) {
             int side = 96;
             int tasks = 64;
-            Matrix a = matrix(arena, DType.BF16, side, side, false, 1);
-            Matrix b = matrix(arena, DType.BF16, side, side, true, 2);
+            DType dtype = CpuFixture.TYPES.getLast();
+            Matrix a = matrix(arena, dtype, side, side, false, 1);
+            Matrix b = matrix(arena, dtype, side, side, true, 2);
             MemorySegment c = arena.allocate((long) tasks * side * side * Float.BYTES, CpuWorkspace.CACHE_LINE);
             Packing packing = matmuls.packing(b, side, side, side, DType.F32);
             long packed = arena.allocate(packing.bytes(), CpuWorkspace.CACHE_LINE).address();

@@ -17,7 +17,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /** A profiler interrupts threads by signals; see {@link OneDnn} for what those did to products. */
 class ProfilerTest {
@@ -37,7 +37,7 @@ class ProfilerTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"F32", "BF16"})
+    @FieldSource("org.isobar.backend.cpu.CpuFixture#TYPES")
     void linearLayersSurviveAProfiler(DType dtype) throws Exception {
         record("linear layers", (device, arena) -> {
             Tensor x = filled(device, arena, dtype, ROWS, SIDE);

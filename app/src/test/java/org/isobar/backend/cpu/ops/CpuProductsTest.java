@@ -16,7 +16,7 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Products against sums in double precision. */
@@ -30,7 +30,7 @@ final class CpuProductsTest {
     }
 
     private static Stream<Arguments> shapes() {
-        return Stream.of(DType.F32, DType.BF16).flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
+        return CpuFixture.TYPES.stream().flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
             new int[] {70, 33, 65}, new int[] {200, 130, 50}, new int[] {129, 400, 17}, new int[] {65, 208, 32},
             new int[] {33, 20, 1024})
             .map(mnk -> Arguments.of(dtype, mnk[0], mnk[1], mnk[2])));
@@ -74,7 +74,7 @@ final class CpuProductsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"F32", "BF16"})
+    @FieldSource("org.isobar.backend.cpu.CpuFixture#TYPES")
     void epiloguesFollowTheProduct(DType dtype) {
         int m = 67;
         int n = 203;
@@ -106,7 +106,7 @@ final class CpuProductsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"F32", "BF16"})
+    @FieldSource("org.isobar.backend.cpu.CpuFixture#TYPES")
     void bitsDoNotDependOnTheNumberOfThreads(DType dtype) {
         List<float[]> single = results(dtype, 1);
         for (int threads = 2; threads <= 3; threads++) {
