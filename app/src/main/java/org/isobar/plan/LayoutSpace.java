@@ -39,7 +39,7 @@ final class LayoutSpace {
         int heads = request.model().heads();
         Set<Integer> batches = new TreeSet<>();
         AmpMode configured = request.config().training().ampMode();
-        if (request.program() == Program.ISOBAR && !request.machine().computes(configured.compute())) {
+        if (request.precision(configured) != configured) {
             leftOut.add(new LeftOut(configured.name().toLowerCase(Locale.ROOT),
                 "this CPU has no such products, and trains in fp32"));
         }

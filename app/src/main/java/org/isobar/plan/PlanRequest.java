@@ -4,6 +4,7 @@ import java.util.Optional;
 import java.util.Set;
 
 import org.isobar.config.RunConfig;
+import org.isobar.config.keys.AmpMode;
 import org.isobar.fault.UserException;
 import org.isobar.plan.machine.Machine;
 import org.isobar.vit.VitConfig;
@@ -42,6 +43,14 @@ public record PlanRequest(RunConfig config, Machine machine, Program program, in
     /** The model. */
     public VitConfig model() {
         return (VitConfig) config.model();
+    }
+
+    /**
+     * The type in which the program trains on the machine if {@code asked} is configured: Isobar trains in single
+     * precision on a CPU without such products.
+     */
+    AmpMode precision(AmpMode asked) {
+        return program == Program.TUTORIAL || machine.computes(asked.compute()) ? asked : AmpMode.NONE;
     }
 
     /** Samples of all replicas in each step. */

@@ -97,8 +97,7 @@ public final class Planner {
     }
 
     private PlannedLayout predict(PlanLayout asked) {
-        PlanLayout layout = request.program() == Program.TUTORIAL || machine.computes(asked.precision().compute())
-            ? asked : asked.with(AmpMode.NONE);
+        PlanLayout layout = asked.with(request.precision(asked.precision()));
         ProcessGrid grid = ProcessGrid.of(layout.order().isEmpty() ? ProcessGrid.DEFAULT_ORDER : layout.order(),
             Map.of(Axis.TP, layout.tp(), Axis.CP, layout.cp(), Axis.DP, layout.dp()));
         StepTraces.Roles roles = traces.of(layout);
