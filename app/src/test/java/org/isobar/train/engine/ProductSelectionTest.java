@@ -37,8 +37,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Runs of preset tiny with a simulated cuBLASLt that has several algorithms, some of them bad. */
+@Isolated("Every other run of this process would take its algorithms, too.")
 @Tag("simulated")
 class ProductSelectionTest {
     /** Only "split" is right, has the same bits each time, and is faster than the first. */

@@ -14,10 +14,12 @@ import org.isobar.tensor.DType;
 import org.isobar.tensor.Tensor;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Which of cuBLASLt and our kernel computes the gradient of a bias, told by the order of its sums. */
+@Isolated("Every other run of this process would take its algorithms, too.")
 @Tag("simulated")
 class BiasGradientTest {
     private static final int M = 3000;
