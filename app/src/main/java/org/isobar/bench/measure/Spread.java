@@ -1,6 +1,7 @@
 package org.isobar.bench.measure;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.DoubleUnaryOperator;
 
 /**
@@ -23,6 +24,11 @@ public record Spread(int count, double median, double low, double high, double l
         Arrays.sort(sorted);
         return new Spread(sorted.length, quantile(sorted, MIDDLE), sorted[0], sorted[sorted.length - 1],
             quantile(sorted, QUARTER), quantile(sorted, 1 - QUARTER));
+    }
+
+    /** Computes the spread of at least one value. */
+    public static Spread of(List<Double> values) {
+        return of(values.stream().mapToDouble(Double::doubleValue).toArray());
     }
 
     /** Applies {@code function} to the values and computes their spread; returns null in a rehearsal. */

@@ -126,47 +126,91 @@ public final class StepBenchmark {
     public StepResult run(Consumer<StepResult> partial) {
         StepResult start = description();
         partial.accept(start);
+        List<Double> losses = new ArrayList<>();
+        Spread seconds;
+        try (Series series = open()) {
+            seconds = series.run(plan.warmup, plan.steps, losses);
+        }
+        StepResult.Memory memory = new StepResult.Memory(memoryPlan.bytes()
+            + device.workspaceBytes(memoryPlan.footprint()) + (inputs(batch).elements() + targets(batch).elements())
+            * Float.BYTES, device.memory().highWatermark());
+        StepResult whole = start.with(losses.subList(0, LOSSES), seconds, memory, List.of());
+        partial.accept(whole);
+        return plan.detail == Detail.STEPS ? whole : whole.with(losses.subList(0, LOSSES), seconds, memory,
+            operations(Math.min(OBSERVED_STEPS, plan.steps)).groups(plan.timing));
+    }
+
+    /** Opens a series of whole steps. All ranks do so at the same time. */
+    public Series open() {
         device.reserve(memoryPlan.footprint());
-        try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
-            HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
-            SeededNumbers.fill(input.segment(), "input", 0, 1);
-            SeededNumbers.fill(target.segment(), "target", 0, 1);
-            Batch data = new Batch(input.toDevice(), target.toDevice());
-            List<Double> losses = new ArrayList<>();
-            Spread seconds = steps(data, losses);
-            StepResult.Memory memory =
-                new StepResult.Memory(memoryPlan.bytes() + device.workspaceBytes(memoryPlan.footprint())
-                + data.input.bytes() + data.target.bytes(), device.memory().highWatermark());
-            StepResult whole = start.with(losses, seconds, memory, List.of());
-            partial.accept(whole);
-            return plan.detail == Detail.STEPS ? whole : whole.with(losses, seconds, memory,
-                operations(data, Math.min(OBSERVED_STEPS, plan.steps)).groups(plan.timing));
+        return new Series();
+    }
+
+    /** The single batch, in device memory. */
+    private final class Batch implements AutoCloseable {
+        private final HostBuffer inputs = device.hostBuffer(DType.F32, inputs(batch));
+        private final HostBuffer targets = device.hostBuffer(DType.F32, targets(batch));
+        private final Tensor input;
+        private final Tensor target;
+
+        Batch() {
+            SeededNumbers.fill(inputs.segment(), "input", 0, 1);
+            SeededNumbers.fill(targets.segment(), "target", 0, 1);
+            input = inputs.toDevice();
+            target = targets.toDevice();
+        }
+
+        @Override
+        public void close() {
+            targets.close();
+            inputs.close();
         }
     }
 
-    /** @param input (B, Cin, H, W) */
-    private record Batch(Tensor input, Tensor target) { }
+    /** Whole steps of a replica that stays in memory. All ranks of a job run them at the same time. */
+    public final class Series implements AutoCloseable {
+        private final Batch data = new Batch();
+        private final StepMemory memory = memoryPlan.allocate(device);
+        private final Stopwatch stopwatch = device.stopwatch();
+        private final Replica replica = new Replica(device, model, batch, memory, communicators, options);
+        private int done;
 
-    private Spread steps(Batch data, List<Double> losses) {
-        try (StepMemory memory = memoryPlan.allocate(device);
-            Stopwatch stopwatch = device.stopwatch();
-            Replica replica = new Replica(device, model, batch, memory, communicators, options)) {
+        private Series() {
             load(replica);
-            for (int step = 0; step < plan.warmup; step++) {
-                losses.add(replica.step().run(data.input, data.target, context(step)));
+        }
+
+        /** The times of {@code steps} steps, after {@code warmup} others. */
+        public Spread run(int warmup, int steps) {
+            return run(warmup, steps, new ArrayList<>());
+        }
+
+        private Spread run(int warmup, int steps, List<Double> losses) {
+            for (int step = 0; step < warmup; step++) {
+                losses.add(issue().get().mean());
             }
             stopwatch.mark();
-            Supplier<BatchLoss> last = replica.step().issue(data.input, data.target, context(plan.warmup));
+            Supplier<BatchLoss> last = issue();
             stopwatch.mark();
-            for (int step = plan.warmup + 1; step < plan.warmup + plan.steps; step++) {
-                Supplier<BatchLoss> next = replica.step().issue(data.input, data.target, context(step));
+            for (int step = 1; step < steps; step++) {
+                Supplier<BatchLoss> next = issue();
                 stopwatch.mark();
                 losses.add(last.get().mean()); // one step later, as in training
                 last = next;
             }
             losses.add(last.get().mean());
-            losses.subList(LOSSES, losses.size()).clear();
             return Spread.of(stopwatch.laps(), plan.timing, seconds -> seconds);
+        }
+
+        private Supplier<BatchLoss> issue() {
+            return replica.step().issue(data.input, data.target, context(done++));
+        }
+
+        @Override
+        public void close() {
+            replica.close();
+            stopwatch.close();
+            memory.close();
+            data.close();
         }
     }
 
@@ -175,21 +219,23 @@ public final class StepBenchmark {
      * {@code steps} steps after one warmup step.
      */
     public List<double[]> operationSeconds(int steps) {
-        device.reserve(memoryPlan.footprint());
-        try (HostBuffer input = device.hostBuffer(DType.F32, inputs(batch));
-            HostBuffer target = device.hostBuffer(DType.F32, targets(batch))) {
-            SeededNumbers.fill(input.segment(), "input", 0, 1);
-            SeededNumbers.fill(target.segment(), "target", 0, 1);
-            return operations(new Batch(input.toDevice(), target.toDevice()), steps).untilNext();
-        }
+        return operations(steps).untilNext();
     }
 
     /** Empty for captured steps, because the operations of a graph cannot be timed one by one. */
-    private OperationTimes operations(Batch data, int steps) {
+    private OperationTimes operations(int steps) {
         OperationTimes times = new OperationTimes();
         if (options.launch() == StepLaunch.GRAPH) {
             return times;
         }
+        device.reserve(memoryPlan.footprint());
+        try (Batch data = new Batch()) {
+            measure(times, data, steps);
+        }
+        return times;
+    }
+
+    private void measure(OperationTimes times, Batch data, int steps) {
         try (DryRunDevice dry = new DryRunDevice();
             StepMemory nothing = memoryPlan.allocate(dry);
             Replica replica = observed(ObservedDevice.of(dry, times.count(dry)), nothing)) {
@@ -208,7 +254,6 @@ public final class StepBenchmark {
                 }
             }
         }
-        return times;
     }
 
     /** Copies of communicators of one rank are operations, too. */

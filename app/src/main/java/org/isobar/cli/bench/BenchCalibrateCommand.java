@@ -3,16 +3,13 @@ package org.isobar.cli.bench;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.OptionalInt;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
 
 import org.isobar.backend.Backend;
 import org.isobar.backend.CommBackend;
@@ -23,9 +20,6 @@ import org.isobar.cli.options.ProgramContext;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.ThreadCount;
 import org.isobar.device.Device;
-import org.isobar.distributed.Axis;
-import org.isobar.distributed.Communicator;
-import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.distributed.job.JobDevice;
 import org.isobar.distributed.job.JobSecret;
@@ -33,15 +27,14 @@ import org.isobar.distributed.job.RankEnvironment;
 import org.isobar.distributed.job.TimeLimits;
 import org.isobar.fault.UserException;
 import org.isobar.os.AtomicFile;
+import org.isobar.os.CommandResult;
 import org.isobar.os.TemporaryDirectory;
-import org.isobar.plan.calibrate.AwaitedCollectives;
+import org.isobar.plan.calibrate.CheckedTimes;
 import org.isobar.plan.calibrate.CpuCalibration;
-import org.isobar.plan.calibrate.LayoutSteps;
+import org.isobar.plan.calibrate.JobCalibration;
 import org.isobar.plan.calibrate.MachineFileWriter;
-import org.isobar.plan.calibrate.OverlappedCollectives;
-import org.isobar.plan.machine.CollectiveTable;
+import org.isobar.plan.calibrate.StepChecks;
 import org.isobar.plan.machine.Machine;
-import org.isobar.plan.machine.MeasuredOperation;
 import org.isobar.train.JobMember;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -51,9 +44,11 @@ import picocli.CommandLine.Spec;
 /** {@code isobar bench calibrate}: measures this machine's CPU and writes a machine file for {@code isobar plan}. */
 @Command(name = "calibrate", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
     description = "Measure this machine's CPU and write a machine file for isobar plan. Run nothing else meanwhile. "
-        + "In a job of several processes, measure only what they do at once, and write it as JSON.")
+        + "In a job of 4 processes, measure only what 2 and 4 of them do at once, and write it as JSON.")
 final class BenchCalibrateCommand implements Callable<Integer> {
-    private static final int JOB_SECONDS = 600;
+    private static final String IN_JOB = "launch --nproc_per_node=" + JobCalibration.PROCESSES
+        + " bench calibrate --out=";
+    private static final Duration LIMIT = Duration.ofMinutes(20);
 
     private final ProgramContext context;
     @Spec
@@ -62,24 +57,15 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     private Path out;
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
-    @Option(names = "--steps", paramLabel = "N", defaultValue = "4",
-        description = "Steps of each measured size in each of two rounds.")
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "3",
+        description = "Steps of each measured size in each of three rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives and, if "
         + "each has a core, the operations of all of them at once.")
     private boolean noCollectives;
-    @Option(names = "--layouts", description = "In a job of 2 or 4 processes, measure training steps in each of its "
-        + "layouts instead, for isobar plan --validate_ranks.")
-    private boolean layouts;
-
-    /**
-     * The measurements of a job.
-     *
-     * @param collectives of all its processes
-     * @param operations  of one process while the others do the same; none if each has less than a core: then an
-     *                    operation takes as many times longer as there are fewer cores
-     */
-    private record JobTimes(List<CollectiveTable.Row> collectives, List<MeasuredOperation> operations) { }
+    @Option(names = "--checks", paramLabel = "FILE", description = "In turn with the calibration, also measure the "
+        + "training steps that isobar plan --validate predicts, and write their times to FILE.")
+    private Path checks;
 
     BenchCalibrateCommand(ProgramContext context) {
         this.context = context;
@@ -91,35 +77,24 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             throw new UserException("--steps=" + steps + " must be at least 2");
         }
         RankEnvironment ranks = RankEnvironment.of(context.environment());
-        if (layouts && ranks.worldSize() == 1) {
-            throw new UserException("--layouts needs a job of 2 or 4 processes: ./isobar launch --nproc_per_node=2 "
-                + "bench calibrate --layouts --out=FILE");
-        }
-        if (ranks.worldSize() > 1 && !LayoutSteps.RANKS.contains(ranks.worldSize())) {
-            throw new UserException("bench calibrate measures one process, or a job of 2 or 4, not of "
-                + ranks.worldSize() + ": ./isobar launch --nproc_per_node=4 bench calibrate --out=FILE");
-        }
         if (ranks.worldSize() > 1) {
-            Object times = inJob(ranks, layouts ? this::layoutTimes : this::jobTimes);
-            if (ranks.rank() == 0) {
-                BenchFiles.write(out, times);
-            }
+            measureInJob(ranks);
             return 0;
         }
         Machine machine;
-        try (Device device = Backend.CPU.open(options(ranks), this::say)) {
-            machine = new CpuCalibration(device, preset(context.environment()), steps, this::say).run(name);
+        List<Double> checked = List.of();
+        try (Device device = device(OptionalInt.empty(), ranks)) {
+            Optional<StepChecks> stepChecks = Optional.ofNullable(checks)
+                .map(_ -> new StepChecks(device, preset(context.environment())));
+            machine = new CpuCalibration(device, preset(context.environment()), steps, this::say)
+                .run(name, stepChecks);
+            checked = stepChecks.map(StepChecks::seconds).orElse(checked);
         }
-        List<CollectiveTable.Row> rows = new ArrayList<>();
-        NavigableMap<Integer, List<MeasuredOperation>> shared = new TreeMap<>();
-        for (int processes : noCollectives ? List.<Integer>of() : LayoutSteps.RANKS) {
-            JobTimes times = job(processes);
-            rows.addAll(times.collectives);
-            if (!times.operations.isEmpty()) {
-                shared.put(processes, times.operations);
-            }
+        JobCalibration.Times job = noCollectives ? JobCalibration.Times.nothing() : job();
+        if (checks != null) {
+            BenchFiles.write(checks, new CheckedTimes(checked, job.layouts()));
         }
-        String text = MachineFileWriter.text(machine.with(shared), rows);
+        String text = MachineFileWriter.text(machine.with(job.operations()), job.collectives());
         new AtomicFile("machine file", out, "--out").write(text.getBytes(StandardCharsets.UTF_8));
         say("Written: " + out + ". Plan with --machine=" + out);
         return 0;
@@ -134,69 +109,49 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         spec.commandLine().getOut().flush();
     }
 
-    private DeviceOptions options(RankEnvironment ranks) {
-        return DeviceOptions.of(ThreadCount.of(Optional.empty(), context.environment()), ranks, CommBackend.AUTO,
-            context.environment());
+    private JobDevice device(OptionalInt threads, RankEnvironment ranks) {
+        return Backend.CPU.open(DeviceOptions.of(threads.isPresent() ? threads
+            : ThreadCount.of(Optional.empty(), context.environment()), ranks, CommBackend.AUTO,
+            context.environment()), _ -> { });
     }
 
     /** Measures this job; every rank does so. */
-    private Object inJob(RankEnvironment ranks, BiFunction<Device, Communicators, ?> measurement) {
+    private void measureInJob(RankEnvironment ranks) {
+        if (ranks.worldSize() != JobCalibration.PROCESSES) {
+            throw new UserException("bench calibrate measures one process, or a job of " + JobCalibration.PROCESSES
+                + ", not of " + ranks.worldSize() + ": ./isobar " + IN_JOB + "FILE");
+        }
         ProcessGrid grid = ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, ranks.worldSize(), 1, 1, 1);
         JobMember member = new JobMember(ranks, grid, JobSecret.of(context.environment()),
             Map.of("command", "bench calibrate"), TimeLimits.DEFAULT, CommBackend.AUTO);
-        try (JobDevice device = Backend.CPU.open(options(ranks), _ -> { })) {
-            return member.<Object>run(device, communicators -> measurement.apply(device, communicators));
+        JobCalibration.Settings settings = new JobCalibration.Settings(
+            processes -> device(OptionalInt.of(Math.max(1, Runtime.getRuntime().availableProcessors() / processes)),
+                ranks), this::preset, context.environment(), steps, checks != null);
+        try (JobDevice device = device(OptionalInt.empty(), ranks)) {
+            JobCalibration.Times times = member.run(device, communicators ->
+                new JobCalibration(device, communicators, settings).measure());
+            if (ranks.rank() == 0) {
+                BenchFiles.write(out, times);
+            }
         }
-    }
-
-    private List<LayoutSteps.Time> layoutTimes(Device device, Communicators communicators) {
-        return LayoutSteps.measure(device, communicators, preset(context.environment()));
-    }
-
-    private JobTimes jobTimes(Device device, Communicators communicators) {
-        Communicator all = communicators.along(Axis.DP);
-        int processes = all.group().size();
-        Runnable together = () -> all.barrier().await();
-        CpuCalibration calibration = new CpuCalibration(device, preset(Map.of()), steps, _ -> { });
-        List<MeasuredOperation> operations = List.of();
-        if (haveCores(processes)) {
-            operations = calibration.operations(processes, together);
-        } else {
-            calibration.compile(processes, together); // the steps that the collectives are measured in
-        }
-        List<CollectiveTable.Row> collectives = new ArrayList<>(new OverlappedCollectives(device, all).measure(1));
-        collectives.addAll(new AwaitedCollectives(device, communicators, preset(context.environment())).measure(1));
-        return new JobTimes(collectives, operations);
-    }
-
-    private static boolean haveCores(int processes) {
-        return processes <= Runtime.getRuntime().availableProcessors();
     }
 
     /** Measures processes that this one starts. */
-    private JobTimes job(int processes) throws IOException {
-        say("Collectives of " + processes + " processes" + (haveCores(processes)
-            ? ", and steps of all of them at once" : ""));
+    private JobCalibration.Times job() {
+        say("Collectives of 2 and 4 processes, and operations of all of them at once if each has a core");
         try (TemporaryDirectory scratch = new TemporaryDirectory("isobar-calibrate")) {
             Path file = scratch.directory().resolve("times.json");
             List<String> command = new ArrayList<>(JavaCommand.command(spec.root().userObject().getClass()));
-            command.addAll(List.of("launch", "--nproc_per_node=" + processes, "bench", "calibrate", "--out=" + file,
-                "--steps=" + steps));
-            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true)
-                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
-            builder.environment().putAll(new HashMap<>(context.environment()));
-            Process job = builder.start();
-            boolean ended = job.waitFor(JOB_SECONDS, TimeUnit.SECONDS);
-            if (!ended || job.exitValue() != 0) {
-                job.destroyForcibly();
-                throw new UserException("the times of " + processes + " processes could not be measured; try "
-                    + "./isobar launch --nproc_per_node=" + processes + " bench calibrate --out=FILE, or add "
-                    + "--no_collectives");
+            command.addAll(List.of((IN_JOB + file).split(" ", IN_JOB.split(" ").length)));
+            command.add("--steps=" + steps);
+            if (checks != null) {
+                command.add("--checks=" + checks);
             }
-            return BenchFiles.read(file, JobTimes.class);
-        } catch (InterruptedException stopped) {
-            Thread.currentThread().interrupt();
-            throw new UserException("interrupted while several processes were measured");
+            CommandResult.run(LIMIT, command).fault().ifPresent(fault -> {
+                throw new UserException("the times of several processes could not be measured: " + fault + "; add "
+                    + "--no_collectives, or try ./isobar " + IN_JOB + "FILE");
+            });
+            return BenchFiles.read(file, JobCalibration.Times.class);
         }
     }
 }

@@ -11,7 +11,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import org.isobar.bench.report.BenchFiles;
@@ -89,15 +88,15 @@ public final class PlanCommand implements Runnable {
     private Path checked;
 
     @Option(names = "--validate", paramLabel = "FILE", description = "Write to FILE how well recorded runs are "
-        + "predicted; with --machine, a file calibrated on this machine, also steps of its CPU.")
+        + "predicted.")
     private Path validated;
-    @Option(names = "--validate_ranks", description = "With --validate and --machine or --validate_calibrations: also "
-        + "measure training steps in each layout of 2 and 4 processes of this machine, for about eight minutes.")
-    private boolean validatesRanks;
     @Option(names = "--validate_calibrations", paramLabel = "ROUNDS", arity = "0..1", fallbackValue = "3",
-        description = "With --validate, in place of --machine: calibrate this machine, measure, and so on in ROUNDS "
-        + "rounds, and take the medians, because the speed of a machine changes (default: ${FALLBACK-VALUE} rounds).")
+        description = "With --validate: also calibrate this machine in ROUNDS rounds, measure steps of its CPU in turn "
+        + "with each calibration, and take the medians of the rounds (default: ${FALLBACK-VALUE} rounds).")
     private Integer calibrations;
+    @Option(names = "--validate_ranks", description = "With --validate_calibrations: also measure training steps in "
+        + "each layout of 2 and 4 processes of this machine, for some minutes more.")
+    private boolean validatesRanks;
 
     private PlanCommand(ProgramContext context) {
         this.context = context;
@@ -142,18 +141,19 @@ public final class PlanCommand implements Runnable {
     }
 
     private void validate(PrintWriter out) {
-        if (calibrations != null && (machine != null || calibrations < 1)) {
-            throw new UserException("--validate_calibrations needs at least 1 round, and no --machine");
+        if (machine != null) {
+            throw new UserException("--validate takes no --machine: recorded runs are of shipped machines, and "
+                + "--validate_calibrations measures this one");
         }
-        if (validatesRanks && machine == null && calibrations == null) {
-            throw new UserException("--validate_ranks needs --machine=FILE, which ./isobar bench calibrate writes, or "
-                + "--validate_calibrations");
+        if (calibrations != null && calibrations < 1) {
+            throw new UserException("--validate_calibrations=" + calibrations + " must be at least 1");
+        }
+        if (validatesRanks && calibrations == null) {
+            throw new UserException("--validate_ranks needs --validate_calibrations, with which it is compared");
         }
         List<String> self = JavaCommand.command(spec.root().userObject().getClass());
-        List<Supplier<Machine>> machines = calibrations != null
-            ? Collections.nCopies(calibrations, () -> PlanValidation.calibrated(self, out))
-            : machine != null ? List.of(() -> MachineFile.load(machine)) : List.of();
-        PlanValidation.write(validated, machines, Optional.of(self).filter(_ -> validatesRanks), context, out);
+        PlanValidation.write(validated, Collections.nCopies(calibrations == null ? 0 : calibrations,
+            () -> PlanValidation.calibrated(self, validatesRanks, out)), context, out);
     }
 
     private void check(PrintWriter out) {

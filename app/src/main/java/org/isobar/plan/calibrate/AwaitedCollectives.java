@@ -7,6 +7,8 @@ import java.util.stream.IntStream;
 
 import org.isobar.backend.dryrun.DryRunCommunicator;
 import org.isobar.bench.measure.Spread;
+import org.isobar.bench.measure.StepBenchmark;
+import org.isobar.bench.measure.Timing;
 import org.isobar.config.ConfigLoader;
 import org.isobar.config.ConfigRequest;
 import org.isobar.config.RunConfig;
@@ -27,43 +29,33 @@ import org.isobar.tensor.Tensor;
  * parallelism if all collectives of the step are replaced by it. That includes the time in which a rank waits for
  * another whose computation took longer.
  */
-public final class AwaitedCollectives {
+public final class AwaitedCollectives implements RepeatedMeasurement, AutoCloseable {
     private static final ModelSizes MODEL = new ModelSizes(256, 6, 8, 2);
     private static final List<Long> BYTES = List.of(1L << 12, 1L << 18, 1L << 20, 1L << 22);
     private static final double SHORTEST = 1e-6; // seconds, where a difference of steps is noise
-    private static final int ROUNDS = 3;
     private static final int COMPILING = 20; // steps that do not count, after those that compile the model itself
     private static final int WARMUP = 1;
     private static final int STEPS = 6;
 
-    private final Device device;
-    private final Communicators job;
-    private final ConfigRequest preset;
+    private final int ranks;
+    private final Communicators communicators;
+    private final DeviceArena arena;
+    private final Replacement replacement = new Replacement();
+    private final Communicators replaced;
+    private final StepBenchmark.Series training;
+    private final List<List<Collective>> sizes;
+    private final List<Double> alone = new ArrayList<>(); // seconds of a step without collectives, by round
 
     /** Seconds of a step, and the collectives in it. */
     private record Step(double seconds, int collectives) { }
 
     /** A collective, and the steps that were made of it, by round. */
-    private record Collective(String name, long bytes, Supplier<Work> issue, List<Step> steps) {
-        private Collective(String name, long bytes, Supplier<Work> issue) {
-            this(name, bytes, issue, new ArrayList<>());
-        }
-
-        /** Seconds that it adds to a step: the median of the rounds, given steps without collectives by round. */
-        private double added(List<Double> alone) {
-            return Math.max(SHORTEST, Spread.of(IntStream.range(0, alone.size()).mapToDouble(round ->
-                (steps.get(round).seconds - alone.get(round)) / steps.get(round).collectives).toArray()).median());
-        }
-    }
+    private record Collective(String name, long bytes, Supplier<Work> issue, List<Step> steps) { }
 
     /** Runs a collective in the place of each that a step issues, and counts them. */
     private static final class Replacement implements RecordingCommunicator.Recorder {
-        private final Supplier<Work> collective;
+        private Supplier<Work> collective = Work::completed;
         private int issued;
-
-        private Replacement(Supplier<Work> collective) {
-            this.collective = collective;
-        }
 
         @Override
         public void opened(ProcessGroup group) { }
@@ -76,61 +68,82 @@ public final class AwaitedCollectives {
     }
 
     /**
-     * Measures all ranks of a job.
+     * Prepares the measurement of all ranks of a job.
      *
      * @param preset any preset that is trained with synthetic data, with this rank's environment
      */
     public AwaitedCollectives(Device device, Communicators job, ConfigRequest preset) {
-        this.device = device;
-        this.job = job;
-        this.preset = preset;
+        this(device, job, preset, MODEL, BYTES);
+    }
+
+    AwaitedCollectives(Device device, Communicators job, ConfigRequest preset, ModelSizes model, List<Long> bytes) {
+        ranks = job.grid().worldSize();
+        RunConfig config = ConfigLoader.load(model.in(preset).with("tensor_parallel", "" + ranks));
+        communicators = job.in(config.grid());
+        arena = device.arena("collectives", 2 * bytes.getLast());
+        Tensor values = arena.f32(bytes.getLast() / Float.BYTES);
+        device.ops().memory().fill(values, 0);
+        sizes = bytes.stream().map(size -> collectives(values.slice(0, size / Float.BYTES))).toList();
+        replaced = new Communicators(config.grid(), job.rank(), device.ops().memory()::copy,
+            axes -> new RecordingCommunicator(new DryRunCommunicator(axes), replacement));
+        training = new StepBenchmark(config, device, replaced,
+            new StepBenchmark.Plan(WARMUP, STEPS, Timing.MEASURED, StepBenchmark.Detail.STEPS)).open();
+    }
+
+    private List<Collective> collectives(Tensor values) {
+        return OverlappedCollectives.calls(group(), values).entrySet().stream()
+            .map(call -> new Collective(call.getKey(), values.bytes(), call.getValue(), new ArrayList<>())).toList();
+    }
+
+    private Communicator group() {
+        return communicators.along(Axis.TP);
+    }
+
+    /** Runs steps, after Java has compiled what a step of a model calls. */
+    @Override
+    public void warmUp() {
+        step(sizes.getFirst().getFirst().issue, COMPILING);
+    }
+
+    @Override
+    public void round() {
+        alone.add(Spread.of(sizes.stream().mapToDouble(size -> {
+            size.forEach(each -> each.steps.add(step(each.issue, WARMUP)));
+            return step(Work::completed, WARMUP).seconds;
+        }).toArray()).median());
     }
 
     /**
-     * Measures all operations, after {@link CpuCalibration#operations}, in which Java compiles the steps of models. All
-     * ranks call this at the same time.
+     * The medians of the rounds.
      *
      * @param nodes number of nodes that the ranks are on, evenly
      */
-    public List<CollectiveTable.Row> measure(int nodes) {
-        return measure(nodes, MODEL, BYTES, ROUNDS);
+    public List<CollectiveTable.Row> rows(int nodes) {
+        return sizes.stream().flatMap(List::stream).map(each -> new CollectiveTable.Row(each.name, nodes,
+            ranks / nodes, each.bytes, Math.max(SHORTEST, added(each)))).toList();
     }
 
-    List<CollectiveTable.Row> measure(int nodes, ModelSizes model, List<Long> bytes, int rounds) {
-        int ranks = job.grid().worldSize();
-        RunConfig config = ConfigLoader.load(model.in(preset).with("tensor_parallel", "" + ranks));
-        try (Communicators communicators = job.in(config.grid());
-            DeviceArena arena = device.arena("collectives", 2 * bytes.getLast())) {
-            Communicator group = communicators.along(Axis.TP);
-            Tensor values = arena.f32(bytes.getLast() / Float.BYTES);
-            device.ops().memory().fill(values, 0);
-            List<List<Collective>> sizes = bytes.stream().map(each -> collectives(group, values, each)).toList();
-            step(config, group, sizes.getFirst().getFirst().issue, COMPILING);
-            List<Double> alone = new ArrayList<>();
-            for (int round = 0; round < rounds; round++) {
-                alone.add(Spread.of(sizes.stream().mapToDouble(size -> {
-                    size.forEach(each -> each.steps.add(step(config, group, each.issue, WARMUP)));
-                    return step(config, group, Work::completed, WARMUP).seconds;
-                }).toArray()).median());
-            }
-            return sizes.stream().flatMap(List::stream).map(each -> new CollectiveTable.Row(each.name, nodes,
-                ranks / nodes, each.bytes, each.added(alone))).toList();
-        }
-    }
-
-    private static List<Collective> collectives(Communicator group, Tensor values, long bytes) {
-        return OverlappedCollectives.calls(group, values.slice(0, bytes / Float.BYTES)).entrySet().stream()
-            .map(call -> new Collective(call.getKey(), bytes, call.getValue())).toList();
+    /** Seconds that a collective adds to a step. */
+    private double added(Collective collective) {
+        return Spread.of(IntStream.range(0, alone.size()).mapToDouble(round -> {
+            Step step = collective.steps.get(round);
+            return (step.seconds - alone.get(round)) / step.collectives;
+        }).toArray()).median();
     }
 
     /** The median of some steps whose collectives are replaced by another, after {@code warmup} such steps. */
-    private Step step(RunConfig config, Communicator group, Supplier<Work> collective, int warmup) {
-        Replacement replacement = new Replacement(collective);
-        group.barrier().await();
-        try (Communicators replaced = new Communicators(config.grid(), job.rank(), device.ops().memory()::copy,
-            axes -> new RecordingCommunicator(new DryRunCommunicator(axes), replacement))) {
-            return new Step(LayoutSteps.median(config, device, replaced, warmup, STEPS),
-                replacement.issued / (warmup + STEPS));
-        }
+    private Step step(Supplier<Work> collective, int warmup) {
+        replacement.collective = collective;
+        replacement.issued = 0;
+        group().barrier().await();
+        return new Step(training.run(warmup, STEPS).median(), replacement.issued / (warmup + STEPS));
+    }
+
+    @Override
+    public void close() {
+        training.close();
+        replaced.close();
+        arena.close();
+        communicators.close();
     }
 }

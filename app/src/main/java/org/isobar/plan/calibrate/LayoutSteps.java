@@ -23,7 +23,7 @@ import org.isobar.plan.report.Comparison;
  * Training steps of a job's ranks on this CPU, in each layout of its processes, and their predictions. One job measures
  * all layouts of its number of ranks in turn, again and again, because the speed of a machine changes within minutes.
  */
-public final class LayoutSteps {
+public final class LayoutSteps implements RepeatedMeasurement, AutoCloseable {
     /** Numbers of ranks that have layouts. */
     public static final List<Integer> RANKS = List.of(2, 4);
 
@@ -35,12 +35,13 @@ public final class LayoutSteps {
      * Steps that do not count, of all models and layouts together. C2 compiles a method after 5,000 calls, and a step
      * calls the methods of a layer 8 to 12 times; meanwhile, some steps take twice as long.
      */
-    private static final int COMPILING = 720;
-    private static final int ROUNDS = 5;
+    private static final int COMPILING = 360;
     private static final int WARMUP = 2;
-    private static final int STEPS = 12;
+    private static final int STEPS = 20;
 
-    private LayoutSteps() { }
+    private final Device device;
+    private final int compiling;
+    private final List<Measured> all;
 
     /** A model with the images of the preset. */
     record Model(String name, int embed, int heads, int depth) {
@@ -64,37 +65,48 @@ public final class LayoutSteps {
         List<Double> rounds) {
         private Time time() {
             return new Time(model.name, layout.tp, layout.cp, layout.dp,
-                Spread.of(rounds.stream().mapToDouble(Double::doubleValue).toArray()).median());
+                Spread.of(rounds).median());
         }
     }
 
     /**
-     * Measures all models in all layouts of the job. All of its ranks call this at the same time.
+     * Prepares the measurement of all models in all layouts of the job. All of its ranks do so at the same time.
      *
      * @param preset any preset that is trained with synthetic data, with this rank's environment
      */
-    public static List<Time> measure(Device device, Communicators job, ConfigRequest preset) {
-        return measure(device, job, preset, MODELS, COMPILING, ROUNDS);
+    public LayoutSteps(Device device, Communicators job, ConfigRequest preset) {
+        this(device, job, preset, MODELS, COMPILING);
     }
 
-    static List<Time> measure(Device device, Communicators job, ConfigRequest preset, List<Model> models,
-        int compiling, int rounds) {
+    LayoutSteps(Device device, Communicators job, ConfigRequest preset, List<Model> models, int compiling) {
+        this.device = device;
+        this.compiling = compiling;
         int ranks = job.grid().worldSize();
-        List<Measured> all = models.stream().flatMap(model -> LAYOUTS.stream()
+        all = models.stream().flatMap(model -> LAYOUTS.stream()
             .filter(layout -> layout.tp * layout.cp * layout.dp == ranks).map(layout -> {
                 RunConfig config = model.config(preset, layout.tp, layout.cp);
                 return new Measured(model, layout, config, job.in(config.grid()), new ArrayList<>());
             })).toList();
-        try {
-            all.forEach(each -> median(each.config, device, each.communicators, compiling / all.size(), 1));
-            for (int round = 0; round < rounds; round++) {
-                all.forEach(each -> each.rounds.add(median(each.config, device, each.communicators,
-                    WARMUP, STEPS)));
-            }
-            return all.stream().map(Measured::time).toList();
-        } finally {
-            all.reversed().forEach(each -> each.communicators.close());
-        }
+    }
+
+    @Override
+    public void warmUp() {
+        all.forEach(each -> median(each.config, device, each.communicators, compiling / all.size(), 1));
+    }
+
+    @Override
+    public void round() {
+        all.forEach(each -> each.rounds.add(median(each.config, device, each.communicators, WARMUP, STEPS)));
+    }
+
+    /** The median steps. */
+    public List<Time> times() {
+        return all.stream().map(Measured::time).toList();
+    }
+
+    @Override
+    public void close() {
+        all.reversed().forEach(each -> each.communicators.close());
     }
 
     /** Seconds of this rank's median step. */

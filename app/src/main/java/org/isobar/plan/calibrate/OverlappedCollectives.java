@@ -1,9 +1,11 @@
 package org.isobar.plan.calibrate;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import org.isobar.bench.measure.Spread;
@@ -21,7 +23,7 @@ import org.isobar.tensor.Tensor;
  * loop in which each rank computes before it, and between its issue and the wait for it. Measured back to back, the
  * ranks would reach each collective at once, with its data in the caches and its threads awake.
  */
-public final class OverlappedCollectives {
+public final class OverlappedCollectives implements RepeatedMeasurement {
     private static final long SMALLEST = 1 << 16;
     private static final long LARGEST = 1 << 24;
     private static final int STEP = 4; // factor between sizes
@@ -29,12 +31,15 @@ public final class OverlappedCollectives {
     private static final int COMPILING = 2_000;
     private static final long COMPILED = 1 << 16;
     private static final int REPETITIONS = 20;
-    private static final int ROUNDS = 3;
     /** Values that are copied on either side of the issue: more than the caches of a core hold. */
     private static final long COMPUTED = 1 << 20;
 
     private final Device device;
     private final Communicator group;
+    private final Map<Kind, List<Double>> seconds = new TreeMap<>(Comparator.comparing(Kind::bytes)
+        .thenComparing(Kind::name)); // of each round
+
+    private record Kind(String name, long bytes) { }
 
     /** Measures a group, all ranks of which do the same. */
     public OverlappedCollectives(Device device, Communicator group) {
@@ -42,40 +47,50 @@ public final class OverlappedCollectives {
         this.group = group;
     }
 
-    /**
-     * Measures all operations.
-     *
-     * @param nodes number of nodes that the ranks are on, evenly
-     */
-    public List<CollectiveTable.Row> measure(int nodes) {
-        int ranks = group.group().size();
-        List<CollectiveTable.Row> rows = new ArrayList<>();
+    @Override
+    public void warmUp() {
+        compute(this::warmUp);
+    }
+
+    @Override
+    public void round() {
+        compute(computation -> {
+            for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= STEP) {
+                measure(Math.max(1, bytes / Float.BYTES / group.group().size()), computation);
+            }
+        });
+    }
+
+    /** Provides what the ranks compute before and after the issue of a collective. */
+    private void compute(Consumer<Runnable> measurement) {
         try (DeviceArena arena = device.arena("computation", 2 * COMPUTED * Float.BYTES + (1 << 20))) {
             Tensor from = arena.f32(COMPUTED);
             Tensor to = arena.f32(COMPUTED);
             device.ops().memory().fill(from, 0);
-            Runnable computation = () -> device.ops().memory().copy(to, from);
-            warmUp(computation);
-            for (long bytes = SMALLEST; bytes <= LARGEST; bytes *= STEP) {
-                long part = Math.max(1, bytes / Float.BYTES / ranks);
-                measure(part, computation).forEach((name, seconds) -> rows.add(new CollectiveTable.Row(name, nodes,
-                    ranks / nodes, part * ranks * Float.BYTES, seconds)));
-            }
+            measurement.accept(() -> device.ops().memory().copy(to, from));
         }
-        return rows;
     }
 
-    /** Seconds of each operation on a tensor of which each rank has {@code part} values. */
-    private Map<String, Double> measure(long part, Runnable computation) {
+    /** Measures each operation on a tensor of which each rank has {@code part} values. */
+    private void measure(long part, Runnable computation) {
         int ranks = group.group().size();
-        Map<String, Double> seconds = new TreeMap<>();
         try (DeviceArena arena = device.arena("collectives", 2 * part * ranks * Float.BYTES + (1 << 20))) {
             Tensor whole = arena.f32(part * ranks);
             device.ops().memory().fill(whole, 0);
-            calls(group, whole).forEach((name, call) ->
-                seconds.put(name + CollectiveTable.OVERLAPPED, added(call, computation)));
+            calls(group, whole).forEach((name, call) -> seconds.computeIfAbsent(
+                new Kind(name + CollectiveTable.OVERLAPPED, whole.bytes()), _ -> new ArrayList<>())
+                .add(added(call, computation)));
         }
-        return seconds;
+    }
+
+    /**
+     * The medians of the rounds.
+     *
+     * @param nodes number of nodes that the ranks are on, evenly
+     */
+    public List<CollectiveTable.Row> rows(int nodes) {
+        return seconds.entrySet().stream().map(each -> new CollectiveTable.Row(each.getKey().name, nodes,
+            group.group().size() / nodes, each.getKey().bytes, Spread.of(each.getValue()).median())).toList();
     }
 
     /** What issues each operation on {@code whole}, of which each rank has the same part, by name. */
@@ -99,18 +114,11 @@ public final class OverlappedCollectives {
         }
     }
 
-    /**
-     * Seconds that {@code call} adds to the computation, at least those that it takes back to back: the median of some
-     * rounds.
-     */
+    /** Seconds that {@code call} adds to the computation, at least those that it takes back to back. */
     private double added(Supplier<Work> call, Runnable computation) {
-        double[] rounds = new double[ROUNDS];
-        for (int round = 0; round < ROUNDS; round++) {
-            double computed = loop(REPETITIONS, Work::completed, computation);
-            double both = loop(REPETITIONS, call, computation);
-            rounds[round] = Math.max(both - computed, loop(REPETITIONS, call, () -> { }));
-        }
-        return Spread.of(rounds).median();
+        double computed = loop(REPETITIONS, Work::completed, computation);
+        double both = loop(REPETITIONS, call, computation);
+        return Math.max(both - computed, loop(REPETITIONS, call, () -> { }));
     }
 
     /** Seconds of a repetition, from when all ranks begin until all of them have finished. */

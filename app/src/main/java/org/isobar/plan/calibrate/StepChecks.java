@@ -2,6 +2,7 @@ package org.isobar.plan.calibrate;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 import org.isobar.bench.measure.Spread;
 import org.isobar.config.ConfigLoader;
@@ -17,8 +18,7 @@ import org.isobar.plan.machine.Machine;
 import org.isobar.plan.report.Comparison;
 
 /** Steps of one process on this CPU beside their predictions, at sizes that calibration does not measure. */
-public final class StepChecks {
-    private static final int ROUNDS = 5;
+public final class StepChecks implements RepeatedMeasurement {
     private static final int WARMUP = 10;
     private static final int STEPS = 15;
     private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 6, 6, 4, "none"),
@@ -26,7 +26,9 @@ public final class StepChecks {
         new Shape("[128, 256]", 320, 3, 5, 1, "bf16"), new Shape("[64, 128]", 256, 8, 4, 8, "none"),
         new Shape("[192, 384]", 192, 4, 6, 1, "none"));
 
-    private StepChecks() { }
+    private final Device device;
+    private final ConfigRequest preset;
+    private final List<List<Double>> seconds = new ArrayList<>(); // by round and shape
 
     private record Shape(String image, int embed, int depth, int heads, int batch, String precision) {
         private RunConfig config(ConfigRequest preset) {
@@ -42,31 +44,49 @@ public final class StepChecks {
     }
 
     /**
-     * Measures and predicts; rounds over all sizes are interleaved, and the median round counts. As in calibration, the
-     * first round does not, because compilers work beside it.
+     * Measures on {@code device}.
      *
      * @param preset any preset that is trained with synthetic data
      */
-    public static List<Comparison> run(Device device, ConfigRequest preset, Machine machine) {
-        double[][] seconds = new double[SHAPES.size()][ROUNDS];
-        for (int round = -1; round < ROUNDS; round++) {
-            for (int i = 0; i < SHAPES.size(); i++) {
-                double median = LayoutSteps.median(SHAPES.get(i).config(preset), device,
-                    Communicators.alone(device.ops().memory()::copy), WARMUP, STEPS);
-                if (round >= 0) {
-                    seconds[i][round] = median;
-                }
-            }
-        }
-        List<Comparison> all = new ArrayList<>();
-        for (int i = 0; i < SHAPES.size(); i++) {
+    public StepChecks(Device device, ConfigRequest preset) {
+        this.device = device;
+        this.preset = preset;
+    }
+
+    @Override
+    public void warmUp() {
+        measured(); // compilers work beside it
+    }
+
+    @Override
+    public void round() {
+        seconds.add(measured());
+    }
+
+    private List<Double> measured() {
+        return SHAPES.stream().map(shape -> LayoutSteps.median(shape.config(preset), device,
+            Communicators.alone(device.ops().memory()::copy), WARMUP, STEPS)).toList();
+    }
+
+    /** Seconds of each step, the medians of the rounds. */
+    public List<Double> seconds() {
+        return IntStream.range(0, SHAPES.size())
+            .mapToObj(i -> Spread.of(seconds.stream().map(round -> round.get(i)).toList()).median()).toList();
+    }
+
+    /**
+     * Times of a step that are predicted and that were measured.
+     *
+     * @param seconds of {@link #seconds()}
+     * @param preset  as for the measurement
+     */
+    public static List<Comparison> compare(List<Double> seconds, ConfigRequest preset, Machine machine) {
+        return IntStream.range(0, SHAPES.size()).mapToObj(i -> {
             RunConfig config = SHAPES.get(i).config(preset);
             PlanRequest request = new PlanRequest(config, machine, Program.ISOBAR, 1, PlanRequest.Fixed.NOTHING);
             double predicted = Planner.predict(request, new PlanLayout(1, 1, 1, "", SHAPES.get(i).batch, 1,
                 config.training().ampMode(), config.model().recompute(), false)).stepSeconds();
-            all.add(new Comparison(SHAPES.get(i).toString(), "ms", 1e3 * predicted,
-                1e3 * Spread.of(seconds[i]).median()));
-        }
-        return all;
+            return new Comparison(SHAPES.get(i).toString(), "ms", 1e3 * predicted, 1e3 * seconds.get(i));
+        }).toList();
     }
 }

@@ -93,9 +93,9 @@ class PlanCommandTest {
         "--machine=perlmutter-a100-40 --gpus=64 --global_batch_size=3 --context_parallel=1|a multiple of 8 has one",
         "--machine=perlmutter-a100-40 --gpus=2 --set embed_dim=65536|no layout fits into the memory",
         "--machine=perlmutter-a100-40 --gpus=2 --explain=3x1x1|there is no such layout",
-        "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate_calibrations needs at least 1",
-        "--validate=never.md --validate_calibrations=0|--validate_calibrations needs at least 1",
-        "--validate=never.md --validate_ranks|--validate_ranks needs --machine=FILE",
+        "--validate=never.md --validate_calibrations --machine=cpu-2-cores|--validate takes no --machine",
+        "--validate=never.md --validate_calibrations=0|--validate_calibrations=0 must be at least 1",
+        "--validate=never.md --validate_ranks|--validate_ranks needs --validate_calibrations",
         "--machine=cpu-2-cores --gpus=2 --program=tutorial|has no profile of the tutorial's program"})
     void anImpossibleRequestIsOneLine(String arguments, String message) {
         List<String> all = new ArrayList<>(List.of("--config=base"));

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 import org.isobar.fault.UserException;
+import org.isobar.plan.calibrate.CheckedTimes;
 import org.isobar.plan.calibrate.LayoutSteps;
-import org.isobar.plan.machine.Machine;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,38 +27,34 @@ class PlanValidationTest {
         return List.of("bash", Files.writeString(directory.resolve("isobar.sh"), script).toString());
     }
 
-    private Machine calibrated(String script) throws IOException {
-        return PlanValidation.calibrated(program(script), out);
+    private PlanValidation.Round calibrated(boolean ranks, String script) throws IOException {
+        return PlanValidation.calibrated(program(script), ranks, out);
     }
 
     @Test
-    void theMachineIsReadFromTheFileThatTheCalibrationWrites() throws IOException {
-        assertEquals("cpu-2-cores", calibrated("""
-            [ "$1 $2" = "bench calibrate" ] || exit 1
+    void machineAndTimesAreReadFromTheFilesThatTheCalibrationWrites() throws IOException {
+        PlanValidation.Round round = calibrated(true, """
+            [ $# = 4 ] && [ "$1 $2" = "bench calibrate" ] || exit 1
             cp src/main/resources/org/isobar/plan/machine/cpu-2-cores.yaml "${3#--out=}"
-            """).name());
+            echo '{"steps":[0.25],"layouts":[{"model":"demo","tp":1,"cp":1,"dp":4,"seconds":0.5}]}' > "${4#--checks=}"
+            """);
+        assertEquals("cpu-2-cores", round.machine().name());
+        assertEquals(new CheckedTimes(List.of(0.25), List.of(new LayoutSteps.Time("demo", 1, 1, 4, 0.5))),
+            round.times());
+    }
+
+    @Test
+    void withoutRanksOneProcessIsCalibrated() throws IOException {
+        assertEquals(List.of(), calibrated(false, """
+            [ "$5" = --no_collectives ] || exit 1
+            cp src/main/resources/org/isobar/plan/machine/cpu-2-cores.yaml "${3#--out=}"
+            echo '{"steps":[0.25],"layouts":[]}' > "${4#--checks=}"
+            """).times().layouts());
     }
 
     @Test
     void aCalibrationThatFailsIsNamed() {
         assertEquals("--validate_calibrations: the calibration failed: status 3: no memory",
-            assertThrows(UserException.class, () -> calibrated("echo no memory; exit 3")).getMessage());
-    }
-
-    @Test
-    void jobsOfTwoAndOfFourRanksMeasureTheirLayouts() throws IOException {
-        assertEquals(List.of(new LayoutSteps.Time("demo", 1, 1, 2, 0.5), new LayoutSteps.Time("demo", 1, 1, 4, 0.5)),
-            PlanValidation.layouts(program("""
-                [ "$1 $3 $4 $5" = "launch bench calibrate --layouts" ] || exit 1
-                ranks=${2#--nproc_per_node=}
-                echo '[{"model":"demo","tp":1,"cp":1,"dp":'$ranks',"seconds":0.5}]' > "${6#--out=}"
-                """), out));
-    }
-
-    @Test
-    void aJobThatFailsIsNamed() {
-        assertEquals("--validate_ranks: the measurement of 2 ranks failed: status 3: no memory",
-            assertThrows(UserException.class, () -> PlanValidation.layouts(program("echo no memory; exit 3"), out))
-                .getMessage());
+            assertThrows(UserException.class, () -> calibrated(true, "echo no memory; exit 3")).getMessage());
     }
 }

@@ -29,8 +29,11 @@ class AwaitedCollectivesTest {
             SlowGathers::new, (device, job) -> {
                 ConfigRequest preset = new ConfigRequest(Path.of("../config/ViT.yaml"), "demo",
                     GridRanks.environment(job.rank(), 2));
-                return new AwaitedCollectives(device, job, preset).measure(1, new ModelSizes(32, 1, 2, 2),
-                    List.of(BYTES), 1);
+                try (AwaitedCollectives collectives = new AwaitedCollectives(device, job, preset,
+                    new ModelSizes(32, 1, 2, 2), List.of(BYTES))) {
+                    collectives.round();
+                    return collectives.rows(1);
+                }
             }).getFirst();
         assertEquals(List.of("allgather", "allreduce", "reducescatter"),
             rows.stream().map(CollectiveTable.Row::operation).toList());

@@ -31,8 +31,14 @@ class LayoutStepsTest {
     void aJobMeasuresEachOfItsLayouts() throws Exception {
         LayoutSteps.Model model = new LayoutSteps.Model("small", 32, 2, 1);
         List<LayoutSteps.Time> times = GridRanks.run(ProcessGrid.of("tp-cp-dp", Map.of(Axis.DP, 2)),
-            (device, job) -> LayoutSteps.measure(device, job, preset(GridRanks.environment(job.rank(), 2)),
-                List.of(model), 6, 1)).getFirst();
+            (device, job) -> {
+                try (LayoutSteps steps = new LayoutSteps(device, job,
+                    preset(GridRanks.environment(job.rank(), 2)), List.of(model), 6)) {
+                    steps.warmUp();
+                    steps.round();
+                    return steps.times();
+                }
+            }).getFirst();
         assertEquals(List.of(new LayoutSteps.Time("small", 1, 1, 2, 0), new LayoutSteps.Time("small", 2, 1, 1, 0),
             new LayoutSteps.Time("small", 1, 2, 1, 0)), times.stream().map(time ->
                 new LayoutSteps.Time(time.model(), time.tp(), time.cp(), time.dp(), 0)).toList());
