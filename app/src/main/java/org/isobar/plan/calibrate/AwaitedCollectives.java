@@ -33,9 +33,8 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
     private static final ModelSizes MODEL = new ModelSizes(256, 6, 8, 2);
     private static final List<Long> BYTES = List.of(1L << 12, 1L << 18, 1L << 20, 1L << 22);
     private static final double SHORTEST = 1e-6; // seconds, where a difference of steps is noise
-    private static final int COMPILING = 20; // steps that do not count, after those that compile the model itself
-    private static final int WARMUP = 1;
-    private static final int STEPS = 6;
+    private static final int COMPILING = 10; // steps that do not count, after those that compile the model itself
+    private static final int STEPS = 5;
 
     private final int ranks;
     private final Communicators communicators;
@@ -87,7 +86,7 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
         replaced = new Communicators(config.grid(), job.rank(), device.ops().memory()::copy,
             axes -> new RecordingCommunicator(new DryRunCommunicator(axes), replacement));
         training = new StepBenchmark(config, device, replaced,
-            new StepBenchmark.Plan(WARMUP, STEPS, Timing.MEASURED, StepBenchmark.Detail.STEPS)).open();
+            new StepBenchmark.Plan(1, STEPS, Timing.MEASURED, StepBenchmark.Detail.STEPS)).open();
     }
 
     private List<Collective> collectives(Tensor values) {
@@ -108,8 +107,8 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
     @Override
     public void round() {
         alone.add(Spread.of(sizes.stream().mapToDouble(size -> {
-            size.forEach(each -> each.steps.add(step(each.issue, WARMUP)));
-            return step(Work::completed, WARMUP).seconds;
+            size.forEach(each -> each.steps.add(step(each.issue, STEPS)));
+            return step(Work::completed, STEPS).seconds;
         }).toArray()).median());
     }
 
@@ -131,12 +130,12 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
         }).toArray()).median();
     }
 
-    /** The median of some steps whose collectives are replaced by another, after {@code warmup} such steps. */
-    private Step step(Supplier<Work> collective, int warmup) {
+    /** The median of some steps whose collectives are replaced by another. */
+    private Step step(Supplier<Work> collective, int steps) {
         replacement.collective = collective;
         replacement.issued = 0;
         group().barrier().await();
-        return new Step(training.run(warmup, STEPS).median(), replacement.issued / (warmup + STEPS));
+        return new Step(training.run(0, steps).median(), replacement.issued / steps);
     }
 
     @Override
