@@ -57,8 +57,8 @@ final class BenchCalibrateCommand implements Callable<Integer> {
     private Path out;
     @Option(names = "--name", paramLabel = "NAME", defaultValue = "this-machine", description = "Name of the machine.")
     private String name;
-    @Option(names = "--steps", paramLabel = "N", defaultValue = "3",
-        description = "Steps of each measured size in each of three rounds.")
+    @Option(names = "--steps", paramLabel = "N", defaultValue = "2",
+        description = "Steps of each measured size in each of five rounds.")
     private int steps;
     @Option(names = "--no_collectives", description = "Do not measure 2 and 4 processes: their collectives and, if "
         + "each has a core, the operations of all of them at once.")

@@ -34,7 +34,7 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
     private static final List<Long> BYTES = List.of(1L << 12, 1L << 18, 1L << 20, 1L << 22);
     private static final double SHORTEST = 1e-6; // seconds, where a difference of steps is noise
     private static final int COMPILING = 10; // steps that do not count, after those that compile the model itself
-    private static final int STEPS = 5;
+    private static final int STEPS = 3;
 
     private final int ranks;
     private final Communicators communicators;

@@ -19,10 +19,7 @@ import org.isobar.plan.Program;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.report.Comparison;
 
-/**
- * Training steps of a job's ranks on this CPU, in each layout of its processes, and their predictions. One job measures
- * all layouts of its number of ranks in turn, again and again, because the speed of a machine changes within minutes.
- */
+/** Training steps of a job's ranks on this CPU, in each layout of its processes, and their predictions. */
 public final class LayoutSteps implements RepeatedMeasurement, AutoCloseable {
     /** Numbers of ranks that have layouts. */
     public static final List<Integer> RANKS = List.of(2, 4);
@@ -32,12 +29,12 @@ public final class LayoutSteps implements RepeatedMeasurement, AutoCloseable {
         new Layout(1, 1, 4), new Layout(2, 1, 2), new Layout(1, 2, 2), new Layout(2, 2, 1), new Layout(1, 4, 1));
     private static final int BATCH = 4;
     /**
-     * Steps that do not count, of all models and layouts together. C2 compiles a method after 5,000 calls, and a step
-     * calls the methods of a layer 8 to 12 times; meanwhile, some steps take twice as long.
+     * Steps that do not count, of all models and layouts together: in addition to those of {@link OperationRounds}, for
+     * what only ranks that share a model call.
      */
     private static final int COMPILING = 360;
     private static final int WARMUP = 2;
-    private static final int STEPS = 20;
+    private static final int STEPS = 12;
 
     private final Device device;
     private final int compiling;

@@ -30,7 +30,7 @@ public final class OverlappedCollectives implements RepeatedMeasurement {
     /** All-reduces of {@link #COMPILED} values, in which the JVM compiles what the loops compute. */
     private static final int COMPILING = 2_000;
     private static final long COMPILED = 1 << 16;
-    private static final int REPETITIONS = 20;
+    private static final int REPETITIONS = 12;
     /** Values that are copied on either side of the issue: more than the caches of a core hold. */
     private static final long COMPUTED = 1 << 20;
 

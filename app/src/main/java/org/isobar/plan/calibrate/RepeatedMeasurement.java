@@ -8,7 +8,7 @@ import java.util.List;
  */
 interface RepeatedMeasurement {
     /** Number of rounds. */
-    int ROUNDS = 3;
+    int ROUNDS = 5;
 
     /** Runs what does not count. */
     void warmUp();

@@ -19,8 +19,8 @@ import org.isobar.plan.report.Comparison;
 
 /** Steps of one process on this CPU beside their predictions, at sizes that calibration does not measure. */
 public final class StepChecks implements RepeatedMeasurement {
-    private static final int WARMUP = 10;
-    private static final int STEPS = 15;
+    private static final int WARMUP = 3;
+    private static final int STEPS = 10;
     private static final List<Shape> SHAPES = List.of(new Shape("[64, 128]", 192, 6, 6, 4, "none"),
         new Shape("[64, 128]", 192, 6, 6, 4, "bf16"), new Shape("[96, 192]", 256, 4, 8, 2, "none"),
         new Shape("[128, 256]", 320, 3, 5, 1, "bf16"), new Shape("[64, 128]", 256, 8, 4, 8, "none"),
