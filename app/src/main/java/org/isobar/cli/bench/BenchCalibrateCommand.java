@@ -64,7 +64,7 @@ final class BenchCalibrateCommand implements Callable<Integer> {
         + "each has a core, the operations of all of them at once.")
     private boolean noCollectives;
     @Option(names = "--checks", paramLabel = "FILE", description = "In turn with the calibration, also measure the "
-        + "training steps that isobar plan --validate predicts, and write their times to FILE.")
+        + "training steps that isobar plan --validate predicts, and write their times to FILE; in a job, to --out.")
     private Path checks;
 
     BenchCalibrateCommand(ProgramContext context) {
@@ -82,13 +82,13 @@ final class BenchCalibrateCommand implements Callable<Integer> {
             return 0;
         }
         Machine machine;
-        List<Double> checked = List.of();
+        List<Double> checked;
         try (Device device = device(OptionalInt.empty(), ranks)) {
             Optional<StepChecks> stepChecks = Optional.ofNullable(checks)
                 .map(_ -> new StepChecks(device, preset(context.environment())));
             machine = new CpuCalibration(device, preset(context.environment()), steps, this::say)
                 .run(name, stepChecks);
-            checked = stepChecks.map(StepChecks::seconds).orElse(checked);
+            checked = stepChecks.map(StepChecks::seconds).orElse(List.of());
         }
         JobCalibration.Times job = noCollectives ? JobCalibration.Times.nothing() : job();
         if (checks != null) {

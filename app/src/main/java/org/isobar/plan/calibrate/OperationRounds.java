@@ -23,8 +23,8 @@ final class OperationRounds implements RepeatedMeasurement {
     private static final String SMALL = "[64, 128]";
     /**
      * The measured steps. Small images have 12 blocks, or 6 wide ones: what one or two blocks keep for backward would
-     * still be in the cores' caches. One of the large images has 256 channels: the rows of its MLP, of 4 KiB, share few
-     * sets of a cache, so that gradients of weights are slower than at other widths.
+     * still be in the cores' caches. Large images have two widths, because the gradients of MLP weights of 256 channels
+     * are slower than others on some CPUs.
      */
     private static final List<Shape> SHAPES = List.of(new Shape(SMALL, new ModelSizes(128, 12, 4, 1)),
         new Shape(SMALL, new ModelSizes(192, 12, 6, 4)), new Shape(SMALL, new ModelSizes(384, 6, 8, 4)),
