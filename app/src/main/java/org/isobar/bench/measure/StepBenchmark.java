@@ -207,10 +207,9 @@ public final class StepBenchmark {
 
         @Override
         public void close() {
-            replica.close();
-            stopwatch.close();
-            memory.close();
-            data.close();
+            try (data; memory; stopwatch) {
+                replica.close();
+            }
         }
     }
 

@@ -140,9 +140,8 @@ public final class AwaitedCollectives implements RepeatedMeasurement, AutoClosea
 
     @Override
     public void close() {
-        training.close();
-        replaced.close();
-        arena.close();
-        communicators.close();
+        try (communicators; arena; replaced) {
+            training.close();
+        }
     }
 }

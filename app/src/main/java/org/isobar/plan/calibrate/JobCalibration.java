@@ -147,10 +147,9 @@ public final class JobCalibration {
 
         @Override
         public void close() {
-            layouts.ifPresent(LayoutSteps::close);
-            awaited.close();
-            communicators.close();
-            own.close();
+            try (own; communicators; awaited) {
+                layouts.ifPresent(LayoutSteps::close);
+            }
         }
     }
 }
