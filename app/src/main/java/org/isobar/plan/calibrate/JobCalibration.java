@@ -13,7 +13,6 @@ import java.util.stream.Stream;
 
 import org.isobar.config.ConfigRequest;
 import org.isobar.device.Device;
-import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.plan.machine.CollectiveTable;
@@ -107,8 +106,7 @@ public final class JobCalibration {
         private final Device own;
         private final Communicators communicators;
         private final Optional<OperationRounds> operations;
-        private final OverlappedCollectives overlapped;
-        private final AwaitedCollectives awaited;
+        private final CollectiveCalibration collectives;
         private final Optional<LayoutSteps> layouts;
 
         Members(int processes) {
@@ -117,14 +115,13 @@ public final class JobCalibration {
             communicators = job.in(ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, processes, 1, 1, 1));
             operations = Optional.of(processes).filter(all -> all <= Runtime.getRuntime().availableProcessors())
                 .map(all -> operations(own, all, communicators));
-            overlapped = new OverlappedCollectives(own, communicators.along(Axis.DP));
-            awaited = new AwaitedCollectives(own, communicators, settings.preset(processes));
+            collectives = new CollectiveCalibration(own, communicators, settings.preset(processes));
             layouts = Optional.of(processes).filter(_ -> settings.layouts)
                 .map(all -> new LayoutSteps(own, communicators, settings.preset(all)));
         }
 
         private Stream<RepeatedMeasurement> all() {
-            return Stream.of(operations.stream(), Stream.of(overlapped, awaited), layouts.stream())
+            return Stream.of(operations.stream(), Stream.of(collectives), layouts.stream())
                 .flatMap(each -> each);
         }
 
@@ -140,14 +137,13 @@ public final class JobCalibration {
 
         void addTo(Times times) {
             operations.ifPresent(measured -> times.operations.put(processes, measured.operations()));
-            times.collectives.addAll(overlapped.rows(1));
-            times.collectives.addAll(awaited.rows(1));
+            times.collectives.addAll(collectives.rows(1));
             layouts.ifPresent(measured -> times.layouts.addAll(measured.times()));
         }
 
         @Override
         public void close() {
-            try (own; communicators; awaited) {
+            try (own; communicators; collectives) {
                 layouts.ifPresent(LayoutSteps::close);
             }
         }
