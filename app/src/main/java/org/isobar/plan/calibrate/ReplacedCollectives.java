@@ -34,7 +34,7 @@ import org.isobar.tensor.Tensor;
 final class ReplacedCollectives implements RepeatedMeasurement, AutoCloseable {
     private static final long LARGE = 1 << 21; // bytes; of n times larger collectives, a step has one in n of its own
     private static final double SHORTEST = 1e-6; // seconds, where a difference of steps is noise
-    private static final int WARMUP = 3; // steps of each collective that do not count
+    private static final int WARMUP = 2; // steps of each collective that do not count
     private static final int STEPS = 3;
 
     private final Communicators communicators;
