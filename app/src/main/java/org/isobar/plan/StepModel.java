@@ -51,12 +51,14 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
         for (int role = 0; role < traces.size(); role++) {
             List<TimedEvent> events = new ArrayList<>();
             Map<String, List<Integer>> groups = new HashMap<>();
-            for (StepEvent event : traces.get(role).events()) {
+            List<StepEvent> issued = traces.get(role).events();
+            for (int i = 0; i < issued.size(); i++) {
+                StepEvent event = issued.get(i);
                 if (event instanceof StepEvent.Issue issue) {
                     spans.computeIfAbsent(issue.group(), name -> span(grid, name));
                     groups.put(issue.group(), issue.group().contains("cp") ? everyRole : List.of(role));
                 }
-                timed(event, spans, here, events);
+                timed(event, issued.subList(i + 1, issued.size()), spans, here, events);
             }
             ranks.add(new SimulatedRank(events, groups));
         }
@@ -64,7 +66,14 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
         return timelines.stream().max((a, b) -> Double.compare(a.end(), b.end())).orElseThrow();
     }
 
-    private void timed(StepEvent event, Map<String, GroupSpan> spans, int here, List<TimedEvent> events) {
+    /** Whether the rank computes between the issue of a collective and the wait for it. */
+    private static boolean overlaps(int number, List<StepEvent> later) {
+        return later.stream().takeWhile(event -> !event.equals(new StepEvent.Await(number)))
+            .anyMatch(StepEvent.Operation.class::isInstance);
+    }
+
+    private void timed(StepEvent event, List<StepEvent> later, Map<String, GroupSpan> spans, int here,
+        List<TimedEvent> events) {
         switch (event) {
             case StepEvent.Operation operation -> {
                 events.add(new TimedEvent.Compute(label(operation.work()),
@@ -75,9 +84,13 @@ record StepModel(OperationCosts operations, CollectiveCosts collectives, int ran
             }
             case StepEvent.Issue issue -> {
                 GroupSpan span = spans.get(issue.group());
-                events.add(new TimedEvent.Issue(issue.number(), issue.group(), collectives.sharing(span, here)
-                    * collectives.seconds(issue.kind(), span, issue.bytes(), issue.even())));
-                if (!collectives.machine().isGpu()) { // the cores that would compute meanwhile carry the messages
+                boolean shares = !collectives.machine().isGpu();
+                double seconds = shares && overlaps(issue.number(), later)
+                    ? collectives.overlappedSeconds(issue.kind(), span, issue.bytes(), issue.even())
+                    : collectives.seconds(issue.kind(), span, issue.bytes(), issue.even());
+                events.add(new TimedEvent.Issue(issue.number(), issue.group(),
+                    collectives.sharing(span, here) * seconds));
+                if (shares) { // the cores that would compute meanwhile carry the messages
                     events.add(new TimedEvent.Await(issue.number()));
                 }
             }

@@ -26,8 +26,13 @@ class StepModelTest {
 
     private static Timeline simulate(String machine, double operation, double collective, int ranks,
         StepEvent... events) {
-        Machine known = MachineFile.load(machine).with(CollectiveTable.of(List.of(
-            new CollectiveTable.Row("allreduce", 1, ranks, BYTES, collective))));
+        return simulate(machine, operation, List.of(new CollectiveTable.Row("allreduce", 1, ranks, BYTES, collective)),
+            ranks, events);
+    }
+
+    private static Timeline simulate(String machine, double operation, List<CollectiveTable.Row> collectives, int ranks,
+        StepEvent... events) {
+        Machine known = MachineFile.load(machine).with(CollectiveTable.of(collectives));
         return new StepModel(_ -> operation, new CollectiveCosts(known), ranks, 0).simulate(
             ProcessGrid.of("tp-dp", Map.of(Axis.TP, ranks)), List.of(new StepTrace(List.of(events))));
     }
@@ -54,5 +59,18 @@ class StepModelTest {
         assertEquals(step, timeline.end(), NONE);
         assertEquals(2 * operation, timeline.computation().get("products"), NONE);
         assertEquals(step - 2 * operation, timeline.exposed().getOrDefault("tp", 0.0), NONE);
+    }
+
+    /** What a collective adds to computation is counted where there is computation before the wait for it. */
+    @ParameterizedTest
+    @CsvSource({
+        "perlmutter-a100-40, 16",
+        "cpu-2-cores, 22"})
+    void onACpuACollectiveBesideComputationTakesWhatItAdds(String machine, double step) {
+        List<CollectiveTable.Row> collectives = List.of(new CollectiveTable.Row("allreduce", 1, 2, BYTES, 5),
+            new CollectiveTable.Row("allreduce_overlapped", 1, 2, BYTES, 6));
+        Timeline timeline = simulate(machine, 3, collectives, 2, allReduce(0), allReduce(1), new StepEvent.Await(0),
+            new StepEvent.Await(1), allReduce(2), operation(), operation(), new StepEvent.Await(2));
+        assertEquals(step, timeline.end(), NONE);
     }
 }

@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 
 import org.isobar.config.ConfigRequest;
 import org.isobar.device.Device;
+import org.isobar.distributed.Axis;
 import org.isobar.distributed.Communicators;
 import org.isobar.distributed.ProcessGrid;
 import org.isobar.plan.machine.CollectiveTable;
@@ -106,7 +107,8 @@ public final class JobCalibration {
         private final Device own;
         private final Communicators communicators;
         private final Optional<OperationRounds> operations;
-        private final CollectiveCalibration collectives;
+        private final OverlappedCollectives overlapped;
+        private final AwaitedCollectives awaited;
         private final Optional<LayoutSteps> layouts;
 
         Members(int processes) {
@@ -115,13 +117,14 @@ public final class JobCalibration {
             communicators = job.in(ProcessGrid.fit(ProcessGrid.DEFAULT_ORDER, processes, 1, 1, 1));
             operations = Optional.of(processes).filter(all -> all <= Runtime.getRuntime().availableProcessors())
                 .map(all -> operations(own, all, communicators));
-            collectives = new CollectiveCalibration(own, communicators, settings.preset(processes));
+            overlapped = new OverlappedCollectives(own, communicators.along(Axis.DP));
+            awaited = new AwaitedCollectives(own, communicators, settings.preset(processes));
             layouts = Optional.of(processes).filter(_ -> settings.layouts)
                 .map(all -> new LayoutSteps(own, communicators, settings.preset(all)));
         }
 
         private Stream<RepeatedMeasurement> all() {
-            return Stream.of(operations.stream(), Stream.of(collectives), layouts.stream())
+            return Stream.of(operations.stream(), Stream.of(overlapped, awaited), layouts.stream())
                 .flatMap(each -> each);
         }
 
@@ -137,13 +140,14 @@ public final class JobCalibration {
 
         void addTo(Times times) {
             operations.ifPresent(measured -> times.operations.put(processes, measured.operations()));
-            times.collectives.addAll(collectives.rows(1));
+            times.collectives.addAll(overlapped.rows(1));
+            times.collectives.addAll(awaited.rows(1));
             layouts.ifPresent(measured -> times.layouts.addAll(measured.times()));
         }
 
         @Override
         public void close() {
-            try (own; communicators; collectives) {
+            try (own; communicators; awaited) {
                 layouts.ifPresent(LayoutSteps::close);
             }
         }

@@ -1,6 +1,9 @@
 package org.isobar.plan.cost;
 
+import java.util.List;
+
 import org.isobar.distributed.CollectiveCall.Kind;
+import org.isobar.plan.machine.CollectiveTable;
 import org.isobar.plan.machine.Machine;
 import org.isobar.plan.machine.MachineKeys;
 
@@ -21,11 +24,24 @@ public record CollectiveCosts(Machine machine) {
      * @param even  whether all parts have the same size
      */
     public double seconds(Kind kind, GroupSpan span, long bytes, boolean even) {
+        return seconds(List.of(operation(kind)), kind, span, bytes, even);
+    }
+
+    /**
+     * Seconds that a collective adds to computation that runs meanwhile on the same cores; those of {@link #seconds} if
+     * they were not measured.
+     */
+    public double overlappedSeconds(Kind kind, GroupSpan span, long bytes, boolean even) {
+        return seconds(List.of(operation(kind) + CollectiveTable.OVERLAPPED, operation(kind)), kind, span, bytes, even);
+    }
+
+    /** The first of {@code rows} that was measured, or the formula. */
+    private double seconds(List<String> rows, Kind kind, GroupSpan span, long bytes, boolean even) {
         if (span.ranks() < 2) {
             return 0;
         }
-        double seconds = machine.collectives()
-            .flatMap(table -> table.seconds(operation(kind), span.nodes(), span.perNode(), bytes))
+        double seconds = machine.collectives().stream().flatMap(table -> rows.stream().flatMap(row ->
+            table.seconds(row, span.nodes(), span.perNode(), bytes).stream())).findFirst()
             .orElseGet(() -> ring(kind, span, bytes));
         return even ? seconds : UNEVEN * seconds;
     }

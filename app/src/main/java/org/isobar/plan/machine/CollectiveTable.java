@@ -22,10 +22,14 @@ import java.util.function.IntPredicate;
  */
 public record CollectiveTable(Map<String, NavigableMap<Integer, NavigableMap<Integer, NavigableMap<Long, Double>>>>
     times) {
+    /** Ending of the name of an operation that runs beside computation: its time is what it adds to that. */
+    public static final String OVERLAPPED = "_overlapped";
+
     /**
      * One measurement.
      *
-     * @param operation {@code allreduce}, {@code allgather} or {@code reducescatter}
+     * @param operation {@code allreduce}, {@code allgather} or {@code reducescatter}, or one of them with
+     *                  {@link #OVERLAPPED}
      * @param nodes     number of nodes
      * @param perNode   ranks of each node
      * @param bytes     bytes of the whole tensor
