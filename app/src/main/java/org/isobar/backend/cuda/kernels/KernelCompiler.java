@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 import org.bytedeco.cuda.nvrtc._nvrtcProgram;
 import org.bytedeco.javacpp.BytePointer;
@@ -79,21 +80,29 @@ public final class KernelCompiler {
      * @throws CudaException if the source does not compile; the message has the whole log
      */
     public KernelBinary compile(KernelSource source, List<String> options) {
+        return compile(source, options, KernelCompiler::binary);
+    }
+
+    /** What {@code result} takes from a compiled program, which ends with this call. */
+    <T> T compile(KernelSource source, List<String> options, Function<_nvrtcProgram, T> result) {
         _nvrtcProgram program = new _nvrtcProgram();
         try (PointerScope _ = new PointerScope()) { // also frees the strings that the arrays point to
             check(nvrtcCreateProgram(program, new BytePointer(source.text()), new BytePointer(source.file()),
                 source.headers().size(), strings(source.headers().values()), strings(source.headers().keySet())),
                 "nvrtcCreateProgram");
-            int result = nvrtcCompileProgram(program, options.size(), strings(options));
-            String log = log(program);
-            if (result != NVRTC_SUCCESS) {
-                throw new CudaException("kernel " + source.file() + " does not compile (" + describe(result)
-                    + "), with " + String.join(" ", options) + ":\n" + log);
+            int code = nvrtcCompileProgram(program, options.size(), strings(options));
+            if (code != NVRTC_SUCCESS) {
+                throw new CudaException("kernel " + source.file() + " does not compile (" + describe(code)
+                    + "), with " + String.join(" ", options) + ":\n" + log(program));
             }
-            return new KernelBinary(image(program), log);
+            return result.apply(program);
         } finally {
             nvrtcDestroyProgram(program);
         }
+    }
+
+    static KernelBinary binary(_nvrtcProgram program) {
+        return new KernelBinary(image(program), log(program));
     }
 
     private static PointerPointer<BytePointer> strings(Collection<String> strings) {
