@@ -54,7 +54,7 @@ class SlurmTest {
         installation = Files.createDirectories(directory.resolve("an installation"));
         Files.createDirectory(installation.resolve("config"));
         Files.writeString(installation.resolve("config/ViT.yaml"), Files.readString(Path.of("..", "config", "ViT.yaml"))
-            .replace("embed_dim: 48", "embed_dim: 32").replace("img_size: [32, 64]", "img_size: [16, 32]")); // tiny
+            .replace("embed_dim: 48", "embed_dim: 16").replace("img_size: [32, 64]", "img_size: [16, 32]")); // tiny
         for (String script : SCRIPTS) {
             Files.copy(Path.of("..", script), installation.resolve(script));
         }

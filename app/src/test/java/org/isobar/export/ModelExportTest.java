@@ -62,7 +62,7 @@ class ModelExportTest {
     void aRunACheckpointAndWeightsGiveTheSameModel() throws IOException {
         Path weights = Files.copy(run.resolve("model.safetensors"), out.resolve("weights.safetensors"));
         String[] preset = {"--config=tiny", "--data_dir=" + directory, "--set=img_size=[16, 32]",
-            "--set=embed_dim=32"};
+            "--set=" + TinyRun.NARROW};
         for (Path source : List.of(run, run.resolve("model.safetensors"), run.resolve("checkpoints"))) {
             assertEquals(0, export(source), printed::toString);
             assertSameModel(source);

@@ -140,7 +140,7 @@ class BenchScalingCommandTest {
             + "\"$0\" \"$@\"",
             "/opt/isobar", "train"), command.subList(0, 5));
         assertTrue(command.containsAll(List.of("--config=tiny", "--threads=2", "--context_parallel=4",
-            "--run_num=cp4", "--set=embed_dim=32")), command::toString);
+            "--run_num=cp4", "--set=" + TinyRun.NARROW)), command::toString);
     }
 
     private int execute(BenchScalingCommand.Runner runner, String... options) {

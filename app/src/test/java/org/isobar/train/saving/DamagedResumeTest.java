@@ -65,7 +65,7 @@ class DamagedResumeTest {
         A_BIT_OF_A_SHARDS_DATA(SHARD + ": bytes 0 to ") {
             @Override
             void damage(Path checkpoint) throws IOException {
-                Damage.flip(checkpoint.resolve(SHARD), 8 * 250_000);
+                Damage.flip(checkpoint.resolve(SHARD), 8 * 100_000);
             }
         },
         A_BIT_OF_THE_MANIFEST("checkpoint.json is damaged: its checksum does not match") {

@@ -157,7 +157,7 @@ class FailingSavesTest {
         try (ProcessJob job = new ProcessJob(data, directory)) {
             job.start(0, 2, TWO_EPOCHS, "--resume=" + path);
             job.awaitShown(0, "Setting DP");
-            Damage.flip(path.resolve("rank-00000.safetensors"), 8 * 250_000);
+            Damage.flip(path.resolve("rank-00000.safetensors"), 8 * 100_000);
             job.start(1, 2, TWO_EPOCHS, "--resume=" + path);
             List<Integer> codes = List.of(job.code(0), job.code(1));
             assertTrue(codes.contains(2) && List.of(1, 2).containsAll(codes), job.screens());
