@@ -141,8 +141,8 @@ Result compile(Program& program, const Options& options) {
     std::string text = contents(folder.path / "sim_program.ii");
     text += "\n# 1 \"sim_entries.h\"\n" + entriesOf(text) + titleOf(program, options);
     write(folder.path / "sim_program.ii", text);
-    // A kernel runs for a moment, so optimizations that take a quarter of its compilation are left out. Without them the
-    // same accesses are checked.
+    // A kernel runs for a moment, so optimizations that take a quarter of its compilation are left out. Without them,
+    // the same accesses are checked.
     if (!run(folder, {compiler(), "-std=c++17", "-fpreprocessed", "-O2", "-g1", "-w", "-fPIC", "-ffp-contract=off",
             "-fvisibility=hidden", "-fno-gnu-unique", "-fno-exceptions", "-fno-rtti", "-fno-plt",
             "-fno-strict-aliasing", "-fno-schedule-insns2", "-fno-gcse", "-fno-tree-pre", "-fno-tree-vectorize",
