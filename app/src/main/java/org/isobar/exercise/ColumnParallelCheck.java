@@ -120,12 +120,7 @@ final class ColumnParallelCheck {
     }
 
     private static FloatMatrix random(String name, int rows, int columns) {
-        Philox.Key key = Philox.Key.of(1, name);
-        FloatMatrix matrix = FloatMatrix.zeros(rows, columns);
-        for (int i = 0; i < matrix.values().length; i++) {
-            matrix.values()[i] = (float) Philox.normal(key, i);
-        }
-        return matrix;
+        return new FloatMatrix(rows, columns, Philox.normals(Philox.Key.of(1, name), rows * columns, 1));
     }
 
     private static FloatMatrix copy(FloatMatrix matrix) {

@@ -92,11 +92,18 @@ public final class Philox {
         return unit(bits(key, index));
     }
 
-    /** A standard normal number for element {@code index}; see {@link #normals}. */
-    public static double normal(Key key, long index) {
+    /** Normal numbers of mean 0 for elements {@code 0} to {@code count - 1}, rounded to floats. */
+    public static float[] normals(Key key, int count, double std) {
+        float[] numbers = new float[count];
+        int[] words = new int[4];
         double[] four = new double[4];
-        normals(key, index >>> 2, new int[4], four);
-        return four[(int) (index & 3)];
+        for (int i = 0; i < count; i++) {
+            if (i % 4 == 0) {
+                normals(key, i / 4, words, four);
+            }
+            numbers[i] = (float) (std * four[i % 4]);
+        }
+        return numbers;
     }
 
     /**

@@ -219,12 +219,7 @@ class ParallelLinearTest {
     }
 
     private static float[] random(String purpose, int count) {
-        Philox.Key key = Philox.Key.of(11, purpose);
-        float[] values = new float[count];
-        for (int i = 0; i < count; i++) {
-            values[i] = (float) Philox.normal(key, i);
-        }
-        return values;
+        return Philox.normals(Philox.Key.of(11, purpose), count, 1);
     }
 
     private static void close(String what, float[] expected, Map<String, float[]> actual) {

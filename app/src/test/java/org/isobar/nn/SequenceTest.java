@@ -158,12 +158,7 @@ class SequenceTest {
     }
 
     private static float[] random(String purpose, int count) {
-        Philox.Key key = Philox.Key.of(5, purpose);
-        float[] values = new float[count];
-        for (int i = 0; i < count; i++) {
-            values[i] = (float) Philox.normal(key, i);
-        }
-        return values;
+        return Philox.normals(Philox.Key.of(5, purpose), count, 1);
     }
 
     private static double dot(float[] a, float[] b) {

@@ -51,10 +51,7 @@ final class TrialMemory implements AutoCloseable {
     Tensor fill(String tensorName, Tensor tensor) {
         Philox.Key key = Philox.Key.of(0, name + "/" + tensorName);
         Tensor flat = tensor.reshape(tensor.elements());
-        float[] numbers = new float[(int) Math.min(PERIOD, flat.elements())];
-        for (int i = 0; i < numbers.length; i++) {
-            numbers[i] = (float) Philox.normal(key, i);
-        }
+        float[] numbers = Philox.normals(key, (int) Math.min(PERIOD, flat.elements()), 1);
         Tensor first = flat.slice(0, numbers.length);
         Tensor exact = tensor.dtype() == DType.F32 ? first : staging.slice(0, numbers.length);
         device.upload(exact, MemorySegment.ofArray(numbers));

@@ -45,8 +45,9 @@ public final class OperationBench implements AutoCloseable {
     /** Standard normal numbers, a function of the case and {@code name}. */
     double[] random(String name, long count) {
         Philox.Key key = Philox.Key.of(SEED, caseName + "/" + name);
-        double[] numbers = new double[Math.toIntExact(count)];
-        Arrays.setAll(numbers, i -> (float) Philox.normal(key, i));
+        float[] normals = Philox.normals(key, Math.toIntExact(count), 1);
+        double[] numbers = new double[normals.length];
+        Arrays.setAll(numbers, i -> normals[i]);
         return numbers;
     }
 

@@ -22,12 +22,7 @@ final class RankSlices {
 
     /** Normal values of mean 0 that depend only on the purpose and the index. */
     static float[] random(String purpose, long elements, double std) {
-        Philox.Key key = Philox.Key.of(17, purpose);
-        float[] values = new float[Math.toIntExact(elements)];
-        for (int i = 0; i < values.length; i++) {
-            values[i] = (float) (std * Philox.normal(key, i));
-        }
-        return values;
+        return Philox.normals(Philox.Key.of(17, purpose), Math.toIntExact(elements), std);
     }
 
     /** Sets all weights, biases too, to random values that are equal in every layout; those of norms are around 1. */
