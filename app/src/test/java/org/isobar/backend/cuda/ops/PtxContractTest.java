@@ -74,7 +74,7 @@ class PtxContractTest {
             && text.contains(".target sm_90") && text.contains("st.global.u32"), text);
     }
 
-    /** What the run of NVRTC kept is what would be compiled here, which takes this run its time without the other. */
+    /** What the run of NVRTC kept is what this run would have had compiled. */
     @Test
     void keptCodeIsThatOfACompilation() {
         KernelUnit unit = KernelUnit.all(90).keySet().stream().filter(each -> each.file().equals("layer_norm.cu")
