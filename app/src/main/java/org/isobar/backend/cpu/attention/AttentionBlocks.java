@@ -2,8 +2,8 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;
 import org.isobar.tensor.HostStorage;

@@ -4,9 +4,10 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.device.ops.WriteMode;
@@ -25,7 +26,7 @@ final class AttentionForward {
     private static final int SCORES = 0;
     private static final int WEIGHTS = 1;
     private static final int SUMS = 2;
-    private static final int UNMASKED = 3;
+    private static final int ROOM = 3;
 
     private final Tensors tensors;
     private final DType dtype;
@@ -54,8 +55,9 @@ final class AttentionForward {
         AttentionBlocks blocks = AttentionBlocks.forward(shape);
         long operand = AttentionOperand.bytes(dtype, blocks.keys(), shape.headDim(), blocks.heads());
         long tile = blocks.tile();
-        return AttentionScratch.of(new long[] {operand, operand}, new long[] {tile * Float.BYTES, tile * dtype.bytes(),
-            blocks.queries().side() * shape.headDim() * Float.BYTES, tile * Float.BYTES});
+        return AttentionScratch.of(new long[] {operand, operand},
+            new long[] {(blocks.keys().side() + tile) * Float.BYTES, dtype == DType.F32 ? 0 : tile * dtype.bytes(),
+                blocks.queries().side() * shape.headDim() * Float.BYTES, Lanes.WIDTH * Float.BYTES});
     }
 
     /** Compiles the products. {@code memory} has the layout that {@link #space} returns. */
@@ -96,13 +98,15 @@ final class AttentionForward {
     private final class Own {
         private final int worker;
         private final MemorySegment scores;
+        /**
+         * Weights in single precision, of which a row replaces the scores of the row before it: those of its own are
+         * needed again if one of them exceeds the reference.
+         */
+        private final MemorySegment floats;
+        /** Operand of the product with the values. */
         private final MemorySegment weights;
         private final MemorySegment sums;
-        /**
-         * Weights in single precision, before dropout; the masked weights are the operand of the product with the
-         * values.
-         */
-        private final MemorySegment unmasked;
+        private final MemorySegment room;
         private final Matrix scoreTile;
         private final Matrix weightTile;
         private final Matrix sumRows;
@@ -110,10 +114,11 @@ final class AttentionForward {
         Own(int worker) {
             this.worker = worker;
             MemorySegment own = space.own(memory, worker);
-            scores = space.part(own, SCORES);
-            weights = space.part(own, WEIGHTS);
+            floats = space.part(own, SCORES);
+            scores = floats.asSlice((long) blocks.keys().side() * Float.BYTES);
+            weights = dtype == DType.F32 ? floats : space.part(own, WEIGHTS);
             sums = space.part(own, SUMS);
-            unmasked = space.part(own, UNMASKED);
+            room = space.part(own, ROOM);
             scoreTile = Matrix.of(scores, blocks.keys().side());
             weightTile = Matrix.of(dtype, weights, blocks.keys().side());
             sumRows = Matrix.of(sums, headDim);
@@ -121,7 +126,8 @@ final class AttentionForward {
 
         /** Computes attention for one block of queries. */
         void attend(int head, int queryBlock) {
-            OnlineSoftmax softmax = new OnlineSoftmax(blocks.queries().length(queryBlock), blocks.shape().scale());
+            OnlineSoftmax softmax =
+                new OnlineSoftmax(blocks.queries().length(queryBlock), blocks.shape().scale(), room);
             Matrix queries = blocks.queries(tensors.q, head, queryBlock);
             for (int keyBlock = 0; keyBlock < blocks.keys().blocks(); keyBlock++) {
                 score.run(worker, scoreTile, queries, queryBlock, head, keyBlock, WriteMode.OVERWRITE);
@@ -135,7 +141,7 @@ final class AttentionForward {
         /** Converts scores to weights, and rescales the accumulated sums of every row whose reference m changed. */
         private void weigh(OnlineSoftmax softmax, int head, int queryBlock, int keyBlock) {
             DType type = dropout.isNone() ? dtype : DType.F32;
-            MemorySegment exact = dropout.isNone() ? weights : unmasked;
+            MemorySegment exact = dropout.isNone() ? weights : floats;
             int queries = blocks.queries().length(queryBlock);
             int side = blocks.keys().side();
             for (int row = 0; row < queries; row++) {
@@ -145,8 +151,10 @@ final class AttentionForward {
                 }
             }
             if (!dropout.isNone()) {
-                dropout.apply(unmasked, head, queryBlock, keyBlock);
-                AttentionElements.scale(dtype, weights, 0, unmasked, 0, queries * side, 1);
+                dropout.apply(floats, head, queryBlock, keyBlock);
+                if (dtype != DType.F32) {
+                    AttentionElements.scale(dtype, weights, 0, floats, 0, queries * side, 1);
+                }
             }
         }
 

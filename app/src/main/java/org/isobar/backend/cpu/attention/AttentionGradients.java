@@ -1,8 +1,8 @@
 package org.isobar.backend.cpu.attention;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;

@@ -1,16 +1,16 @@
 package org.isobar.backend.cpu.attention;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.Matrix;
-import org.isobar.backend.cpu.onednn.Packing;
 import org.isobar.backend.cpu.parallel.BlockedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 import org.isobar.tensor.DType;
 
 /**
  * A right operand of attention's products: queries, keys, or a tensor of such a shape, for all heads, with each block
  * packed separately. Rows of a head are far apart in the tensor, and without packing each product would pack them
- * again. In single precision some operands are not packed, because oneDNN's direct function is faster for them.
+ * again. In single precision oneDNN's direct function is faster for some operands, which are not packed.
  */
 final class AttentionOperand {
     /** Columns that oneDNN packs side by side: 64 with AVX-512, at most 24 without. */
@@ -78,7 +78,8 @@ final class AttentionOperand {
     private Packing packing(MatmulCache matmuls, int block) {
         boolean single = first.dtype() == DType.F32;
         // With a transposed left operand, the primitive is a fifth slower than the function.
-        if (single && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
+        if (single && !MatmulCache.usesAvx2()
+            && (terms(block) == SLOW_TERMS || left.cut.blocks() < FEWEST_USES || left.transposed)) {
             return null;
         }
         Packing packing = matmuls.packing(first, terms(block), columns(block), left.cut.side(), DType.F32);

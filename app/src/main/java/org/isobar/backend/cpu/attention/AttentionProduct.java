@@ -1,11 +1,11 @@
 package org.isobar.backend.cpu.attention;
 
-import org.isobar.backend.cpu.onednn.Matmul;
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.backend.cpu.onednn.OneDnn;
-import org.isobar.backend.cpu.onednn.Packing;
 import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 import org.isobar.device.ops.WriteMode;
 
 /** A product of attention: a block of left operands times a block of right operands, packed or not. */

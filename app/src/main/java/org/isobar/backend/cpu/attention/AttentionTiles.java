@@ -2,7 +2,7 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.onednn.Matrix;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.tensor.DType;
 
 /**
@@ -89,9 +89,7 @@ record AttentionTiles(AttentionScratch space, MemorySegment memory, AttentionBlo
         SoftmaxGradient gradient = new SoftmaxGradient(memory, at[SCORES], at[D_WEIGHTS],
             masked ? DType.F32 : dtype, masked ? at[SCORES] : at[weightPart()], dtype, at[dScorePart()],
             at[REFERENCES], at[DELTAS], (float) (blocks.shape().scale() / Math.log(2)));
-        for (int key = 0; key < keys; key++) {
-            gradient.row(key * side, blocks.queries().length(queryBlock));
-        }
+        gradient.tile(keys, side, blocks.queries().length(queryBlock));
         if (masked) {
             AttentionElements.multiply(dtype, part(weightPart()), part(SCORES), part(MASK), keys * side);
         }

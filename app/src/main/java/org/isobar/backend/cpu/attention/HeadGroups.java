@@ -2,9 +2,9 @@ package org.isobar.backend.cpu.attention;
 
 import java.lang.foreign.MemorySegment;
 
-import org.isobar.backend.cpu.onednn.Matrix;
-import org.isobar.backend.cpu.onednn.MatrixStack;
 import org.isobar.backend.cpu.parallel.BlockedRange;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.device.ops.Dropout;
 import org.isobar.tensor.DType;

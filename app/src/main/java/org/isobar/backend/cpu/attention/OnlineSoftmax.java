@@ -9,6 +9,8 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorMask;
 import jdk.incubator.vector.VectorOperators;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Softmax;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
@@ -29,10 +31,16 @@ final class OnlineSoftmax {
     private final float[] sums;
     /** Sums of a row before its next scores. */
     private final float[] former = new float[WIDTH];
+    private final MemorySegment room;
 
-    /** Creates a softmax over {@code rows} rows without scores. Scores are multiplied by {@code scale}. */
-    OnlineSoftmax(int rows, double scale) {
+    /**
+     * Creates a softmax over {@code rows} rows without scores. Scores are multiplied by {@code scale}.
+     *
+     * @param room native memory for one vector
+     */
+    OnlineSoftmax(int rows, double scale, MemorySegment room) {
         this.scale = scale;
+        this.room = room;
         factor = (float) (scale / Math.log(2));
         references = new float[rows];
         Arrays.fill(references, Float.NEGATIVE_INFINITY);
@@ -71,7 +79,7 @@ final class OnlineSoftmax {
             System.arraycopy(sums, at, former, 0, WIDTH);
         }
         boolean done = dtype == DType.F32
-            ? SoftmaxWeights.toFloats(scores, weights, first, whole, m, factor, sums, at)
+            ? toFloats(scores, weights, first, whole, m, at)
             : SoftmaxWeights.toHalves(scores, weights, first, whole, m, factor, sums, at);
         int next = done ? whole : 0;
         if (next == count
@@ -82,6 +90,20 @@ final class OnlineSoftmax {
             System.arraycopy(former, 0, sums, at, WIDTH);
         }
         return false;
+    }
+
+    private boolean toFloats(MemorySegment scores, MemorySegment weights, int first, int count, float m, int at) {
+        if (!Avx2.isPreferred()) {
+            return SoftmaxWeights.toFloats(scores, weights, first, count, m, factor, sums, at);
+        }
+        Lanes.store(room, 0, FloatVector.fromArray(Lanes.F32, sums, at));
+        long offset = (long) first * Float.BYTES;
+        boolean done = Avx2Softmax.weights(scores.address() + offset, weights.address() + offset, room.address(),
+            count / WIDTH, m, factor);
+        if (done) {
+            load(room, 0).intoArray(sums, at);
+        }
+        return done;
     }
 
     /** Returns the maximum score, ignoring NaN. The exponential of a NaN score still makes the row's sum NaN. */

@@ -6,6 +6,8 @@ import static org.isobar.backend.cpu.vector.Lanes.load;
 import java.lang.foreign.MemorySegment;
 import jdk.incubator.vector.FloatVector;
 
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Softmax;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.tensor.DType;
 
@@ -28,9 +30,22 @@ import org.isobar.tensor.DType;
 record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType weightType, long weights,
     DType dtype, long dScores, long references, long deltas, float factor) {
 
-    /** Processes the row that starts at element {@code first}: {@code count} queries, rounded up to whole vectors. */
-    void row(int first, int count) {
-        rows(first, 1, Math.ceilDiv(count, WIDTH) * WIDTH);
+    /**
+     * Processes rows that start {@code side} elements, whole vectors, apart: {@code count} queries of each, rounded up
+     * to whole vectors or more.
+     */
+    void tile(int rows, int side, int count) {
+        if (isNative()) {
+            rows(0, rows, side);
+            return;
+        }
+        for (int row = 0; row < rows; row++) {
+            rows(row * side, 1, Math.ceilDiv(count, WIDTH) * WIDTH);
+        }
+    }
+
+    private boolean isNative() {
+        return dtype == DType.F32 && Avx2.isPreferred();
     }
 
     /** Processes consecutive rows, from element {@code first}; {@code n} queries are whole vectors. */
@@ -41,7 +56,13 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
         int dScore = index(dScores, dtype) + first;
         int reference = index(references, DType.F32);
         int delta = index(deltas, DType.F32);
-        if (dtype == DType.F32) {
+        if (isNative()) {
+            assert weights == scores && dScores == dWeights : this;
+            long address = memory.address();
+            Avx2Softmax.gradient(address + scores + (long) first * Float.BYTES,
+                address + dWeights + (long) first * Float.BYTES, address + references, address + deltas, factor, rows,
+                n / WIDTH);
+        } else if (dtype == DType.F32) {
             toFloats(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
         } else if (weightType == DType.F32) {
             toBoth(memory, score, dWeight, weight, dScore, reference, delta, rows, n, factor);
@@ -60,7 +81,7 @@ record SoftmaxGradient(MemorySegment memory, long scores, long dWeights, DType w
     // each store.
 
     @SuppressWarnings("checkstyle:ParameterNumber")
-    private static void toFloats(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
+    static void toFloats(MemorySegment memory, int scores, int dWeights, int weights, int dScores,
         int references, int deltas, int rows, int count, float factor) {
         FloatVector scale = FloatVector.broadcast(Lanes.F32, factor);
         for (int row = 0; row < rows; row++) {

@@ -6,43 +6,35 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.PowerPolynomial;
 
 /**
  * Powers of two for a softmax. Takes fewer instructions than {@link org.isobar.backend.cpu.vector.VectorMath#exp}:
  * exponents are mostly negative, and the caller ensures the bounds.
  *
- * <p>x = n + r with |r| at most 1/2; 2^r = 1 + r s(r), where s is the minimax polynomial of degree four (maximum
- * relative error 2^-23 of 2^r); the product with 2^n is exact.
+ * <p>{@link PowerPolynomial} has the method; the product with 2^n is exact.
  */
 final class SoftmaxPower {
     static final VectorSpecies<Integer> I32 = IntVector.SPECIES_PREFERRED;
-    /**
-     * 1.5 * 2^23 + 127. Adding it to a small number x leaves round(x) + 127, the biased exponent of a power of two, in
-     * the lowest bits of the sum.
-     */
-    private static final float ROUND_BITS = 0x1.8p23f + 127;
     /** The bits of {@link #shifted} for n = 0. For any other n, the bits are greater by n. */
-    static final int ZERO = Float.floatToIntBits(ROUND_BITS);
-    private static final int MANTISSA_BITS = 23;
-    private static final int EXPONENT = 0xFF;
+    static final int ZERO = PowerPolynomial.ZERO;
     /**
      * Selects the bits of {@link #shifted} that are those of {@link #WITHIN} for x from -127.5 to 128.5, and for no
      * other x and no NaN.
      */
-    static final IntVector BEYOND = IntVector.broadcast(I32, ~EXPONENT);
-    static final IntVector WITHIN = IntVector.broadcast(I32, ZERO & ~EXPONENT);
+    static final IntVector BEYOND = IntVector.broadcast(I32, PowerPolynomial.BEYOND);
+    static final IntVector WITHIN = IntVector.broadcast(I32, PowerPolynomial.WITHIN);
 
     // Constants are vectors: a scalar operand would be broadcast by a method of its own, and C2 stops inlining (at
     // NodeCountInliningCutoff) before the end of a loop with many operations, and makes objects of the loop's vectors.
-    private static final FloatVector ROUND = constant(ROUND_BITS);
-    /** Lower bound of the exponents. Its power of two is negligible but still a normal number. */
-    private static final FloatVector LEAST = constant(-125);
-    private static final FloatVector P0 = constant(1);
-    private static final FloatVector P1 = constant(0x1.62e42ap-1f);
-    private static final FloatVector P2 = constant(0x1.ebf9bcp-3f);
-    private static final FloatVector P3 = constant(0x1.c6b752p-5f);
-    private static final FloatVector P4 = constant(0x1.3cea88p-7f);
-    private static final FloatVector P5 = constant(0x1.5bba14p-10f);
+    private static final FloatVector ROUND = constant(PowerPolynomial.ROUND_BITS);
+    private static final FloatVector LEAST = constant(PowerPolynomial.LEAST);
+    private static final FloatVector P0 = constant(PowerPolynomial.P0);
+    private static final FloatVector P1 = constant(PowerPolynomial.P1);
+    private static final FloatVector P2 = constant(PowerPolynomial.P2);
+    private static final FloatVector P3 = constant(PowerPolynomial.P3);
+    private static final FloatVector P4 = constant(PowerPolynomial.P4);
+    private static final FloatVector P5 = constant(PowerPolynomial.P5);
 
     /** Coefficients of degree four for weights that are rounded to BF16, with p(0) = 1. */
     private static final FloatVector H1 = constant(0x1.62e12cp-1f);
@@ -74,7 +66,7 @@ final class SoftmaxPower {
         FloatVector p45 = r.fma(P5, P4);
         FloatVector square = r.mul(r);
         FloatVector p = p45.fma(square, p23).fma(square, p01);
-        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS);
+        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, PowerPolynomial.MANTISSA_BITS);
         return p.mul(power.reinterpretAsFloats()); // adding exponent bits instead would turn NaN into a number
     }
 
@@ -85,7 +77,7 @@ final class SoftmaxPower {
     static FloatVector ofHalf(FloatVector x, FloatVector shifted) {
         FloatVector r = x.sub(shifted.sub(ROUND));
         FloatVector p = r.fma(H4, H3).fma(r, H2).fma(r, H1).fma(r, P0);
-        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, MANTISSA_BITS);
+        IntVector power = shifted.reinterpretAsInts().lanewise(VectorOperators.LSHL, PowerPolynomial.MANTISSA_BITS);
         return p.mul(power.reinterpretAsFloats());
     }
 

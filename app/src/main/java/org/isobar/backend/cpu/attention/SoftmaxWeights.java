@@ -11,6 +11,7 @@ import jdk.incubator.vector.VectorOperators;
 
 import org.isobar.backend.cpu.vector.Bfloat16;
 import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.backend.cpu.vector.PowerPolynomial;
 import org.isobar.tensor.DType;
 
 /**
@@ -25,7 +26,7 @@ final class SoftmaxWeights {
     static final int LEAP = 40;
     /** No limit. */
     static final int ANY = Integer.MAX_VALUE - SoftmaxPower.ZERO;
-    private static final FloatVector GREATEST_SUM = FloatVector.broadcast(Lanes.F32, 0x1p40f);
+    private static final FloatVector GREATEST_SUM = FloatVector.broadcast(Lanes.F32, PowerPolynomial.GREATEST_SUM);
 
     private SoftmaxWeights() { }
 

@@ -5,12 +5,20 @@ import java.util.Map;
 
 import org.bytedeco.dnnl.engine;
 import org.bytedeco.dnnl.memory;
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Matmul;
+import org.isobar.backend.cpu.avx2.Avx2Packing;
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.MatrixStack;
+import org.isobar.backend.cpu.product.Packing;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
 /**
- * Cache of the products that oneDNN has compiled for one device. Each is compiled on first request. Only the thread
- * that issues the operations requests products; all workers may run a returned product concurrently.
+ * Cache of the products that have been compiled for one device: by {@link Avx2} where that is possible and faster, by
+ * oneDNN otherwise. Each is compiled on first request. Only the thread that issues the operations requests products;
+ * all workers may run a returned product concurrently.
  */
 public final class MatmulCache implements AutoCloseable {
     private final int workers;
@@ -34,7 +42,19 @@ public final class MatmulCache implements AutoCloseable {
     public Packing packing(Matrix b, long k, long n, long rows, DType result) {
         return packings.computeIfAbsent(
             new Packing.Key(b.dtype(), result, rows, n, k, b.stride(), b.transposed()),
-            key -> new Packing(key, cpu, workers));
+            key -> usesAvx2(key) ? new Avx2Packing(key) : new OneDnnPacking(key, cpu, workers));
+    }
+
+    /**
+     * Returns whether products in F32 are our own machine code. It packs right operands so quickly that packing always
+     * pays off, and transposed left operands cost nothing.
+     */
+    public static boolean usesAvx2() {
+        return Avx2.isPreferred();
+    }
+
+    private static boolean usesAvx2(Packing.Key right) {
+        return right.dtype() == DType.F32 && right.result() == DType.F32 && usesAvx2();
     }
 
     /**
@@ -50,7 +70,8 @@ public final class MatmulCache implements AutoCloseable {
         assert a.dtype() == packing.key().dtype() && c.dtype() == packing.key().result() : a + ", " + c;
         assert !c.transposed();
         return matmuls.computeIfAbsent(new Matmul.Key(packing.key(), Matmul.Form.PACKED, m, a.stride(), a.transposed(),
-            c.stride(), finish), key -> new Matmul(key, packing.description(), cpu, workers));
+            c.stride(), finish), key -> packing instanceof OneDnnPacking layout
+                ? new OneDnnMatmul(key, layout.description(), cpu, workers) : new Avx2Matmul(key, workers));
     }
 
     /**
@@ -61,8 +82,11 @@ public final class MatmulCache implements AutoCloseable {
         Packing.Key right = new Packing.Key(b.dtype(), c.dtype(), m, n, k, b.stride(), b.transposed());
         return matmuls.computeIfAbsent(
             new Matmul.Key(right, Matmul.Form.PLAIN, m, a.stride(), a.transposed(), c.stride(), finish), key -> {
+                if (usesAvx2(right)) {
+                    return new Avx2Matmul(key, workers);
+                }
                 try (memory.desc layout = OneDnn.plain(b.dtype(), k, n, b.stride(), b.transposed())) {
-                    return new Matmul(key, layout, cpu, workers);
+                    return new OneDnnMatmul(key, layout, cpu, workers);
                 }
             });
     }

@@ -14,6 +14,7 @@ import org.bytedeco.dnnl.global.dnnl;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.javacpp.Loader;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.fault.UserException;
 import org.isobar.os.NativeCache;

@@ -4,6 +4,9 @@ import java.lang.foreign.MemorySegment;
 
 import org.isobar.backend.cpu.parallel.Tiling;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 
 /**
  * A matrix product whose right operand is packed first, once per column panel; then the tiles are computed. A panel is

@@ -6,6 +6,8 @@ import org.bytedeco.dnnl.matmul;
 import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.post_ops;
 import org.bytedeco.dnnl.primitive_attr;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.tensor.DType;
 
 /**

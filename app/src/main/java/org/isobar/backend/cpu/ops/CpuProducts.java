@@ -9,15 +9,15 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import jdk.incubator.vector.VectorMask;
 
-import org.isobar.backend.cpu.onednn.Matmul;
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.Matrix;
 import org.isobar.backend.cpu.onednn.OneDnn;
 import org.isobar.backend.cpu.onednn.PackedProduct;
 import org.isobar.backend.cpu.parallel.ChunkedRange;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.Tiling;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.vector.FloatView;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.backend.cpu.vector.WorkerScratch;
@@ -84,11 +84,16 @@ final class CpuProducts implements ProductOps {
         long k = weight.elements() / n;
         Matrix a = Matrix.of(dy, n);
         Matrix b = Matrix.of(weight, k);
-        if (weight.dtype() == DType.F32 && k % COLLISION != 0) { // then packing costs more than it saves
+        if (usesFunction(weight) && k % COLLISION != 0) { // then packing costs more than it saves
             direct(Tiling.plain(dx.elements() / k, k), Matrix.of(dx, k), a, b, n, write);
         } else {
             run(product(dx, k, a, b, n, Matmul.Finish.of(write)), 0);
         }
+    }
+
+    /** Whether oneDNN's direct function is the fastest product of unpacked operands. */
+    private static boolean usesFunction(Tensor operand) {
+        return operand.dtype() == DType.F32 && !MatmulCache.usesAvx2();
     }
 
     /**
@@ -117,7 +122,7 @@ final class CpuProducts implements ProductOps {
         Matrix c = Matrix.of(dWeight, k);
         Matrix a = Matrix.of(dy, n).transpose();
         Matrix b = Matrix.of(x, k);
-        if (x.dtype() == DType.F32) {
+        if (usesFunction(x)) {
             direct(Tiling.gradient(n, k), c, a, b, m, WriteMode.ADD);
         } else {
             plain(Tiling.gradient(n, k), c, a, b, m);

@@ -16,6 +16,9 @@ import org.bytedeco.dnnl.reorder;
 import org.isobar.backend.cpu.CpuFixture;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
 import org.isobar.backend.cpu.parallel.WorkerPool;
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.random.Philox;
 import org.isobar.tensor.DType;
@@ -30,7 +33,8 @@ final class MatmulTest {
 
     private static Stream<Arguments> shapes() {
         return CpuFixture.TYPES.stream().flatMap(dtype -> Stream.of(new int[] {1, 1, 1}, new int[] {3, 5, 7},
-            new int[] {64, 192, 48}, new int[] {70, 33, 65}, new int[] {50, 48, 256}, new int[] {256, 32, 63})
+            new int[] {64, 192, 48}, new int[] {70, 33, 65}, new int[] {50, 48, 256}, new int[] {256, 32, 63},
+            new int[] {20, 40, 300})
             .flatMap(mnk -> Stream.of(false, true).map(transposed -> Arguments.of(dtype, mnk, transposed))));
     }
 

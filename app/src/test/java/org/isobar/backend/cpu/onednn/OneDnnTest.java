@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.ops.WriteMode;
 import org.junit.jupiter.api.Test;
 

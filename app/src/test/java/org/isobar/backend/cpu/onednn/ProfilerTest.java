@@ -9,6 +9,7 @@ import jdk.jfr.Configuration;
 import jdk.jfr.Recording;
 
 import org.isobar.backend.cpu.CpuDevice;
+import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.device.Device;
 import org.isobar.device.DeviceArena;
 import org.isobar.device.ops.Epilogue;

@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.onednn;
+package org.isobar.backend.cpu.product;
 
 import java.lang.foreign.MemorySegment;
 

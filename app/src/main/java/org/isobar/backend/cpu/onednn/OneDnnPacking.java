@@ -6,10 +6,11 @@ import org.bytedeco.dnnl.memory;
 import org.bytedeco.dnnl.primitive_attr;
 import org.bytedeco.dnnl.reorder;
 import org.isobar.backend.cpu.parallel.CpuWorkspace;
-import org.isobar.tensor.DType;
+import org.isobar.backend.cpu.product.Matrix;
+import org.isobar.backend.cpu.product.Packing;
 
-/** The packed layout of a right operand, which oneDNN's products of one shape read once and in order. */
-public final class Packing implements AutoCloseable {
+/** The packed layout that oneDNN chooses for the products of one shape. */
+final class OneDnnPacking implements Packing {
     private static final int FROM = 0;
     private static final int TO = 1;
 
@@ -18,27 +19,14 @@ public final class Packing implements AutoCloseable {
     private final long bytes;
     private final Primitive primitive;
 
-    /**
-     * The parameters that a packing is created for.
-     *
-     * @param dtype      of the operands
-     * @param result     type of the products
-     * @param rows       approximate number of rows of the left operands
-     * @param n          columns of the right operand
-     * @param k          rows of the right operand
-     * @param stride     elements from one stored row of the right operand to the next
-     * @param transposed whether the stored rows are its columns
-     */
-    record Key(DType dtype, DType result, long rows, long n, long k, long stride, boolean transposed) { }
-
     /** Queries oneDNN for the layout and compiles the reorder into it. */
-    Packing(Key key, engine cpu, int workers) {
+    OneDnnPacking(Key key, engine cpu, int workers) {
         this.key = key;
         OneDnn.useThisThreadAlone();
-        try (memory.desc plain = OneDnn.plain(key.dtype, key.k, key.n, key.stride, key.transposed);
-            memory.desc a = OneDnn.plain(key.dtype, key.rows, key.k, key.k, false);
-            memory.desc any = OneDnn.any(key.dtype, key.k, key.n);
-            memory.desc c = OneDnn.plain(key.result, key.rows, key.n, key.n, false);
+        try (memory.desc plain = OneDnn.plain(key.dtype(), key.k(), key.n(), key.stride(), key.transposed());
+            memory.desc a = OneDnn.plain(key.dtype(), key.rows(), key.k(), key.k(), false);
+            memory.desc any = OneDnn.any(key.dtype(), key.k(), key.n());
+            memory.desc c = OneDnn.plain(key.result(), key.rows(), key.n(), key.n(), false);
             matmul.primitive_desc product = new matmul.primitive_desc(cpu, a, any, c);
             primitive_attr attributes = OneDnn.attributes();
             memory.desc wanted = product.weights_desc();
@@ -50,6 +38,7 @@ public final class Packing implements AutoCloseable {
         }
     }
 
+    @Override
     public Key key() {
         return key;
     }
@@ -59,14 +48,14 @@ public final class Packing implements AutoCloseable {
         return packed;
     }
 
-    /** Bytes of a packed operand, a multiple of the cache line size. */
+    @Override
     public long bytes() {
         return Math.ceilDiv(bytes, CpuWorkspace.CACHE_LINE) * CpuWorkspace.CACHE_LINE;
     }
 
-    /** Packs {@code b} to the address {@code to} on the calling thread, which has index {@code worker} in the pool. */
+    @Override
     public void pack(int worker, long to, Matrix b) {
-        assert b.stride() == key.stride && b.transposed() == key.transposed && b.dtype() == key.dtype : b + ", " + key;
+        assert key.fits(b) : b + ", " + key;
         Primitive.Call call = primitive.call(worker);
         call.set(FROM, b.address());
         call.set(TO, to);

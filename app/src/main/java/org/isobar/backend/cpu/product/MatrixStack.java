@@ -1,4 +1,4 @@
-package org.isobar.backend.cpu.onednn;
+package org.isobar.backend.cpu.product;
 
 /**
  * Matrices of one layout at equal distances in memory, such as the heads of a tensor.

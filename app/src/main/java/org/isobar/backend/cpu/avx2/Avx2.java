@@ -1,0 +1,38 @@
+package org.isobar.backend.cpu.avx2;
+
+import java.util.Set;
+
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.os.HostMachine;
+
+/** Decides whether this machine computes products in single precision with the machine code of this package. */
+public final class Avx2 {
+    private static final boolean PREFERRED = suits(System.getProperty("os.arch"), HostMachine.processorFeatures())
+        && Lanes.WIDTH == Assembler.LANES && executes();
+
+    private Avx2() { }
+
+    /**
+     * Returns whether the processor has AVX2 and FMA, but not AVX-512, for which oneDNN's products are close to the
+     * processor's limit; whether Java's vectors are as long; and whether the system lets a program generate code.
+     */
+    public static boolean isPreferred() {
+        return PREFERRED;
+    }
+
+    static boolean suits(String architecture, Set<String> features) {
+        return "amd64".equals(architecture) && features.containsAll(Set.of("avx2", "fma"))
+            && !features.contains("avx512f");
+    }
+
+    private static boolean executes() {
+        Assembler to = new Assembler();
+        to.move(Assembler.RAX, 1);
+        to.ret();
+        try (MachineCode code = new MachineCode(to.bytes())) {
+            return code.run(0, 0, 0, 0, 0, 0) == 1;
+        } catch (IllegalStateException refused) {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package org.isobar.backend.cpu.avx2;
+
+import org.isobar.backend.cpu.avx2.Assembler.Constant;
+import org.isobar.backend.cpu.avx2.Assembler.Operation;
+import org.isobar.backend.cpu.vector.PowerPolynomial;
+
+/**
+ * Machine code of the loops of a softmax in single precision, and of its gradient, over tiles of attention. The results
+ * have the bits of the loops in Java that they replace ({@code SoftmaxWeights.toFloats} and {@code
+ * SoftmaxGradient.toFloats}): the same operations in the same order. There, C2 checks the bounds and the session of
+ * each operand in each step, because a store could have changed them, and keeps more values in memory.
+ */
+public final class Avx2Softmax {
+    private static final MachineCode WEIGHTS = weights();
+    private static final MachineCode GRADIENT = gradient();
+    private static final int ALL_LANES = (1 << Assembler.LANES) - 1;
+
+    // General registers: the arguments of both functions, then what counts.
+    private static final int SCORES = Assembler.RDI;
+    private static final int WEIGHTS_TO = Assembler.RSI;
+    private static final int SUMS = Assembler.RDX;
+    private static final int VECTORS = Assembler.RCX;
+    private static final int REFERENCE_BITS = Assembler.R8;
+    private static final int FACTOR_BITS = Assembler.R9;
+
+    private static final int D_WEIGHTS = Assembler.RSI;
+    private static final int REFERENCES = Assembler.RDX;
+    private static final int DELTAS = Assembler.RCX;
+    private static final int GRADIENT_FACTOR_BITS = Assembler.R8;
+    private static final int EXTENTS = Assembler.R9;
+    private static final int ROWS = Assembler.R10;
+    private static final int REMAINING = Assembler.R11;
+    private static final int REFERENCE = Assembler.RAX;
+    private static final int DELTA = Assembler.R8;
+
+    // Vector registers.
+    private static final int X = 0;
+    private static final int SHIFTED = 1;
+    private static final int P = 2;
+    private static final int Q = 3;
+    private static final int R = 4;
+    private static final int FACTOR = 5;
+    private static final int ROUND = 6;
+    private static final int P1 = 7;
+    private static final int P3 = 8;
+    private static final int P5 = 9;
+    private static final int M = 10;
+    private static final int RANGE = 11;
+    private static final int SUM = 12;
+    private static final int LEAST = 13;
+    private static final int ONE = 14;
+
+    private Avx2Softmax() { }
+
+    /**
+     * Computes the weights 2^(factor (score - m)) of the scores of a row and adds them to {@code sums}.
+     *
+     * @param scores  address of the scores
+     * @param weights address of the weights
+     * @param sums    address of one vector of sums
+     * @param vectors number of scores, in vectors of {@link Assembler#LANES}
+     * @return false if a weight may be wrong, because its exponent is out of range, or a sum is not below {@link
+     *     PowerPolynomial#GREATEST_SUM}
+     */
+    public static boolean weights(long scores, long weights, long sums, int vectors, float m, float factor) {
+        return vectors == 0 || WEIGHTS.run(scores, weights, sums, vectors, Float.floatToRawIntBits(m),
+            Float.floatToRawIntBits(factor)) == ALL_LANES;
+    }
+
+    /**
+     * Replaces scores by weights 2^(factor score + reference), at most 1, and gradients of weights by those of the
+     * scores, (gradient - delta) weight, in {@code rows} consecutive rows.
+     *
+     * @param references address of the references, one for each column
+     * @param deltas     address of the deltas, one for each column
+     * @param vectors    number of columns, in vectors of {@link Assembler#LANES}
+     */
+    public static void gradient(long scores, long dWeights, long references, long deltas, float factor, int rows,
+        int vectors) {
+        if (rows > 0 && vectors > 0) {
+            GRADIENT.run(scores, dWeights, references, deltas, Float.floatToRawIntBits(factor),
+                (long) rows << Integer.SIZE | vectors);
+        }
+    }
+
+    private static MachineCode weights() {
+        Assembler to = new Assembler();
+        Constant within = to.repeated(PowerPolynomial.WITHIN);
+        to.broadcastBits(M, REFERENCE_BITS);
+        to.broadcastBits(FACTOR, FACTOR_BITS);
+        Power power = new Power(to);
+        to.load(SUM, SUMS, 0);
+        to.zero(RANGE);
+        int loop = to.position();
+        to.load(X, SCORES, 0);
+        to.apply(Operation.SUBTRACT, X, X, M);
+        to.apply(Operation.MULTIPLY, X, X, FACTOR);
+        to.apply(Operation.ADD, SHIFTED, X, ROUND);
+        to.apply(Operation.XOR, P, SHIFTED, within);
+        to.apply(Operation.OR, RANGE, RANGE, P);
+        power.compute();
+        to.store(WEIGHTS_TO, 0, P);
+        to.apply(Operation.ADD, SUM, SUM, P);
+        to.increase(SCORES, Assembler.VECTOR);
+        to.increase(WEIGHTS_TO, Assembler.VECTOR);
+        to.repeat(VECTORS, loop);
+        to.store(SUMS, 0, SUM);
+        to.apply(Operation.AND, RANGE, RANGE, to.repeated(PowerPolynomial.BEYOND));
+        to.zero(X);
+        to.apply(Operation.EQUAL_INTEGERS, RANGE, RANGE, X);
+        to.load(X, to.repeated(PowerPolynomial.GREATEST_SUM));
+        to.less(SUM, SUM, X);
+        to.apply(Operation.AND, SUM, SUM, RANGE);
+        to.signs(Assembler.RAX, SUM);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    private static MachineCode gradient() {
+        Assembler to = new Assembler();
+        to.broadcastBits(FACTOR, GRADIENT_FACTOR_BITS);
+        Power power = new Power(to);
+        to.load(LEAST, to.repeated(PowerPolynomial.LEAST));
+        to.load(ONE, to.repeated(PowerPolynomial.P0));
+        to.copy(ROWS, EXTENTS);
+        to.takeUpperHalf(ROWS);
+        int row = to.position();
+        to.copy(REFERENCE, REFERENCES);
+        to.copy(DELTA, DELTAS);
+        to.copy(REMAINING, EXTENTS);
+        int loop = to.position();
+        to.load(X, SCORES, 0);
+        to.apply(Operation.MULTIPLY_ADD, X, FACTOR, REFERENCE, 0);
+        to.apply(Operation.MAXIMUM, X, LEAST, X); // NaN remains NaN
+        to.apply(Operation.MINIMUM, X, ONE, X);
+        to.apply(Operation.ADD, SHIFTED, X, ROUND);
+        power.compute();
+        to.load(X, D_WEIGHTS, 0);
+        to.apply(Operation.SUBTRACT, X, X, DELTA, 0);
+        to.apply(Operation.MULTIPLY, X, X, P);
+        to.store(SCORES, 0, P);
+        to.store(D_WEIGHTS, 0, X);
+        to.increase(SCORES, Assembler.VECTOR);
+        to.increase(D_WEIGHTS, Assembler.VECTOR);
+        to.increase(REFERENCE, Assembler.VECTOR);
+        to.increase(DELTA, Assembler.VECTOR);
+        to.repeat(REMAINING, loop);
+        to.repeat(ROWS, row);
+        to.ret();
+        return new MachineCode(to.bytes());
+    }
+
+    /** The power of two of X, whose sum with ROUND is in SHIFTED, to P. */
+    private static final class Power {
+        private final Assembler to;
+        private final Constant p0;
+        private final Constant p2;
+        private final Constant p4;
+
+        /** Loads the constants. */
+        Power(Assembler to) {
+            this.to = to;
+            p0 = to.repeated(PowerPolynomial.P0);
+            p2 = to.repeated(PowerPolynomial.P2);
+            p4 = to.repeated(PowerPolynomial.P4);
+            to.load(ROUND, to.repeated(PowerPolynomial.ROUND_BITS));
+            to.load(P1, to.repeated(PowerPolynomial.P1));
+            to.load(P3, to.repeated(PowerPolynomial.P3));
+            to.load(P5, to.repeated(PowerPolynomial.P5));
+        }
+
+        void compute() {
+            to.apply(Operation.SUBTRACT, P, SHIFTED, ROUND);
+            to.apply(Operation.SUBTRACT, X, X, P);
+            to.copyVector(R, X);
+            to.apply(Operation.MULTIPLY_ADD, R, P1, p0);
+            to.copyVector(Q, X);
+            to.apply(Operation.MULTIPLY_ADD, Q, P3, p2);
+            to.copyVector(P, X);
+            to.apply(Operation.MULTIPLY_ADD, P, P5, p4);
+            to.apply(Operation.MULTIPLY, X, X, X);
+            to.apply(Operation.MULTIPLY_ADD, P, X, Q);
+            to.apply(Operation.MULTIPLY_ADD, P, X, R);
+            to.shiftLeft(SHIFTED, SHIFTED, PowerPolynomial.MANTISSA_BITS);
+            to.apply(Operation.MULTIPLY, P, P, SHIFTED);
+        }
+    }
+}

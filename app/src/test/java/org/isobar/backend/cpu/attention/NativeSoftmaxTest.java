@@ -1,0 +1,76 @@
+package org.isobar.backend.cpu.attention;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+import org.isobar.backend.cpu.avx2.Avx2;
+import org.isobar.backend.cpu.avx2.Avx2Softmax;
+import org.isobar.backend.cpu.vector.Lanes;
+import org.isobar.random.Philox;
+import org.isobar.tensor.DType;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The softmax in machine code has the bits of the loops in Java. */
+final class NativeSoftmaxTest {
+    private static final int COUNT = 40 * Lanes.WIDTH;
+    private static final float FACTOR = 0.7f;
+
+    @BeforeAll
+    static void onlyWhereItIsUsed() {
+        assumeTrue(Avx2.isPreferred());
+    }
+
+    /** A score that is replaced: none is special, out of range, no number, or so great that the sum is. */
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY, 60})
+    void weights(float special) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment scores = numbers(arena, 1, COUNT);
+            scores.setAtIndex(ValueLayout.JAVA_FLOAT, 13, special);
+            float[] sums = {1, 2, 3, 4, 5, 6, 7, 8};
+            MemorySegment ownSums = arena.allocateFrom(ValueLayout.JAVA_FLOAT, sums);
+            MemorySegment expected = arena.allocate(scores.byteSize());
+            MemorySegment weights = arena.allocate(scores.byteSize());
+            boolean inRange = SoftmaxWeights.toFloats(scores, expected, 0, COUNT, 1.5f, FACTOR, sums, 0);
+            assertEquals(inRange, Avx2Softmax.weights(scores.address(), weights.address(), ownSums.address(),
+                COUNT / Lanes.WIDTH, 1.5f, FACTOR));
+            assertEquals(-1, expected.mismatch(weights));
+            if (inRange) {
+                assertArrayEquals(sums, ownSums.toArray(ValueLayout.JAVA_FLOAT));
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {0, -200, 200, Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY})
+    void gradients(float special) {
+        int rows = 5;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = numbers(arena, 2, 2 * rows * COUNT + 2 * COUNT);
+            memory.setAtIndex(ValueLayout.JAVA_FLOAT, COUNT + 3, special);
+            MemorySegment expected = arena.allocate(memory.byteSize()).copyFrom(memory);
+            long tile = (long) rows * COUNT;
+            SoftmaxGradient.toFloats(expected, 0, rows * COUNT, 0, rows * COUNT, 2 * rows * COUNT,
+                (2 * rows + 1) * COUNT, rows, COUNT, FACTOR);
+            new SoftmaxGradient(memory, 0, tile * Float.BYTES, DType.F32, 0, DType.F32, tile * Float.BYTES,
+                2 * tile * Float.BYTES, (2 * tile + COUNT) * Float.BYTES, FACTOR).rows(0, rows, COUNT);
+            assertEquals(-1, expected.mismatch(memory));
+        }
+    }
+
+    private static MemorySegment numbers(Arena arena, long seed, int count) {
+        MemorySegment numbers = arena.allocate((long) count * Float.BYTES, Lanes.F32.vectorByteSize());
+        Philox.Key key = Philox.Key.of(seed, "softmax");
+        for (int i = 0; i < count; i++) {
+            numbers.setAtIndex(ValueLayout.JAVA_FLOAT, i, (float) (6 * Philox.uniform(key, i) - 5));
+        }
+        return numbers;
+    }
+}
