@@ -4,9 +4,9 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 import org.isobar.backend.cpu.onednn.MatmulCache;
-import org.isobar.backend.cpu.onednn.StackedMatmul;
 import org.isobar.backend.cpu.parallel.WorkerPool;
 import org.isobar.backend.cpu.product.MatrixStack;
+import org.isobar.backend.cpu.product.StackedMatmul;
 import org.isobar.backend.cpu.vector.Lanes;
 import org.isobar.device.ops.AttentionShape;
 import org.isobar.tensor.DType;

@@ -13,20 +13,26 @@ import org.isobar.backend.cpu.product.Matrix;
  * A matrix product in single precision, computed panel by panel of the right operand. Sums of more than {@link #TERMS}
  * terms are computed in parts: so much of a panel stays in the innermost cache.
  *
- * <p>If the right operand is not packed, a thread packs a panel of one part when it comes to it. A transposed left
- * operand is then copied, so that its rows, of which each step takes a few numbers, are close to each other.
+ * <p>If the right operand is not packed, a thread packs a panel of one part when it comes to it. Of a transposed left
+ * operand, each step takes a few numbers of one stored row. If these rows are a multiple of {@link #COLLISION} apart,
+ * they do not stay in cache, and are copied.
  */
 public final class Avx2Matmul implements Matmul {
     private static final int TERMS = 256;
-    private static final int UNIT = 8;
+    private static final int UNIT = Assembler.LANES;
+    /** Distance of rows, in floats, that share a few cache sets. */
+    private static final int COLLISION = 512;
 
     private final Key key;
+    private final float factor;
     private final long parts;
     /** Terms of all parts but the last. */
     private final long terms;
     /** All code; parts of one size share theirs. */
     private final Map<PanelProduct, MachineCode> compiled = new HashMap<>();
     private final Map<Long, PanelCopies> copies = new HashMap<>();
+    /** Copies of parts of the left operand, by their terms. */
+    private final Map<Long, MachineCode> leftCopies = new HashMap<>();
     /** For each part, the products with its first panel and its last one. */
     private final MachineCode[][] products;
     private final Arena arena = Arena.ofShared();
@@ -37,7 +43,13 @@ public final class Avx2Matmul implements Matmul {
 
     /** Generates the code. */
     public Avx2Matmul(Key key, int workers) {
+        this(key, 1, workers);
+    }
+
+    /** Generates code that multiplies the product by {@code factor}. */
+    Avx2Matmul(Key key, float factor, int workers) {
         this.key = key;
+        this.factor = factor;
         long k = key.right().k();
         parts = Math.ceilDiv(k, TERMS);
         terms = Math.ceilDiv(Math.ceilDiv(k, parts), UNIT) * UNIT;
@@ -50,10 +62,13 @@ public final class Avx2Matmul implements Matmul {
                 if (key.form() == Form.PLAIN) {
                     copies.computeIfAbsent(terms(part), rows -> new PanelCopies(key.right(), rows));
                 }
+                if (copiesLeft()) {
+                    leftCopies.computeIfAbsent(terms(part), this::leftCopy);
+                }
             }
             for (int worker = 0; worker < scratch.length; worker++) {
                 scratch[worker] = new Scratch(floats(terms * PanelProduct.COLUMNS),
-                    floats(key.aTransposed() ? terms * key.m() : 0));
+                    floats(copiesLeft() ? terms * copiedStride() : 0));
             }
         } catch (RuntimeException | Error failure) {
             close();
@@ -74,14 +89,23 @@ public final class Avx2Matmul implements Matmul {
     }
 
     private boolean copiesLeft() {
-        return key.form() == Form.PLAIN && key.aTransposed();
+        return key.form() == Form.PLAIN && key.aTransposed() && key.aStride() % COLLISION == 0;
+    }
+
+    private int copiedStride() {
+        return Math.toIntExact(Math.ceilDiv(key.m(), UNIT) * UNIT);
+    }
+
+    private MachineCode leftCopy(long terms) {
+        return new PanelCopy(copiedStride(), Math.toIntExact(key.m()), Math.toIntExact(terms),
+            key.aStride() * Float.BYTES, false).compile();
     }
 
     private PanelProduct product(long part, long panel) {
-        long stride = (copiesLeft() ? key.m() : key.aStride()) * Float.BYTES;
+        long stride = (copiesLeft() ? copiedStride() : key.aStride()) * Float.BYTES;
         return new PanelProduct(Math.toIntExact(key.m()), PanelCopies.columns(key.right().n(), panel),
             (int) terms(part), key.aTransposed() ? Float.BYTES : stride, key.aTransposed() ? stride : Float.BYTES,
-            key.cStride() * Float.BYTES, part == parts - 1 && key.finish() == Finish.ADD_BIAS,
+            key.cStride() * Float.BYTES, factor, part == parts - 1 && key.finish() == Finish.ADD_BIAS,
             part > 0 || key.finish() == Finish.ADD);
     }
 
@@ -90,12 +114,14 @@ public final class Avx2Matmul implements Matmul {
         assert key.fits(c, a) : c + ", " + a + ", " + key;
         assert bias != NO_BIAS || key.finish() != Finish.ADD_BIAS : key;
         for (int part = 0; part < parts; part++) {
-            Matrix left = a.at(0, part * terms);
+            long left = a.at(0, part * terms).address();
             if (copiesLeft()) {
-                left = copy(left, terms(part), scratch[worker].left);
+                long copy = scratch[worker].left.address();
+                leftCopies.get(terms(part)).run(left, copy, 0, 0);
+                left = copy;
             }
             for (long panel = 0; panel < panels(); panel++) {
-                products[part][panel == panels() - 1 ? 1 : 0].run(left.address(), panel(worker, right, part, panel),
+                products[part][panel == panels() - 1 ? 1 : 0].run(left, panel(worker, right, part, panel),
                     c.at(0, panel * PanelProduct.COLUMNS).address(), bias + panel * PanelProduct.ROW);
             }
         }
@@ -112,22 +138,11 @@ public final class Avx2Matmul implements Matmul {
         return own;
     }
 
-    /** Copies the stored rows of a transposed operand next to each other. */
-    @SuppressWarnings("restricted") // the operand has as many rows of that length as the product was compiled for
-    private Matrix copy(Matrix a, long rows, MemorySegment to) {
-        long bytes = key.m() * Float.BYTES;
-        MemorySegment from = MemorySegment.ofAddress(a.address())
-            .reinterpret(((rows - 1) * a.stride() + key.m()) * Float.BYTES);
-        for (long row = 0; row < rows; row++) {
-            MemorySegment.copy(from, row * a.stride() * Float.BYTES, to, row * bytes, bytes);
-        }
-        return new Matrix(a.dtype(), to.address(), key.m(), true);
-    }
-
     @Override
     public void close() {
         compiled.values().forEach(MachineCode::close);
         copies.values().forEach(PanelCopies::close);
+        leftCopies.values().forEach(MachineCode::close);
         arena.close();
     }
 }

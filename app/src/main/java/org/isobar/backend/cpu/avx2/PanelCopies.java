@@ -18,8 +18,8 @@ final class PanelCopies implements AutoCloseable {
     }
 
     private static MachineCode copy(Packing.Key operand, int columns, long rows) {
-        return new PanelCopy(columns, Math.toIntExact(rows), operand.stride() * Float.BYTES, operand.transposed())
-            .compile();
+        return new PanelCopy(PanelProduct.COLUMNS, columns, Math.toIntExact(rows), operand.stride() * Float.BYTES,
+            operand.transposed()).compile();
     }
 
     /** Panels of n columns. */

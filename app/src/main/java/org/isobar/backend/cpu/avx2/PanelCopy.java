@@ -4,17 +4,17 @@ import org.isobar.backend.cpu.avx2.Assembler.Constant;
 import org.isobar.backend.cpu.avx2.Assembler.Operation;
 
 /**
- * Machine code that copies columns of a matrix to a panel for {@link PanelProduct}, which has the columns side by side.
+ * Machine code that copies columns of a matrix to a panel, whose rows are next to each other.
  *
- * @param n          columns, at most {@link PanelProduct#COLUMNS}; the panel's other columns become zero
+ * @param width      columns of the panel: a multiple of {@link Assembler#LANES}
+ * @param n          columns to copy; the panel's other columns become zero
  * @param k          rows
  * @param stride     bytes from one stored row of the matrix to the next
  * @param transposed whether the stored rows are its columns
  */
-record PanelCopy(int n, int k, long stride, boolean transposed) {
+record PanelCopy(int width, int n, int k, long stride, boolean transposed) {
     private static final int LANES = Assembler.LANES;
     private static final int VECTOR = Assembler.VECTOR;
-    private static final int HALVES = PanelProduct.COLUMNS / LANES;
     private static final int MASK = 15;
     private static final int FROM = Assembler.RDI;
     private static final int TO = Assembler.RSI;
@@ -30,7 +30,7 @@ record PanelCopy(int n, int k, long stride, boolean transposed) {
                 int loop = to.position();
                 square(to, LANES, mask);
                 to.increase(FROM, VECTOR);
-                to.increase(TO, LANES * PanelProduct.ROW);
+                to.increase(TO, (long) LANES * row());
                 to.repeat(REMAINING, loop);
             }
             if (k % LANES > 0) {
@@ -40,38 +40,43 @@ record PanelCopy(int n, int k, long stride, boolean transposed) {
             to.load(MASK, mask);
             to.move(REMAINING, k);
             int loop = to.position();
-            row(to);
+            copyRow(to);
             to.increase(FROM, stride);
-            to.increase(TO, PanelProduct.ROW);
+            to.increase(TO, row());
             to.repeat(REMAINING, loop);
         }
         to.ret();
         return new MachineCode(to.bytes());
     }
 
-    private void row(Assembler to) {
-        for (int half = 0; half < HALVES; half++) {
-            int columns = n - half * LANES;
+    private int row() {
+        return width * Float.BYTES;
+    }
+
+    private void copyRow(Assembler to) {
+        for (int vector = 0; vector < width / LANES; vector++) {
+            int columns = n - vector * LANES;
+            int register = vector % MASK;
             if (columns >= LANES) {
-                to.load(half, FROM, half * VECTOR);
+                to.load(register, FROM, vector * VECTOR);
             } else if (columns > 0) {
-                to.load(half, MASK, FROM, half * VECTOR);
+                to.load(register, MASK, FROM, vector * VECTOR);
             } else {
-                to.zero(half);
+                to.zero(register);
             }
-            to.store(TO, half * VECTOR, half);
+            to.store(TO, vector * VECTOR, register);
         }
     }
 
-    /** Transposes squares of up to eight rows of the panel, one for each half of its columns. */
+    /** Transposes squares of up to eight rows of the panel. */
     private void square(Assembler to, int rows, Constant mask) {
-        for (int half = 0; half < HALVES; half++) {
+        for (int vector = 0; vector < width / LANES; vector++) {
             int upper = LANES; // registers 8 to 15
             if (rows < LANES) {
                 to.load(upper, mask);
             }
             for (int i = 0; i < LANES; i++) {
-                int column = half * LANES + i;
+                int column = vector * LANES + i;
                 if (column >= n) {
                     to.zero(i);
                 } else if (rows < LANES) {
@@ -92,7 +97,7 @@ record PanelCopy(int n, int k, long stride, boolean transposed) {
             }
             for (int row = 0; row < rows; row++) {
                 to.permuteHalves(upper + row, row % 4, row % 4 + 4, row < 4 ? 0x20 : 0x31);
-                to.store(TO, row * PanelProduct.ROW + half * VECTOR, upper + row);
+                to.store(TO, row * row() + vector * VECTOR, upper + row);
             }
         }
     }

@@ -3,10 +3,11 @@ package org.isobar.backend.cpu.avx2;
 import org.isobar.backend.cpu.avx2.Assembler.Operation;
 
 /**
- * Machine code of the product of a matrix and a panel, {@code c = a b}, {@code c += a b}, each with or without a bias
- * that is added to all rows. Six rows times two vectors of sums stay in registers: each step takes two vectors of the
- * panel and one number of each row, and issues twelve multiply-adds. Sums are added up in the order of their terms,
- * starting from zero; the bias, and then the old result, are added last.
+ * Machine code of the product of a matrix and a panel, {@code c = factor a b} or {@code c += factor a b}, each with or
+ * without a bias that is added to all rows. Six rows times two vectors of sums stay in registers: each step takes two
+ * vectors of the panel and one number of each row, and issues twelve multiply-adds. Sums are added up in the order of
+ * their terms, starting from zero. At the end they are multiplied by the factor; then the bias is added, then the old
+ * result.
  *
  * @param m        rows of a and c
  * @param n        columns of the panel, at most {@link #COLUMNS}
@@ -14,10 +15,12 @@ import org.isobar.backend.cpu.avx2.Assembler.Operation;
  * @param aRow     bytes from one row of a to the next
  * @param aColumn  bytes from one column of a to the next
  * @param cRow     bytes from one row of c to the next
+ * @param factor   multiplies the sums
  * @param addsBias whether the bias, of n numbers, is added
  * @param addsOld  whether the old c is added
  */
-record PanelProduct(int m, int n, int k, long aRow, long aColumn, long cRow, boolean addsBias, boolean addsOld) {
+record PanelProduct(int m, int n, int k, long aRow, long aColumn, long cRow, float factor, boolean addsBias,
+    boolean addsOld) {
     /** Columns of a panel, which is stored row by row, its last columns being zero where it has fewer. */
     static final int COLUMNS = 16;
     /** Bytes of a row of a panel. */
@@ -111,6 +114,12 @@ record PanelProduct(int m, int n, int k, long aRow, long aColumn, long cRow, boo
     }
 
     private void finish(Assembler to, int rows) {
+        if (factor != 1) {
+            to.load(LEFT, to.repeated(factor));
+            for (int sum = 0; sum < rows * vectors(); sum++) {
+                to.apply(Operation.MULTIPLY, sum, sum, LEFT);
+            }
+        }
         for (int vector = 0; vector < vectors(); vector++) {
             boolean partial = vector == vectors() - 1 && lastLanes() < LANES;
             if (addsBias) {

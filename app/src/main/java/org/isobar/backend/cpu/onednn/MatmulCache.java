@@ -8,10 +8,12 @@ import org.bytedeco.dnnl.memory;
 import org.isobar.backend.cpu.avx2.Avx2;
 import org.isobar.backend.cpu.avx2.Avx2Matmul;
 import org.isobar.backend.cpu.avx2.Avx2Packing;
+import org.isobar.backend.cpu.avx2.Avx2StackedMatmul;
 import org.isobar.backend.cpu.product.Matmul;
 import org.isobar.backend.cpu.product.Matrix;
 import org.isobar.backend.cpu.product.MatrixStack;
 import org.isobar.backend.cpu.product.Packing;
+import org.isobar.backend.cpu.product.StackedMatmul;
 import org.isobar.device.ops.WriteMode;
 import org.isobar.tensor.DType;
 
@@ -97,7 +99,8 @@ public final class MatmulCache implements AutoCloseable {
         assert !c.first().transposed();
         return stacked.computeIfAbsent(new StackedMatmul.Key(extents, StackedMatmul.Layout.of(a),
             StackedMatmul.Layout.of(b), StackedMatmul.Layout.of(c), factor),
-            key -> new StackedMatmul(key, cpu, workers));
+            key -> a.first().dtype() == DType.F32 && usesAvx2() ? new Avx2StackedMatmul(key, workers)
+                : new OneDnnStackedMatmul(key, cpu, workers));
     }
 
     /** Frees all compiled products and packings. */

@@ -11,4 +11,10 @@ public record MatrixStack(Matrix first, long apart) {
     public MatrixStack transpose() {
         return new MatrixStack(first.transpose(), apart);
     }
+
+    /** Returns a matrix by its index. */
+    public Matrix get(long index) {
+        return new Matrix(first.dtype(), first.address() + index * apart * first.dtype().bytes(), first.stride(),
+            first.transposed());
+    }
 }

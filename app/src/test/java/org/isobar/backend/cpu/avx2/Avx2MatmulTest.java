@@ -59,6 +59,7 @@ final class Avx2MatmulTest {
         }
         new Case(form, finish, 14, 50, 256, aTransposed, bTransposed).check();
         new Case(form, finish, 6, 16, 700, aTransposed, bTransposed).check(); // three parts of the sums
+        new Case(form, finish, 1024 - GAP, 3, 20, aTransposed, bTransposed).check(); // stored rows of 4 KiB
     }
 
     /** The factors of a sum are multiplied and added in their order, so its bits do not depend on what is beside it. */

@@ -1,0 +1,35 @@
+package org.isobar.backend.cpu.avx2;
+
+import org.isobar.backend.cpu.product.Matmul;
+import org.isobar.backend.cpu.product.MatrixStack;
+import org.isobar.backend.cpu.product.Packing;
+import org.isobar.backend.cpu.product.StackedMatmul;
+
+/** Products of stacks in single precision, one after the other. */
+public final class Avx2StackedMatmul implements StackedMatmul {
+    private final Key key;
+    private final Avx2Matmul product;
+
+    /** Generates the code. */
+    public Avx2StackedMatmul(Key key, int workers) {
+        this.key = key;
+        Extents extents = key.extents();
+        Packing.Key right = new Packing.Key(key.b().dtype(), key.c().dtype(), extents.m(), extents.n(), extents.k(),
+            key.b().stride(), key.b().transposed());
+        product = new Avx2Matmul(new Matmul.Key(right, Matmul.Form.PLAIN, extents.m(), key.a().stride(),
+            key.a().transposed(), key.c().stride(), Matmul.Finish.OVERWRITE), key.factor(), workers);
+    }
+
+    @Override
+    public void run(int worker, MatrixStack c, MatrixStack a, MatrixStack b) {
+        assert key.fits(a, b, c) : c + ", " + a + ", " + b + ", " + key;
+        for (long i = 0; i < key.extents().count(); i++) {
+            product.run(worker, c.get(i), a.get(i), b.get(i).address());
+        }
+    }
+
+    @Override
+    public void close() {
+        product.close();
+    }
+}
